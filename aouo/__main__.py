@@ -1,0 +1,14 @@
+"""The program: `aouo VERB` or `python -m aouo VERB`."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run one command line verb and leave with its exit code."""
+    from aouo.cli.main import aouo
+
+    aouo(prog_name="aouo")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The composition root: settings in, a running App out."""

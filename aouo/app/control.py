@@ -1,0 +1,78 @@
+"""The server of `run/control.sock`: how other processes of the owner talk to the running one.
+
+One JSON object a line there, one or more back; see `cli.control` for the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeAlias, cast
+
+import structlog
+
+from aouo.home import Home, reachable
+
+log = structlog.get_logger()
+Request: TypeAlias = Mapping[str, Any]
+Verb: TypeAlias = Callable[[Request], Awaitable[dict[str, Any]]]
+Stream: TypeAlias = Callable[[Request], AsyncIterator[dict[str, Any]]]
+
+
+class Control:
+    """Answers verbs: each with one object, or with a stream of them."""
+
+    def __init__(self, verbs: Mapping[str, Verb], streams: Mapping[str, Stream]) -> None:
+        self._verbs = verbs
+        self._streams = streams
+
+    @asynccontextmanager
+    async def listening(self, home: Home) -> AsyncGenerator[None]:
+        """Listen, readable and writable for the owner only, until the block ends."""
+        home.control_socket.unlink(missing_ok=True)
+        with reachable(home.control_socket) as address:
+            server = await asyncio.start_unix_server(self._serve, address)
+        home.control_socket.chmod(0o600)
+        try:
+            yield
+        finally:
+            server.close()
+            home.control_socket.unlink(missing_ok=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while line := await reader.readline():
+                await self._answer(line, writer)
+        except (ConnectionError, asyncio.LimitOverrunError, ValueError):
+            log.debug("control_connection_broke")
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
+        try:
+            request = json.loads(line)
+        except ValueError:
+            await _send(writer, {"ok": False, "error": "That is not a line of JSON."})
+            return
+        if not isinstance(request, dict):
+            await _send(writer, {"ok": False, "error": "That is not a JSON object."})
+            return
+        known = cast("dict[str, Any]", request)
+        verb = str(known.get("verb", ""))
+        if verb in self._streams:
+            async for item in self._streams[verb](known):
+                await _send(writer, item)
+            await _send(writer, {"done": True})
+        elif verb in self._verbs:
+            await _send(writer, {"ok": True, **await self._verbs[verb](known)})
+        else:
+            await _send(writer, {"ok": False, "error": f"There is no verb {verb!r}."})
+
+
+async def _send(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:
+    writer.write(json.dumps(answer, ensure_ascii=False, default=str).encode() + b"\n")
+    await writer.drain()

@@ -1,0 +1,181 @@
+"""From open to stopped: what runs beside what, and in which order it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import structlog
+
+from aouo.address import ConversationAddress
+from aouo.app.control import Control, Request
+from aouo.app.root import App
+from aouo.config_file import Loaded
+from aouo.events import Inbound, Person, Text
+from aouo.routing import lexer
+
+log = structlog.get_logger()
+DRAIN_S = 20.0
+FLUSH_S = 5.0
+
+
+class Runtime:
+    """One running App. `stop` ends it gracefully; a failure of one part ends it with that failure."""
+
+    def __init__(self, app: App, loaded: Loaded) -> None:
+        self._app = app
+        self._loaded = loaded
+        self._stop = asyncio.Event()
+        self._since = time.time()
+        self.restart = False
+        self.ready = asyncio.Event()
+
+    def stop(self) -> None:
+        """Begin the graceful end: no more ingress, lanes finish, the outbox empties."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Run until stopped.
+
+        Raises:
+            SetupError: Telegram refuses us, or another instance polls.
+        """
+        app = self._app
+        control = Control(
+            {"status": self._status, "stop": self._stop_verb, "restart": self._restart},
+            {"chat": self._chat},
+        )
+        try:
+            async with control.listening(app.home), asyncio.TaskGroup() as group:
+                ingress = await self._start(group)
+                await self._stop.wait()
+                await self._end(ingress)
+                raise _Done
+        except* _Done:
+            log.info("stopped")
+
+    async def _start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        """Start what runs; the poll goes first, so that a person is heard soonest."""
+        app = self._app
+        ingress: list[asyncio.Task[None]] = []
+        if app.telegram:
+            ingress.append(group.create_task(app.telegram.poll(), name="poll"))
+        self._lanes = group.create_task(app.lanes.run(), name="lanes")
+        self._outbox = group.create_task(app.outbox.run(), name="outbox")
+        self._background = [
+            group.create_task(app.inbox.close_bursts(), name="bursts"),
+            group.create_task(app.inbox.renew_leases(), name="leases"),
+        ]
+        waiting = await app.outbox.recover()
+        for lane in await app.inbox.recover():
+            app.lanes.wake(lane)
+        if app.telegram:
+            ingress.append(group.create_task(self._load(app), name="load"))
+        log.info("started", packs=list(app.generation.library.names), waiting=waiting)
+        self.ready.set()
+        return ingress
+
+    async def _load(self, app: App) -> None:
+        assert app.telegram
+        await app.telegram.load()
+        library = app.generation.library
+        skills = [
+            (name, library.resolve_skill(*qualified.split(":", 1)).description or name)
+            for name, qualified in library.commands().items()
+        ]
+        await app.telegram.set_menu([*app.commands.menu(), *skills])
+
+    async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
+        """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""
+        log.info("stopping")
+        for task in ingress:
+            task.cancel()
+        self._app.lanes.close()
+        await _within(DRAIN_S, self._lanes)
+        self._app.outbox.close()
+        await _within(FLUSH_S, self._outbox)
+        for task in self._background:
+            task.cancel()
+
+    async def _status(self, request: Request) -> dict[str, Any]:
+        del request
+        app = self._app
+        waiting = await app.database.read(_waiting)
+        model = app.generation.model
+        return {
+            "pid": os.getpid(),
+            "since": self._since,
+            "uptime_s": round(time.time() - self._since),
+            "telegram": app.telegram.state if app.telegram else {"state": "off"},
+            "model": {"provider": model.provider, "model": model.model, "note": _note(model)},
+            "packs": list(app.generation.library.names),
+            "broken_packs": {
+                name: [str(problem) for problem in problems]
+                for name, problems in app.generation.library.broken.items()
+            },
+            "lanes": {"running": app.lanes.running, "waiting": waiting.get("ready", 0)},
+            "config": {
+                "from_last_good": self._loaded.from_last_good,
+                "problems": list(self._loaded.problems),
+            },
+        }
+
+    async def _stop_verb(self, request: Request) -> dict[str, Any]:
+        del request
+        self.stop()
+        return {}
+
+    async def _restart(self, request: Request) -> dict[str, Any]:
+        del request
+        self.restart = True
+        self.stop()
+        return {}
+
+    async def _chat(self, request: Request) -> AsyncIterator[dict[str, Any]]:
+        """A terminal's conversation: submit what it says and stream what it hears.
+
+        Ends when the other side goes: writing to it fails.
+        """
+        app = self._app
+        chat_id = str(request.get("chat", "local"))
+        waiting, leave = app.terminal.watch(chat_id)
+        try:
+            if text := str(request.get("text", "")):
+                await app.inbox.submit(terminal_inbound(chat_id, text))
+            while True:
+                yield await waiting.get()
+        finally:
+            leave()
+
+
+class _Done(Exception):
+    """The regular end of a task group."""
+
+
+def terminal_inbound(chat_id: str, text: str) -> Inbound:
+    """What is typed in a terminal, as any other inbound."""
+    content = lexer.command(text) or Text(text)
+    return Inbound(
+        ConversationAddress("cli", chat_id), Person("owner", "owner"), content, origin="cli"
+    )
+
+
+async def _within(limit_s: float, task: asyncio.Task[None]) -> None:
+    """Let a task end by itself for a while, then cancel it."""
+    _, late = await asyncio.wait([task], timeout=limit_s)
+    if late:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def _waiting(tx: Any) -> Mapping[str, int]:
+    from aouo.store import jobs
+
+    return jobs.count_by_state(tx)
+
+
+def _note(model: object) -> str:
+    return str(getattr(model, "note", ""))

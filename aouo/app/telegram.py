@@ -1,0 +1,123 @@
+"""Telegram as one channel: polling starts at once, everything heavy is loaded behind the first poll."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import structlog
+
+from aouo.address import ConversationAddress
+from aouo.errors import DeliveryError
+from aouo.inbound.poller import Poller
+from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
+from aouo.outbound.degrade import Capabilities
+from aouo.ports import Clock, Rendered
+from aouo.queue.inbox import Inbox
+from aouo.routing import lexer
+from aouo.settings import Settings
+
+if TYPE_CHECKING:
+    from aouo.inbound.telegram import Normaliser
+    from aouo.outbound.telegram import TelegramMessenger
+
+log = structlog.get_logger()
+CAPABILITIES = Capabilities()
+
+
+class TelegramChannel:
+    """Polls, normalises and sends for one bot. Also a `Messenger`: a call waits until it is loaded."""
+
+    def __init__(
+        self, *, settings: Settings, session: aiohttp.ClientSession, clock: Clock, inbox: Inbox
+    ) -> None:
+        telegram = settings.telegram
+        self._settings = telegram
+        self._token = telegram.bot_token.get_secret_value()
+        self._session = session
+        self._clock = clock
+        self._inbox = inbox
+        self._bot_id = self._token.partition(":")[0]
+        self._api = TelegramApi(session=session, base_url=telegram.api_base_url, token=self._token)
+        self._poller = Poller(api=self._api, clock=clock, store=self._store)
+        self._loaded = asyncio.Event()
+        self._normaliser: Normaliser | None = None
+        self._messenger: TelegramMessenger | None = None
+        self.username = ""
+
+    @property
+    def state(self) -> dict[str, object]:
+        """Facts for `aouo status`."""
+        poll = self._poller.state
+        ago_s = self._clock.monotonic_s() - poll.last_poll_s
+        return {
+            "state": "failing" if poll.problem else "polling" if poll.last_poll_s else "starting",
+            "bot": self.username,
+            "last_poll_s": round(ago_s, 1) if poll.last_poll_s else None,
+            "problem": poll.problem,
+        }
+
+    async def poll(self) -> None:
+        """Poll until cancelled. Raises what `Poller.run` raises."""
+        await self._poller.run(await self._inbox.cursor(self._bot_id))
+
+    async def load(self) -> None:
+        """Import what reading and sending need, and learn who we are; retries until it is done."""
+        await self._poller.polled.wait()
+        from aouo.inbound.telegram import Bot, Normaliser
+        from aouo.outbound.telegram import TelegramMessenger
+
+        self._messenger = TelegramMessenger(
+            session=self._session, base_url=self._settings.api_base_url, token=self._token
+        )
+        me = await self._get_me()
+        self.username = str(me.get("username", ""))
+        self._normaliser = Normaliser(
+            bot=Bot(int(me["id"]), self.username),
+            allowed_user_ids=self._settings.allowed_user_ids,
+            all_group_messages=self._settings.groups == "all",
+            parse_command=lexer.command,
+        )
+        self._loaded.set()
+        log.info("telegram_ready", bot=self.username)
+
+    async def set_menu(self, commands: Sequence[tuple[str, str]]) -> None:
+        """Fill the command menu; a failure is logged and stops nothing."""
+        messenger = await self._ready()
+        try:
+            await messenger.set_commands(commands)
+        except DeliveryError as error:
+            log.warning("command_menu_failed", error=str(error))
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        return await (await self._ready()).send(to, message)
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        await (await self._ready()).edit(to, message_id, message)
+
+    async def action(self, to: ConversationAddress, action: str) -> None:
+        await (await self._ready()).action(to, action)
+
+    async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
+        await (await self._ready()).answer_tap(answer_id, text, alert=alert)
+
+    async def _ready(self) -> TelegramMessenger:
+        await self._loaded.wait()
+        assert self._messenger is not None
+        return self._messenger
+
+    async def _get_me(self) -> dict[str, Any]:
+        while True:
+            try:
+                return await self._api.call("getMe", 15.0)
+            except (ApiError, ApiUnreachable) as error:
+                log.warning("get_me_failed", error=str(error))
+                await self._clock.sleep(2.0)
+
+    async def _store(self, raw: Sequence[dict[str, Any]], next_update_id: int) -> None:
+        await self._loaded.wait()
+        assert self._normaliser is not None
+        arrivals = [self._normaliser.read(update) for update in raw]
+        await self._inbox.accept(self._bot_id, arrivals, next_update_id)

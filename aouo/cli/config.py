@@ -1,0 +1,172 @@
+"""`aouo config`: shows and changes `config.json`, which is validated before it is saved."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import cast
+
+import click
+
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.config_file import ConfigBroken, dump, parse, parse_json, read_text, save
+from aouo.config_keys import Tree, get, nearest, plain, put, schema
+from aouo.errors import SetupError
+from aouo.home import Home, write_atomically
+from aouo.redact import Redactor
+from aouo.settings import Settings
+
+
+@click.group()
+def config() -> None:
+    """Show and change the configuration."""
+
+
+@config.command()
+@json_option
+def show(as_json: bool) -> None:
+    """Print every key and its value, secrets masked."""
+    print_json(_shown(load(current_home()).settings))
+
+
+@config.command("get")
+@click.argument("key")
+@json_option
+def get_(key: str, as_json: bool) -> None:
+    """Print the value of one KEY or section, secrets masked."""
+    value = get(_shown(load(current_home()).settings), key)
+    if value is None:
+        raise _no_such(key)
+    if as_json or not isinstance(value, str):
+        print_json(value)
+    else:
+        click.echo(value)
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+@json_option
+def set_(key: str, value: str, as_json: bool) -> None:
+    """Set one KEY to VALUE in config.json.
+
+    Numbers, true, false, lists and objects are written as JSON; a list also as `a,b`.
+    The file is saved only if the whole of it is valid; a running bot takes it up by itself.
+    """
+    home = current_home()
+    home.create()
+    tree = _tree(home)
+    put(tree, key, _typed(key, value))
+    try:
+        save(home.path, tree, os.environ)
+    except ConfigBroken as broken:
+        if any(problem.startswith(f"{key}: unknown key") for problem in broken.problems):
+            raise _no_such(key) from None
+        raise _unchanged(home, broken) from None
+    shown = get(_shown(load(home).settings), key)
+    if as_json:
+        print_json({"key": key, "value": shown})
+    else:
+        click.echo(f"{key} = {json.dumps(shown, ensure_ascii=False)}")
+
+
+@config.command()
+def edit() -> None:
+    """Open a copy of config.json in $EDITOR and save it if it is valid."""
+    home = current_home()
+    home.create()
+    before = read_text(home.config) or dump({})
+    draft = home.run / "config.draft.json"
+    write_atomically(draft, before)
+    try:
+        while True:
+            click.edit(filename=str(draft))
+            text = read_text(draft)
+            if text == before:
+                click.echo("Nothing was changed.")
+                return
+            try:
+                parse(text, os.environ, home.config)
+            except ConfigBroken as broken:
+                for problem in broken.problems:
+                    click.echo(problem, err=True)
+                if not sys.stdin.isatty() or not click.confirm("Edit again?"):
+                    raise _unchanged(home, broken) from None
+            else:
+                write_atomically(home.config, text)
+                click.echo(f"Saved {home.config}.")
+                return
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@config.command("schema")
+def schema_() -> None:
+    """Print the JSON Schema of config.json."""
+    print_json(schema())
+
+
+@config.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True))
+@json_option
+def validate(file: Path | None, as_json: bool) -> None:
+    """Check FILE (default: the home's config.json) and print every problem."""
+    file = file or current_home().config
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    try:
+        notes = parse(read_text(file), os.environ, file).notes
+    except ConfigBroken as broken:
+        problems = broken.problems
+    if as_json:
+        print_json(
+            {"ok": not problems, "file": str(file), "problems": problems, "notes": notes},
+        )
+    else:
+        for problem in problems:
+            click.echo(problem, err=True)
+        for note in notes:
+            click.echo(f"note: {note}")
+        if not problems:
+            click.echo(f"{file} is valid.")
+    if problems:
+        click.get_current_context().exit(ConfigBroken.exit_code)
+
+
+def _shown(settings: Settings) -> Tree:
+    """Every key with secrets masked, also those inside of addresses."""
+    shown = plain(settings, masked=True)
+    return cast("Tree", Redactor(settings.secrets()).value(shown))
+
+
+def _tree(home: Home) -> Tree:
+    try:
+        return parse_json(read_text(home.config))
+    except ValueError as error:
+        raise ConfigBroken((str(error),), home.config) from None
+
+
+def _typed(key: str, value: str) -> object:
+    """VALUE as the type that KEY has; text stays text even if it looks like a number."""
+    default = get(plain(Settings()), key)
+    if isinstance(default, str):
+        return value
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError:
+        if isinstance(default, list):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+
+def _no_such(key: str) -> click.UsageError:
+    close = nearest(key)
+    return click.UsageError(
+        f"There is no key {key}." + (f" Did you mean {close}?" if close else "")
+    )
+
+
+def _unchanged(home: Home, broken: ConfigBroken) -> SetupError:
+    return SetupError(f"{'; '.join(broken.problems)}.", fix=f"{home.config} is unchanged.")

@@ -1,0 +1,102 @@
+"""Asks the running bot through `run/control.sock`: a line of JSON there, lines of JSON back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Generator, Iterator
+from io import BufferedRWPair
+from typing import Any, TypeAlias, cast
+
+from aouo.errors import SetupError
+from aouo.home import Home, reachable
+
+Answer: TypeAlias = dict[str, Any]
+
+
+class NotRunning(SetupError):
+    """No bot answers at this home."""
+
+    exit_code = 1
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(f"aouo is not running at {home.path}.", fix="Start it with `aouo start`.")
+
+
+class NoAnswer(SetupError):
+    """The bot is there and says no, or says nothing."""
+
+    exit_code = 1
+
+
+def ask(home: Home, verb: str, *, timeout_s: float = 10, **arguments: object) -> Answer:
+    """Send one request and return its answer, without `ok`.
+
+    Raises:
+        NotRunning: nobody listens.
+        NoAnswer: refused, silent for `timeout_s`, or gone in the middle.
+    """
+    with _connected(home, timeout_s) as lines:
+        _send(lines, verb, arguments)
+        return _checked(_read(lines))
+
+
+def stream(
+    home: Home, verb: str, *, timeout_s: float = 10, **arguments: object
+) -> Iterator[Answer]:
+    """Send one request and yield its answers until `{"done": true}`.
+
+    `timeout_s` is the longest pause between two of them. Raises as `ask` does.
+    """
+    with _connected(home, timeout_s) as lines:
+        _send(lines, verb, arguments)
+        while True:
+            answer = _read(lines)
+            if answer.get("done"):
+                return
+            yield _checked(answer) if "ok" in answer else answer
+
+
+@contextlib.contextmanager
+def _connected(home: Home, timeout_s: float) -> Generator[BufferedRWPair]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(timeout_s)
+        try:
+            with reachable(home.control_socket) as address:
+                sock.connect(address)
+        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+            raise NotRunning(home) from None
+        except OSError as error:
+            raise NoAnswer(f"The running aouo cannot be reached: {error}.") from error
+        try:
+            with sock.makefile("rwb") as lines:
+                yield lines
+        except TimeoutError:
+            raise NoAnswer(
+                f"The running aouo did not answer within {timeout_s:g} s.",
+                fix="See `aouo logs`.",
+            ) from None
+        except (OSError, ValueError) as error:
+            raise NoAnswer(f"The running aouo broke off: {error}.") from error
+
+
+def _send(lines: BufferedRWPair, verb: str, arguments: dict[str, object]) -> None:
+    lines.write(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
+    lines.flush()
+
+
+def _read(lines: BufferedRWPair) -> Answer:
+    line = lines.readline()
+    if not line:
+        raise NoAnswer("The running aouo closed the connection without an answer.")
+    answer = json.loads(line)
+    if not isinstance(answer, dict):
+        raise NoAnswer("The running aouo answered with something else than an object.")
+    return cast("Answer", answer)
+
+
+def _checked(answer: Answer) -> Answer:
+    if not answer.pop("ok", False):
+        raise NoAnswer(str(answer.get("error", "refused")), fix=str(answer.get("fix", "")))
+    return answer

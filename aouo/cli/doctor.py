@@ -1,0 +1,214 @@
+"""`aouo doctor`: checks everything the bot needs, and says how to mend what is missing."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from aouo.cli.check import Check
+from aouo.cli.context import current_home, json_option, print_json
+from aouo.config_file import ConfigBroken, Loaded, load_settings
+from aouo.errors import SetupError
+from aouo.home import Home, is_locked, running_pid
+from aouo.settings import Settings
+
+_PYTHON = (3, 11)
+_SQLITE = (3, 38, 0)
+"""STRICT tables and RETURNING are older; `unixepoch()` is not."""
+
+
+@click.command()
+@click.option("--fast", is_flag=True, help="Leave out what needs the network.")
+@json_option
+def doctor(fast: bool, as_json: bool) -> None:
+    """Check everything the bot needs; exit 1 if anything fails."""
+    home = current_home()
+    checks: list[Check] = []
+    for check in _checks(home, fast=fast):
+        checks.append(check)
+        if not as_json:
+            click.echo(_line(check))
+    failed = any(check.status == "fail" for check in checks)
+    if as_json:
+        print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
+    if failed:
+        click.get_current_context().exit(1)
+
+
+def _line(check: Check) -> str:
+    fix = f"\n     → {check.fix}" if check.fix else ""
+    return f"{check.status:<4} {check.name}: {check.detail}{fix}"
+
+
+def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
+    yield _python()
+    yield _sqlite()
+    yield _home(home)
+    loaded: Loaded | None = None
+    try:
+        loaded = load_settings(home.path, os.environ)
+    except ConfigBroken as broken:
+        yield from _config_problems(home, broken.problems)
+    yield _lock(home)
+    if loaded is None:
+        return
+    yield from _config(home, loaded)
+    settings = loaded.settings
+    yield from _people(settings)
+    yield from _packs(home, settings)
+    yield _telegram(settings, fast=fast)
+    yield from _models(settings, fast=fast)
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= _PYTHON:
+        return Check("python", "ok", version)
+    return Check("python", "fail", version, "Install Python 3.11 or newer.")
+
+
+def _sqlite() -> Check:
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info >= _SQLITE:
+        return Check("sqlite", "ok", version)
+    return Check("sqlite", "fail", version, "Use a Python built with SQLite 3.38 or newer.")
+
+
+def _home(home: Home) -> Check:
+    if not home.path.is_dir():
+        return Check("home", "fail", f"{home.path} is not there", "Run `aouo init`.")
+    if not os.access(home.path, os.W_OK | os.X_OK):
+        return Check("home", "fail", f"{home.path} cannot be written", "Change its owner or mode.")
+    others = home.path.stat().st_mode & 0o077
+    if others or (home.config.exists() and home.config.stat().st_mode & 0o077):
+        return Check(
+            "home",
+            "warn",
+            f"{home.path} or its config.json can be read by others",
+            f"chmod 700 {home.path}; chmod 600 {home.config}",
+        )
+    return Check("home", "ok", str(home.path))
+
+
+def _config_problems(home: Home, problems: tuple[str, ...]) -> Iterator[Check]:
+    for problem in problems:
+        yield Check("config", "fail", problem, f"Edit {home.config} or run `aouo config edit`.")
+
+
+def _config(home: Home, loaded: Loaded) -> Iterator[Check]:
+    if loaded.from_last_good:
+        yield from _config_problems(home, loaded.problems)
+        return
+    there = "valid" if home.config.exists() else "there is none: the defaults are used"
+    yield Check("config", "ok", "; ".join((there, *loaded.notes)))
+    if loaded.settings.telegram.bot_token.get_secret_value():
+        for refusal in loaded.settings.refusals():
+            yield Check("config", "fail", refusal.problem, refusal.fix)
+
+
+def _lock(home: Home) -> Check:
+    if is_locked(home):
+        return Check("lock", "ok", f"aouo runs here as pid {running_pid(home)}")
+    return Check("lock", "ok", "free: no aouo runs here")
+
+
+def _people(settings: Settings) -> Iterator[Check]:
+    allowed = settings.telegram.allowed_user_ids
+    if not allowed:
+        yield Check(
+            "people",
+            "warn",
+            "nobody may talk to the bot",
+            "Write /id to it and put that number into telegram.allowed_user_ids.",
+        )
+    elif settings.telegram.owner not in allowed:
+        yield Check(
+            "people",
+            "warn",
+            f"the owner {settings.telegram.owner} is not among telegram.allowed_user_ids",
+            "Add the owner's id there too.",
+        )
+    else:
+        yield Check("people", "ok", f"{len(allowed)} allowed, owner {settings.telegram.owner}")
+
+
+def _packs(home: Home, settings: Settings) -> Iterator[Check]:
+    from aouo.packs.library import scan
+
+    library = scan(
+        home.packs, map(Path, settings.packs.scan_dirs), settings.packs.enabled, home.skills
+    )
+    for name, problems in library.broken.items():
+        for problem in problems:
+            yield Check(
+                f"pack {name}", "fail", str(problem), f"Run `aouo pack validate` on {name}."
+            )
+    for name, problems in library.warnings.items():
+        for problem in problems:
+            yield Check(f"pack {name}", "warn", str(problem))
+    if library.names:
+        yield Check("packs", "ok", ", ".join(library.names))
+    elif not library.broken:
+        yield Check("packs", "warn", "none is installed", "Run `aouo pack link DIR`.")
+
+
+def _telegram(settings: Settings, *, fast: bool) -> Check:
+    if not settings.telegram.bot_token.get_secret_value():
+        return Check(
+            "telegram",
+            "warn",
+            "there is no bot token",
+            "Set telegram.bot_token (from @BotFather); `aouo try` works without one.",
+        )
+    if fast:
+        return Check("telegram", "skip", "needs the network")
+    from aouo.cli import reach
+
+    return reach.telegram(settings)
+
+
+def _models(settings: Settings, *, fast: bool) -> Iterator[Check]:
+    wanted = (settings.provider.backend, *(item.backend for item in settings.provider.fallback))
+    for backend in dict.fromkeys(wanted):
+        if backend == "local":
+            yield _local(settings)
+        elif (missing := _key_missing(settings, backend)) is not None:
+            yield missing
+        elif fast:
+            yield Check(f"model {backend}", "skip", "needs the network")
+        else:
+            from aouo.cli import reach
+
+            yield reach.model(settings, backend)
+
+
+def _key_missing(settings: Settings, backend: str) -> Check | None:
+    if settings.provider_endpoint(backend).api_key or backend in settings.providers:
+        return None
+    # Another address than the service's own is somebody's server, which may ask for no key.
+    if backend == "openai" and settings.openai.base_url != type(settings.openai)().base_url:
+        return None
+    return Check(f"model {backend}", "fail", "there is no key", f"Set {backend}.api_key.")
+
+
+def _local(settings: Settings) -> Check:
+    from aouo.providers.local import find_weights
+
+    try:
+        weights = find_weights(settings.local.model_path)
+    except SetupError as error:
+        return Check("model local", "fail", error.problem, error.fix)
+    if settings.local.model_path:
+        return Check("model local", "ok", str(weights))
+    return Check(
+        "model local",
+        "warn",
+        "SmolLM2-135M is for trying things out, not for real work",
+        "Set a key and provider.backend, or local.model_path to a better GGUF file.",
+    )

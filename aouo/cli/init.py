@@ -1,0 +1,104 @@
+"""`aouo init`: makes the home and its configuration, and never touches what is there."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+import click
+
+from aouo.cli.context import current_home, json_option, print_json
+from aouo.home import Home
+
+_TOKEN = re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{20,}")
+
+
+@click.command()
+@click.option("--token", default="", help="The bot token from @BotFather.")
+@click.option("--owner", type=int, default=0, help="Your numeric Telegram id.")
+@json_option
+def init(token: str, owner: int, as_json: bool) -> None:
+    """Make the home and its configuration.
+
+    Asks for what is missing when run in a terminal. Run again, it adds what is missing and
+    changes nothing else.
+    """
+    if token and not _TOKEN.fullmatch(token):
+        raise click.BadParameter("not a bot token, such as 123456:ABC…", param_hint="--token")
+    home = current_home()
+    made = [str(path) for path in home.create()]
+    fresh = not home.config.exists()
+    if fresh:
+        if not as_json and sys.stdin.isatty():
+            token, owner = token or _ask_token(), owner or _ask_owner()
+        _write_config(home, token, owner)
+        made.append(str(home.config))
+    if as_json:
+        print_json({"home": str(home.path), "created": made, "config_written": fresh})
+        return
+    click.echo(f"The home is {home.path}" + ("" if made else "; nothing was missing") + ".")
+    if not fresh and (token or owner):
+        click.echo(
+            f"{home.config.name} was there and is unchanged; "
+            "use `aouo config set telegram.bot_token …` or `aouo config edit`.",
+            err=True,
+        )
+    for line in _next_steps(home, has_token=bool(token) or not fresh, has_owner=bool(owner)):
+        click.echo(line)
+
+
+def _ask_token() -> str:
+    while True:
+        answer = str(
+            click.prompt(
+                "Bot token from @BotFather (empty = later)",
+                default="",
+                show_default=False,
+                hide_input=True,
+            )
+        ).strip()
+        if not answer or _TOKEN.fullmatch(answer):
+            return answer
+        click.echo("That is not a bot token; it looks like 123456:ABC…", err=True)
+
+
+def _ask_owner() -> int:
+    return int(
+        click.prompt(
+            "Your numeric Telegram id (0 = later; the bot tells it on /id)", default=0, type=int
+        )
+    )
+
+
+def _write_config(home: Home, token: str, owner: int) -> None:
+    from aouo.config_file import save
+    from aouo.config_keys import put, sample
+
+    tree = sample()
+    put(tree, "telegram.bot_token", token)
+    put(tree, "telegram.allowed_user_ids", [owner] if owner else [])
+    save(home.path, tree, os.environ)
+
+
+def _next_steps(home: Home, *, has_token: bool, has_owner: bool) -> list[str]:
+    steps: list[str] = []
+    if not has_token:
+        steps.append("aouo config set telegram.bot_token …   the token from @BotFather")
+    if has_token and not has_owner and not _knows_anybody(home):
+        steps.append(
+            "aouo config set telegram.allowed_user_ids …   your id; the bot tells it on /id"
+        )
+    steps += [
+        "aouo pack link DIR   install a pack",
+        "aouo doctor          check everything",
+        "aouo start           run the bot",
+        "aouo try             try it without Telegram",
+    ]
+    return ["Next:", *(f"  {step}" for step in steps)]
+
+
+def _knows_anybody(home: Home) -> bool:
+    from aouo.config_file import load_settings
+
+    return bool(load_settings(home.path, os.environ).settings.telegram.allowed_user_ids)

@@ -1,0 +1,90 @@
+"""What `aouo doctor` asks of the network: is the token good, does the model's server answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import aiohttp
+
+from aouo.cli.check import Check
+from aouo.redact import Redactor
+from aouo.settings import Settings
+
+_TIMEOUT_S = 5.0
+
+
+def telegram(settings: Settings) -> Check:
+    """Ask `getMe`, and say when privacy mode hides group messages."""
+    token = settings.telegram.bot_token.get_secret_value()
+    base = settings.telegram.api_base_url.rstrip("/")
+    status, body = _get(f"{base}/bot{token}/getMe", {}, settings, proxy=settings.telegram.proxy)
+    if status in (401, 404):
+        return Check(
+            "telegram", "fail", "Telegram refuses the token", "Get another from @BotFather."
+        )
+    me = _result(body)
+    if status != 200 or not me:
+        return Check(
+            "telegram", "fail", f"{base}: {_reason(status, body)}", "Check the network or proxy."
+        )
+    name = f"@{me.get('username', '?')}"
+    if not me.get("can_read_all_group_messages"):
+        return Check(
+            "telegram",
+            "ok",
+            f"{name}; privacy mode is on: in groups it sees only commands, mentions and replies",
+            "To change that: @BotFather, /setprivacy, then add the bot to the group again.",
+        )
+    return Check("telegram", "ok", name)
+
+
+def model(settings: Settings, backend: str) -> Check:
+    """List the models of a backend: that needs the address and the key, and costs nothing."""
+    endpoint = settings.provider_endpoint(backend)
+    headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+    status, body = _get(f"{endpoint.base_url}/models", headers, settings)
+    name = f"model {backend}"
+    if status == 200:
+        return Check(name, "ok", f"{endpoint.base_url} answers")
+    if status in (401, 403):
+        return Check(
+            name, "fail", f"{endpoint.base_url} refuses the key", f"Set {backend}'s api_key."
+        )
+    detail = f"{endpoint.base_url}: {_reason(status, body)}"
+    return Check(name, "warn" if status else "fail", detail, "Check the address and the network.")
+
+
+def _result(body: object) -> dict[str, Any]:
+    """What a Bot API answer holds, {} when it is no such answer."""
+    answer = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    return answer.get("result") or {}
+
+
+def _reason(status: int, body: object) -> str:
+    return f"answered {status}" if status else str(body)
+
+
+def _get(
+    url: str, headers: dict[str, str], settings: Settings, *, proxy: str = ""
+) -> tuple[int, object]:
+    """Status and JSON body (None: not JSON); status 0 and the reason when nobody answered."""
+
+    async def fetch() -> tuple[int, object]:
+        limit = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        async with (
+            aiohttp.ClientSession(timeout=limit) as session,
+            session.get(url, headers=headers, proxy=proxy or None) as answer,
+        ):
+            try:
+                return answer.status, await answer.json(content_type=None)
+            except ValueError:
+                return answer.status, None
+
+    try:
+        return asyncio.run(fetch())
+    except TimeoutError:
+        return 0, f"no answer within {_TIMEOUT_S:g} s"
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        clean = Redactor(settings.secrets()).text(str(error))
+        return 0, f"{type(error).__name__}: {clean}".rstrip(": ")

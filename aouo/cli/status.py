@@ -1,0 +1,96 @@
+"""`aouo status`: what the running bot says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import click
+
+from aouo.cli.context import current_home, json_option, print_json
+from aouo.cli.control import Answer, NotRunning, ask
+from aouo.home import is_locked, running_pid
+
+
+@click.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Say how the running bot is; exit 1 when none runs."""
+    home = current_home()
+    try:
+        facts = ask(home, "status")
+    except NotRunning:
+        busy = is_locked(home)
+        if as_json:
+            print_json({"running": False, "locked": busy, "home": str(home.path)})
+            click.get_current_context().exit(1)
+        if busy:
+            click.echo(
+                f"aouo (pid {running_pid(home)}) holds {home.path} but does not answer (yet).",
+                err=True,
+            )
+            click.get_current_context().exit(1)
+        raise
+    if as_json:
+        print_json({"running": True, **facts})
+        return
+    for line in _lines(facts):
+        click.echo(line)
+
+
+def _lines(facts: Answer) -> Iterator[str]:
+    since = facts.get("since", "?")
+    yield (
+        f"aouo is running: pid {facts.get('pid', '?')}, since {since}, "
+        f"up {duration(float(facts.get('uptime_s', 0)))}"
+    )
+    known = {"pid", "since", "uptime_s"}
+    for name, value in facts.items():
+        if name in known or value in (None, "", [], {}):
+            continue
+        yield f"  {name:<10} {_spell(name, value)}"
+
+
+def _spell(name: str, value: object) -> str:
+    match value:
+        case dict():
+            fields = cast("Answer", value)
+            if name == "config":
+                return _spell_config(fields)
+            shown = (
+                f"{key.removesuffix('_s').replace('_', ' ')} {_unit(key, item)}"
+                for key, item in fields.items()
+                if item not in (None, "", [], {})
+            )
+            return ", ".join(shown)
+        case list():
+            items = cast("list[object]", value)
+            return ", ".join(_spell("", item) for item in items)
+        case _:
+            return str(value)
+
+
+def _unit(key: str, value: object) -> str:
+    if key.endswith("_s") and isinstance(value, int | float):
+        return f"{duration(float(value))} ago" if key.startswith("last_") else f"{value:g} s"
+    return _spell("", value)
+
+
+def _spell_config(fields: Answer) -> str:
+    problems = "; ".join(map(str, fields.get("problems") or ()))
+    if fields.get("from_last_good"):
+        return f"BROKEN, the last good one is in force: {problems}"
+    return f"problems: {problems}" if problems else "good"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in its two largest units."""
+    whole = int(seconds)
+    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes} min"
+    if minutes:
+        return f"{minutes} min {whole % 60} s"
+    return f"{whole} s"

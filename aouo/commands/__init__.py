@@ -1,0 +1,1 @@
+"""What a person can say with a slash: a registry and its handlers."""

@@ -1,0 +1,145 @@
+"""The commands that every installation has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aouo import notices
+from aouo.commands.registry import Call, Commands, Entry, Result
+from aouo.errors import ToolFailed
+from aouo.packs.library import Library
+from aouo.store import jobs, routes, sessions
+from aouo.store.database import Tx
+from aouo.store.routes import Route
+
+SESSIONS_SHOWN = 8
+
+
+def builtin(is_running: Callable[[str], bool]) -> Commands:
+    """`is_running` tells whether a turn is at work in a lane."""
+
+    def stop(tx: Tx, call: Call, library: Library) -> Result:
+        del library
+        lane = call.inbound.address.lane
+        dropped = jobs.drop_waiting(tx, lane, call.inbound.person.id, call.now)
+        return Result(notices.Stopped(is_running(lane), dropped), stop=True)
+
+    commands: Commands
+
+    def show_help(tx: Tx, call: Call, library: Library) -> Result:
+        pack = library.get(_route(tx, call).active_pack)
+        skills = pack.skills.values() if pack else ()
+        own = tuple((s.command_name, s.description) for s in skills if s.command)
+        return Result(notices.Help(commands.menu(), own))
+
+    commands = Commands(
+        (
+            Entry("start", "say hello", start),
+            Entry("help", "what I know", show_help),
+            Entry("pack", "choose which pack answers here", pick),
+            Entry("use", "talk to a pack: /use notes", use),
+            Entry("new", "start a fresh session", new),
+            Entry("sessions", "go back to an earlier session", list_sessions),
+            Entry("stop", "stop the running answer", stop),
+            Entry("whereami", "which chat, pack and session this is", whereami),
+            Entry("id", "your Telegram id", own_id),
+        )
+    )
+    return commands
+
+
+def start(tx: Tx, call: Call, library: Library) -> Result:
+    return Result(notices.Greeting(shown_packs(library), _route(tx, call).active_pack))
+
+
+def own_id(tx: Tx, call: Call, library: Library) -> Result:
+    del tx, library
+    return Result(notices.YourId(call.inbound.person.id))
+
+
+def whereami(tx: Tx, call: Call, library: Library) -> Result:
+    address = call.inbound.address
+    route = routes.find(tx, address)
+    return Result(
+        notices.Whereabouts(
+            address.platform,
+            address.chat_id,
+            address.thread_id,
+            route.active_pack if route else "",
+            route.active_skill if route else "",
+            route.session_id if route else "",
+            library.names,
+        )
+    )
+
+
+def pick(tx: Tx, call: Call, library: Library) -> Result:
+    return Result(notices.Picker(shown_packs(library), _route(tx, call).active_pack))
+
+
+def use(tx: Tx, call: Call, library: Library) -> Result:
+    """`/use <pack>[:<skill>]`; the skill becomes the active one, stored qualified."""
+    name, _, skill = (part.strip() for part in call.rest.partition(":"))
+    if not name:
+        return Result(notices.UsageOf("/use <pack>, for example /use notes"))
+    if library.get(name) is None:
+        return Result(notices.NoSuchPack(name, library.names))
+    qualified = ""
+    if skill:
+        try:
+            qualified = library.resolve_skill(name, skill).qualified
+        except ToolFailed:
+            there = tuple(library.packs[name].skills)
+            return Result(notices.NoSuchSkill(skill, name, there))
+    return bind(tx, call, name, qualified)
+
+
+def bind(tx: Tx, call: Call, pack: str, skill: str = "") -> Result:
+    """Bind the conversation; what waited for a pack is replayed."""
+    route = _route(tx, call)
+    routes.set_pack(tx, route, pack, call.now, skill=skill)
+    before = "" if skill else route.active_pack
+    replayed = jobs.replay_parked(tx, call.inbound.address)
+    return Result(notices.Bound(pack, before), replay=replayed > 0)
+
+
+def new(tx: Tx, call: Call, library: Library) -> Result:
+    """A truly fresh session; going back is explicit."""
+    route = _route(tx, call)
+    pack = route.active_pack or (library.names[0] if len(library.names) == 1 else "")
+    session_id = sessions.create(tx, call.inbound.address, pack, call.now)
+    if pack != route.active_pack:
+        routes.set_pack(tx, route, pack, call.now)
+        route = _route(tx, call)
+    routes.set_session(tx, route, session_id, call.now)
+    return Result(notices.FreshSession())
+
+
+def list_sessions(tx: Tx, call: Call, library: Library) -> Result:
+    del library
+    route = _route(tx, call)
+    key = call.inbound.address.session_key(route.active_pack)
+    found = sessions.recent(tx, key, SESSIONS_SHOWN)
+    items = tuple((s.id, s.title, s.updated_at, s.messages) for s in found if s.messages)
+    return Result(notices.Sessions(items, route.session_id))
+
+
+def open_session(tx: Tx, call: Call, token: str) -> Result:
+    """Go back to one of this conversation's sessions with its pack; `token` ends its id."""
+    route = _route(tx, call)
+    key = call.inbound.address.session_key(route.active_pack)
+    found = next((s for s in sessions.recent(tx, key, 100) if s.id.endswith(f"/{token}")), None)
+    if found is None:
+        return Result(notices.NoSuchSession())
+    routes.set_session(tx, route, found.id, call.now)
+    return Result(notices.SessionOpened(found.title or "untitled"))
+
+
+def shown_packs(library: Library) -> tuple[tuple[str, str], ...]:
+    """(name, shown name) of what is installed."""
+    return tuple((name, library.packs[name].manifest.display_name) for name in library.names)
+
+
+def _route(tx: Tx, call: Call) -> Route:
+    inbound = call.inbound
+    return routes.get_or_create(tx, inbound.address, inbound.chat_kind, call.now)

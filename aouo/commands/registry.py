@@ -1,0 +1,69 @@
+"""One registry for everything that begins with a slash and needs no model.
+
+A handler runs inside the transaction that settles its job and queues its reply, so a command
+takes effect exactly once, and a turn never races it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from aouo.events import Inbound
+from aouo.notices import Notice
+from aouo.packs.library import Library
+from aouo.store.database import Tx
+
+_NAME = re.compile(r"[a-z0-9_]{1,32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One command as it reached its lane; `now` is the stored form of the time."""
+
+    inbound: Inbound
+    rest: str
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What to say, and what the lane has to do once the transaction is committed."""
+
+    notice: Notice
+    replay: bool = False  # messages that waited for a pack can go on
+    stop: bool = False  # the running turn of this conversation ends
+
+
+Handler: TypeAlias = Callable[[Tx, Call, Library], Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    name: str
+    description: str
+    handler: Handler
+
+
+class Commands:
+    """Name → handler; a second handler for a name is a bug found at start."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries: dict[str, Entry] = {}
+        for entry in entries:
+            if entry.name in self._entries or not _NAME.fullmatch(entry.name):
+                raise ValueError(f"command {entry.name!r} is taken or misspelt")
+            self._entries[entry.name] = entry
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._entries)
+
+    def menu(self) -> tuple[tuple[str, str], ...]:
+        """(name, description) in the order of registration."""
+        return tuple((entry.name, entry.description) for entry in self._entries.values())
+
+    def obey(self, name: str, tx: Tx, call: Call, library: Library) -> Result:
+        return self._entries[name].handler(tx, call, library)

@@ -1,0 +1,21 @@
+"""A local Telegram: the Bot API over HTTP, a chat page, a Python API for tests."""
+
+from aouo.emulator.client import ActRefused, EmulatorClient
+from aouo.emulator.seen import Button, ChatMessage
+from aouo.emulator.server import DEFAULT_TOKEN, Emulator
+from aouo.emulator.start import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, VOCAB
+
+__all__ = [
+    "ADA",
+    "BEN",
+    "DEFAULT_TOKEN",
+    "FAMILY",
+    "HOUSEHOLD",
+    "NOTES",
+    "VOCAB",
+    "ActRefused",
+    "Button",
+    "ChatMessage",
+    "Emulator",
+    "EmulatorClient",
+]

@@ -1,0 +1,70 @@
+"""The emulator as a process: prints its address as one JSON line and runs until it is told."""
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+
+from aouo.emulator.server import DEFAULT_TOKEN, DEFAULT_USERNAME, Emulator
+from aouo.emulator.start import PARTS
+
+
+def main() -> None:
+    """Start, print `{"url": …, "page": …}`, stop at SIGTERM, SIGINT or the end of stdin."""
+    asyncio.run(_serve(_arguments()))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m aouo.emulator", description=__doc__)
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--token", default=DEFAULT_TOKEN, help="the token the bot must use")
+    parser.add_argument("--username", default=DEFAULT_USERNAME, help="of the bot")
+    parser.add_argument(
+        "--without",
+        choices=sorted(PARTS),
+        action="append",
+        default=[],
+        help="leave this out at start; may be repeated",
+    )
+    parser.add_argument("--private-topics", action="store_true", help="topics in private chats")
+    parser.add_argument("--no-privacy", action="store_true", help="the bot sees all of a group")
+    parser.add_argument("--flood", action="store_true", help="flood control from the start")
+    parser.add_argument(
+        "--with-parent", action="store_true", help="stop when standard input closes"
+    )
+    return parser.parse_args()
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    emulator = Emulator(
+        options.token,
+        port=options.port,
+        username=options.username,
+        parts=PARTS - set(options.without),
+        private_topics=options.private_topics,
+        privacy=not options.no_privacy,
+        flood=options.flood,
+    )
+    async with emulator:
+        if options.with_parent:
+            loop.add_reader(sys.stdin, _read_parent, stop)
+        ready = {"url": emulator.base_url, "page": f"{emulator.base_url}/"}
+        sys.stdout.write(json.dumps(ready) + "\n")
+        sys.stdout.flush()
+        await stop.wait()
+
+
+def _read_parent(stop: asyncio.Event) -> None:
+    """An empty read is the end: the parent is gone."""
+    if not os.read(sys.stdin.fileno(), 4096):
+        stop.set()
+
+
+if __name__ == "__main__":
+    main()

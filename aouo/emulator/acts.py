@@ -1,0 +1,216 @@
+"""What people do: write, edit, tap, react, send files; each act becomes an update for the bot."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from aouo.emulator.chats import Chat
+from aouo.emulator.description import Upload, check_object
+from aouo.emulator.entities import Formatted, formatted
+from aouo.emulator.files import attach
+from aouo.emulator.jsons import JsonObject
+from aouo.emulator.members import unblock
+from aouo.emulator.messages import Attachment, MediaKind, Message
+from aouo.emulator.methods.sending import MAX_TEXT
+from aouo.emulator.objects import inaccessible_json, message_json
+from aouo.emulator.parameters import Parameters
+from aouo.emulator.refusal import bad_request
+from aouo.emulator.text import utf16_length
+from aouo.emulator.world import Callback, World
+
+
+def say(
+    world: World,
+    now: float,
+    *,
+    user: int,
+    chat: int,
+    text: str,
+    thread: int | None = None,
+    reply_to: int | None = None,
+    quote: str = "",
+) -> Message:
+    """A text of a person; its links, commands and mentions are marked by the server.
+
+    `quote` is the part of `reply_to` that the person selected.
+    """
+    content = formatted(text)
+    if not content.text:
+        raise bad_request("text must be non-empty")
+    if utf16_length(content.text) > MAX_TEXT:
+        raise bad_request("message is too long")
+    return _write(world, now, user, chat, thread, reply_to, content=content, quote=quote)
+
+
+def send_file(
+    world: World,
+    now: float,
+    *,
+    user: int,
+    chat: int,
+    kind: MediaKind,
+    upload: Upload,
+    caption: str = "",
+    thread: int | None = None,
+    reply_to: int | None = None,
+    album: str = "",
+) -> Message:
+    """A photo, voice note, document of a person; files with one `album` belong together."""
+    attachment = attach(world, kind, upload, Parameters({}, {}))
+    content = formatted(caption)
+    return _write(
+        world,
+        now,
+        user,
+        chat,
+        thread,
+        reply_to,
+        content=content,
+        attachment=attachment,
+        album=album,
+    )
+
+
+def send_other(
+    world: World,
+    now: float,
+    *,
+    user: int,
+    chat: int,
+    fields: JsonObject,
+    thread: int | None = None,
+) -> Message:
+    """Any other kind of message (contact, location, dice) by its Message fields."""
+    sample = {"message_id": 1, "date": 1, "chat": {"id": 1, "type": "private"}}
+    problems = check_object("Message", sample | fields)
+    if problems:
+        raise bad_request("; ".join(map(str, problems)))
+    return _write(world, now, user, chat, thread, None, content=Formatted(""), other=fields)
+
+
+def edit(world: World, now: float, *, user: int, chat: int, message_id: int, text: str) -> Message:
+    """A person changes a text or a caption."""
+    place = world.chats[chat]
+    message = place.message(message_id, "message to edit not found")
+    if message.sender_id != user:
+        raise bad_request("message can't be edited")
+    edited = replace(message, content=formatted(text), edited_at=int(now))
+    place.keep(edited)
+    _deliver(world, "edited_message", place, edited)
+    return edited
+
+
+def tap(world: World, now: float, *, user: int, chat: int, message_id: int, data: str) -> Callback:
+    """A person taps a button; a message that is gone arrives as an inaccessible one."""
+    place = world.chats[chat]
+    message = place.messages.get(message_id)
+    callback = Callback(world.serial("48151623"), user, now)
+    world.callbacks[callback.id] = callback
+    shown = (
+        inaccessible_json(world, chat, message_id)
+        if message is None
+        else message_json(world, message)
+    )
+    query: JsonObject = {
+        "id": callback.id,
+        "from": world.person(user).as_json(),
+        "message": shown,
+        "chat_instance": str(abs(chat)),
+        "data": data,
+    }
+    world.updates.push("callback_query", query)
+    return callback
+
+
+def react(
+    world: World, now: float, *, user: int, chat: int, message_id: int, emoji: str
+) -> Message:
+    """A person reacts to a message, or takes the reaction back with an empty emoji."""
+    place = world.chats[chat]
+    message = place.message(message_id, "message to react not found")
+    old = message.reactions.get(user, ())
+    new = (emoji,) if emoji else ()
+    reactions = dict(message.reactions) | {user: new}
+    changed = replace(message, reactions={who: one for who, one in reactions.items() if one})
+    update: JsonObject = {
+        "chat": place.as_json(),
+        "message_id": message_id,
+        "user": world.person(user).as_json(),
+        "date": int(now),
+        "old_reaction": [{"type": "emoji", "emoji": one} for one in old],
+        "new_reaction": [{"type": "emoji", "emoji": one} for one in new],
+    }
+    world.updates.push("message_reaction", update)
+    return place.keep(changed)
+
+
+def delete(world: World, *, user: int, chat: int, message_id: int) -> None:
+    """A person deletes a message; the bot hears nothing of it."""
+    place = world.chats[chat]
+    place.message(message_id, "message to delete not found")
+    del place.messages[message_id]
+
+
+def _write(
+    world: World,
+    now: float,
+    user: int,
+    chat_id: int,
+    thread: int | None,
+    reply_to: int | None,
+    *,
+    content: Formatted,
+    attachment: Attachment | None = None,
+    album: str = "",
+    quote: str = "",
+    other: Mapping[str, Any] | None = None,
+) -> Message:
+    chat = world.chats.get(chat_id)
+    if chat is None:
+        raise bad_request("chat not found")
+    if not chat.membership(user).present:
+        raise bad_request("the user is not a member of the chat")
+    if reply_to is not None:
+        target = chat.message(reply_to, "message to be replied not found")
+        if quote not in target.content.text:
+            raise bad_request("QUOTE_TEXT_INVALID")
+    thread_id = chat.thread_for_send(chat.thread_of(thread) or 0)
+    if chat.kind == "private":
+        world.acquainted.add(user)
+        unblock(world, now, user=user)
+    message = chat.keep(
+        Message(
+            id=chat.counter.take(),
+            chat_id=chat.id,
+            sender_id=user,
+            date=int(now),
+            content=content,
+            thread_id=thread_id,
+            reply_to=reply_to,
+            attachment=attachment,
+            album=album,
+            quote=quote,
+            other=other or {},
+        )
+    )
+    _deliver(world, "message", chat, message)
+    return message
+
+
+def _deliver(world: World, kind: str, chat: Chat, message: Message) -> None:
+    if world.message_seen_by_bot(chat, addressed=_is_addressed(world, chat, message)):
+        world.acquainted.add(message.sender_id)
+        world.updates.push(kind, message_json(world, message))
+
+
+def _is_addressed(world: World, chat: Chat, message: Message) -> bool:
+    """Commands, mentions of the bot and replies to it pass privacy mode."""
+    name = f"@{world.bot.username}".lower()
+    text = message.content.text.lower()
+    command = text.split(maxsplit=1)[0] if text.startswith("/") else ""
+    target = chat.messages.get(message.reply_to or 0)
+    return (
+        (bool(command) and ("@" not in command or command.endswith(name)))
+        or name in text.split()
+        or (target is not None and target.sender_id == world.bot.id)
+    )

@@ -1,0 +1,210 @@
+"""The Bot API over HTTP: one door that reads, checks, runs, answers and notes every call."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from aouo.emulator.bodies import read_parameters
+from aouo.emulator.description import Method, Problem, Upload, check, description, read_call
+from aouo.emulator.entities import AUTOMATIC, SETTABLE
+from aouo.emulator.faults import Fault, FaultPlan
+from aouo.emulator.files import file_at
+from aouo.emulator.flood import FloodControl
+from aouo.emulator.journal import Journal
+from aouo.emulator.jsons import JsonObject
+from aouo.emulator.methods import METHODS
+from aouo.emulator.parameters import Parameters
+from aouo.emulator.polling import Poll
+from aouo.emulator.refusal import Refusal, bad_request, too_many_requests
+from aouo.emulator.world import World
+
+_TOKEN = re.compile(r"\d+:[A-Za-z0-9_-]+")
+_MISSING = {
+    "chat_id": "chat_id is empty",
+    "text": "message text is empty",
+    "message_id": "message identifier is not specified",
+    "message_thread_id": "message thread not found",
+}
+_PROXY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
+
+
+class BotApi:
+    """Answers `/bot<token>/<method>` and `/file/bot<token>/<path>`."""
+
+    def __init__(
+        self,
+        *,
+        token: str,
+        world: World,
+        journal: Journal,
+        poll: Poll,
+        faults: FaultPlan,
+        flood: FloodControl,
+        clock: Callable[[], float],
+    ) -> None:
+        self._token = token
+        self._world = world
+        self._journal = journal
+        self._poll = poll
+        self._faults = faults
+        self._flood = flood
+        self._clock = clock
+
+    def add_routes(self, app: web.Application) -> None:
+        app.router.add_route("*", r"/bot{token:[^/]*}/{method:[^/]*}", self.call)
+        app.router.add_get(r"/file/bot{token:[^/]*}/{path:.+}", self.download)
+
+    async def call(self, request: web.Request) -> web.StreamResponse:
+        """One API call, with the fault planned for it."""
+        try:
+            self._check_token(request.match_info["token"])
+            raw = await read_parameters(request)
+        except Refusal as refusal:
+            return _refused(refusal)
+        method = request.match_info["method"]
+        uploads = {name: item for name, item in raw.items() if isinstance(item, Upload)}
+        known = description().methods.get(method.lower())
+        if known is None:
+            number = self._journal.arrived(self._clock(), method, raw)
+            self._journal.violation(number, "no such method")
+            return self._answer(number, Refusal(404, "Not Found: method not found"))
+        values, problems = read_call(known, raw)
+        problems = [one for one in problems if not _is_attached(one, uploads)]
+        number = self._journal.arrived(self._clock(), known.name, values)
+        self._note(number, values, problems)
+        fault = self._fault(known, Parameters(values, uploads))
+        if fault is not None and fault.kind == "drop_before":
+            return self._drop(request, number, fault)
+        if fault is not None and fault.kind == "status":
+            return self._answer_status(number, fault)
+        outcome = await self._outcome(known, Parameters(values, uploads), problems, fault)
+        if fault is not None and fault.kind == "drop_after":
+            return self._drop(request, number, fault)
+        if fault is not None and fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+        self._check_result(number, known, outcome)
+        if fault is not None and fault.kind == "garbage":
+            return self._answer_garbage(number, outcome, fault)
+        return self._answer(number, outcome, fault)
+
+    async def download(self, request: web.Request) -> web.StreamResponse:
+        """The bytes of a file; its name is not kept."""
+        try:
+            self._check_token(request.match_info["token"])
+        except Refusal as refusal:
+            return _refused(refusal)
+        found = file_at(self._world, request.match_info["path"])
+        if found is None:
+            return _refused(Refusal(404, "Not Found"))
+        return web.Response(body=found.content, content_type="application/octet-stream")
+
+    async def _outcome(
+        self, method: Method, params: Parameters, problems: list[Problem], fault: Fault | None
+    ) -> Any:
+        """The result, or the Refusal as a value."""
+        try:
+            _refuse_problems(problems)
+            if method.name == "getUpdates":
+                duplicate = fault is not None and fault.kind == "duplicate_update"
+                return await self._poll.get_updates(params, duplicate=duplicate)
+            handler = METHODS.get(method.name.lower())
+            if handler is None:
+                raise Refusal(501, f"Not Implemented in the emulator: {method.name}")
+            now = self._clock()
+            self._check_flood(method, params, now)
+            self._world.forget_expired(now)
+            return handler(self._world, params, now)
+        except Refusal as refusal:
+            return refusal
+
+    def _fault(self, method: Method, params: Parameters) -> Fault | None:
+        polls = method.name == "getUpdates"
+        confirms = polls and self._world.updates.confirmable(params.integer("offset"))
+        return self._faults.next_for(method.name, params.values.get("chat_id"), confirms=confirms)
+
+    def _check_flood(self, method: Method, params: Parameters, now: float) -> None:
+        chat_id = params.values.get("chat_id")
+        is_group = isinstance(chat_id, int) and chat_id < 0
+        refusal = self._flood.judge(method.name, chat_id, is_group, now)
+        if refusal is not None:
+            raise refusal
+
+    def _check_token(self, token: str) -> None:
+        if not _TOKEN.fullmatch(token):
+            raise Refusal(404, "Not Found")
+        if token != self._token:
+            raise Refusal(401, "Unauthorized")
+
+    def _note(self, number: int, values: JsonObject, problems: list[Problem]) -> None:
+        for problem in problems:
+            self._journal.violation(number, str(problem))
+        if "parse_mode" in values:
+            self._journal.violation(number, "parse_mode: the emulator parses no markup")
+        for name in ("entities", "caption_entities"):
+            for item in values.get(name, []):
+                if item["type"] not in SETTABLE | AUTOMATIC:
+                    self._journal.violation(number, f"{name}: unknown type {item['type']!r}")
+
+    def _check_result(self, number: int, method: Method, outcome: Any) -> None:
+        if isinstance(outcome, Refusal):
+            return
+        for problem in check(method.returns, outcome, "result"):
+            self._journal.violation(number, f"the emulator's own answer: {problem}")
+
+    def _answer(self, number: int, outcome: Any, fault: Fault | None = None) -> web.Response:
+        name = fault.kind if fault is not None else ""
+        if isinstance(outcome, Refusal):
+            self._journal.answered(number, outcome.code, outcome.description, name)
+            return _refused(outcome)
+        self._journal.answered(number, 200, fault=name)
+        return web.json_response({"ok": True, "result": outcome})
+
+    def _answer_status(self, number: int, fault: Fault) -> web.Response:
+        if fault.status == 502:
+            self._journal.answered(number, 502, "Bad Gateway", fault.kind)
+            return web.Response(status=502, text=_PROXY_PAGE, content_type="text/html")
+        if fault.status == 429:
+            return self._answer(number, too_many_requests(fault.retry_after), fault)
+        return self._answer(number, Refusal(fault.status, fault.description), fault)
+
+    def _answer_garbage(self, number: int, outcome: Any, fault: Fault) -> web.Response:
+        whole = self._answer(number, outcome, fault).body
+        content = whole if isinstance(whole, bytes) else b"{"
+        half = content[: len(content) // 2]
+        return web.Response(body=half, content_type="application/json")
+
+    def _drop(self, request: web.Request, number: int, fault: Fault) -> web.Response:
+        self._journal.answered(number, None, "connection closed", fault.kind)
+        if request.transport is not None:
+            request.transport.abort()
+        return web.Response()
+
+
+def _is_attached(problem: Problem, uploads: dict[str, Upload]) -> bool:
+    """A part that `attach://` refers to is no unknown parameter."""
+    return problem.flaw == "unknown" and problem.path in uploads
+
+
+def _refuse_problems(problems: list[Problem]) -> None:
+    for problem in problems:
+        if problem.flaw == "missing":
+            raise bad_request(_MISSING.get(problem.path, f"parameter {problem.path} is required"))
+        if problem.flaw == "type":
+            raise bad_request(f"can't parse parameter {problem}")
+
+
+def _refused(refusal: Refusal) -> web.Response:
+    body: JsonObject = {
+        "ok": False,
+        "error_code": refusal.code,
+        "description": refusal.description,
+    }
+    headers: dict[str, str] = {}
+    if refusal.parameters:
+        body["parameters"] = refusal.parameters
+    if "retry_after" in refusal.parameters:
+        headers["Retry-After"] = str(refusal.parameters["retry_after"])
+    return web.json_response(body, status=refusal.code, headers=headers)

@@ -1,0 +1,273 @@
+"""The people's side for tests and tools: the same over HTTP wherever the emulator runs."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from aiohttp import ClientSession, ClientTimeout
+
+from aouo.emulator.jsons import JsonObject
+from aouo.emulator.messages import MediaKind
+from aouo.emulator.seen import ChatMessage
+
+T = TypeVar("T")
+
+_ROUND_S = 20.0
+
+
+class ActRefused(Exception):
+    """The emulator would not do what was asked: an unknown chat, a closed topic."""
+
+
+class EmulatorClient:
+    """Acts for people and looks at the world; waiting is driven by changes, never by sleeping."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+        self._session: ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = ClientSession(timeout=ClientTimeout(total=120))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def say(
+        self,
+        user: int,
+        chat: int,
+        text: str,
+        *,
+        thread: int | None = None,
+        reply_to: int | None = None,
+        quote: str = "",
+    ) -> ChatMessage:
+        """A text of a person; `quote` is the part of `reply_to` they selected."""
+        return await self._message(
+            "say", user=user, chat=chat, text=text, thread=thread, reply_to=reply_to, quote=quote
+        )
+
+    async def edit(self, user: int, chat: int, message_id: int, text: str) -> ChatMessage:
+        return await self._message("edit", user=user, chat=chat, message_id=message_id, text=text)
+
+    async def delete(self, user: int, chat: int, message_id: int) -> None:
+        await self.act("delete", user=user, chat=chat, message_id=message_id)
+
+    async def send_file(
+        self,
+        user: int,
+        chat: int,
+        kind: MediaKind,
+        content: bytes,
+        *,
+        name: str = "file",
+        mime: str = "application/octet-stream",
+        caption: str = "",
+        thread: int | None = None,
+        album: str = "",
+    ) -> ChatMessage:
+        """A photo, voice note or document of a person; one `album` makes files one album."""
+        return await self._message(
+            "send_file",
+            user=user,
+            chat=chat,
+            kind=kind,
+            content=base64.b64encode(content).decode(),
+            name=name,
+            mime=mime,
+            caption=caption,
+            thread=thread,
+            album=album,
+        )
+
+    async def send_other(
+        self, user: int, chat: int, fields: JsonObject, *, thread: int | None = None
+    ) -> ChatMessage:
+        """Any other kind of message by its Message fields, `{"dice": {...}}`."""
+        return await self._message("send_other", user=user, chat=chat, fields=fields, thread=thread)
+
+    async def tap(
+        self, user: int, chat: int, message_id: int, data: str, *, timeout_s: float = 10.0
+    ) -> JsonObject:
+        """Tap a button; the answer `{"text", "show_alert"}` the bot gives to it.
+
+        Raises TimeoutError if the bot says nothing in `timeout_s`.
+        """
+        tapped = await self.act("tap", user=user, chat=chat, message_id=message_id, data=data)
+        answer = await self.act("answer", query_id=tapped["query_id"], timeout_s=timeout_s)
+        if answer is None:
+            raise TimeoutError(f"the bot did not answer the button {data!r} in {timeout_s} s")
+        return answer
+
+    async def react(self, user: int, chat: int, message_id: int, emoji: str) -> ChatMessage:
+        return await self._message(
+            "react", user=user, chat=chat, message_id=message_id, emoji=emoji
+        )
+
+    async def create_user(
+        self, first_name: str, *, username: str = "", user_id: int = 0, started: bool = True
+    ) -> int:
+        """A new person; unless `started`, the bot must not write first."""
+        person = await self.act(
+            "create_user", first_name=first_name, username=username, id=user_id, started=started
+        )
+        return person["id"]
+
+    async def create_chat(
+        self,
+        title: str,
+        members: list[int],
+        *,
+        kind: str = "group",
+        bot_status: str = "administrator",
+        manages_topics: bool = True,
+    ) -> int:
+        """A `group`, `supergroup` or `forum`; its first member owns it."""
+        chat = await self.act(
+            "create_chat",
+            title=title,
+            members=members,
+            kind=kind,
+            bot_status=bot_status,
+            manages_topics=manages_topics,
+        )
+        return chat["id"]
+
+    async def set_bot_status(
+        self, user: int, chat: int, status: str, *, manages_topics: bool = True
+    ) -> None:
+        """`administrator`, `member`, `left` or `kicked`, by `user`."""
+        await self.act(
+            "set_bot_status", user=user, chat=chat, status=status, manages_topics=manages_topics
+        )
+
+    async def join(self, user: int, chat: int) -> None:
+        await self.act("join", user=user, chat=chat)
+
+    async def leave(self, user: int, chat: int) -> None:
+        await self.act("leave", user=user, chat=chat)
+
+    async def block(self, user: int) -> None:
+        await self.act("block", user=user)
+
+    async def unblock(self, user: int) -> None:
+        await self.act("unblock", user=user)
+
+    async def upgrade(self, user: int, chat: int) -> int:
+        """Make a basic group a supergroup; its new id."""
+        return (await self.act("upgrade", user=user, chat=chat))["id"]
+
+    async def topic_created(self, user: int, chat: int, name: str) -> int:
+        """A new topic; its thread id."""
+        topic = await self.act("topic_created", user=user, chat=chat, name=name)
+        return topic["message_thread_id"]
+
+    async def topic_renamed(self, user: int, chat: int, thread: int, name: str) -> None:
+        await self.act("topic_renamed", user=user, chat=chat, thread=thread, name=name)
+
+    async def topic_closed(self, user: int, chat: int, thread: int, *, closed: bool = True) -> None:
+        """Close a topic, or reopen it with `closed=False`."""
+        await self.act("topic_closed", user=user, chat=chat, thread=thread, closed=closed)
+
+    async def topic_deleted(self, user: int, chat: int, thread: int) -> None:
+        await self.act("topic_deleted", user=user, chat=chat, thread=thread)
+
+    async def messages(self, chat: int, thread: int | None = None) -> list[ChatMessage]:
+        """The messages of a chat or of one topic, in order; 1 is a forum's General topic."""
+        where = {"chat": chat} if thread is None else {"chat": chat, "thread": thread}
+        return [ChatMessage.of(raw) for raw in await self.act("messages", **where)]
+
+    async def calls(self, method: str = "") -> list[JsonObject]:
+        """Every API call in order: number, at, method, params, status, description, fault."""
+        found: list[JsonObject] = await self.act("calls")
+        wanted = method.lower()
+        return [call for call in found if not wanted or call["method"].lower() == wanted]
+
+    async def violations(self) -> list[JsonObject]:
+        """Every way in which the bot broke the API description: call, method, problem."""
+        return await self.act("violations")
+
+    async def fault(self, kind: str, **options: Any) -> None:
+        """Plan a fault: method, chat, nth, times, status, retry_after, seconds (see `Fault`)."""
+        await self.act("fault", kind=kind, **options)
+
+    async def clear_faults(self) -> None:
+        await self.act("clear_faults")
+
+    async def faults_pending(self) -> list[JsonObject]:
+        return await self.act("faults_pending")
+
+    async def flood(self, *, on: bool) -> None:
+        """Switch flood control."""
+        await self.act("flood", on=on)
+
+    async def until(self, look: Callable[[], Awaitable[T | None]], timeout_s: float = 10.0) -> T:
+        """The first true answer of `look`, asked again at every change of the emulator.
+
+        Raises TimeoutError after `timeout_s`.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                since = await self._changes(-1)
+                while not (found := await look()):
+                    since = await self._changes(since)
+                return found
+        except TimeoutError:
+            raise TimeoutError(f"nothing of the kind within {timeout_s} s") from None
+
+    async def next_message(
+        self,
+        chat: int,
+        *,
+        after: int = 0,
+        thread: int | None = None,
+        contains: str = "",
+        timeout_s: float = 10.0,
+    ) -> ChatMessage:
+        """The bot's first message after message `after` that contains a text; waits for it."""
+
+        async def look() -> ChatMessage | None:
+            found = (
+                one
+                for one in await self.messages(chat, thread)
+                if one.from_bot and one.id > after and contains in one.text
+            )
+            return next(found, None)
+
+        try:
+            return await self.until(look, timeout_s)
+        except TimeoutError as error:
+            last = [f"{one.id}: {one.text!r}" for one in (await self.messages(chat, thread))[-5:]]
+            raise TimeoutError(f"{error}; the last messages are {last}") from None
+
+    async def act(self, verb: str, **arguments: Any) -> Any:
+        """One verb of the control API; ActRefused if the emulator says no."""
+        url = f"{self.base_url}/emulator/{verb}"
+        async with self._open().post(url, json=arguments) as response:
+            answer = json.loads(await response.read())
+        if response.status != 200:
+            raise ActRefused(answer["error"])
+        return answer["result"]
+
+    async def _message(self, verb: str, **arguments: Any) -> ChatMessage:
+        return ChatMessage.of(await self.act(verb, **arguments))
+
+    async def _changes(self, since: int) -> int:
+        params = {"since": str(since), "timeout_s": str(_ROUND_S)}
+        async with self._open().get(f"{self.base_url}/emulator/changes", params=params) as response:
+            return json.loads(await response.read())["now"]
+
+    def _open(self) -> ClientSession:
+        if self._session is None:
+            raise RuntimeError("enter the client first: `async with EmulatorClient(url)`")
+        return self._session

@@ -1,0 +1,247 @@
+"""Telegram's own description of its Bot API: calls and objects are checked against it."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from aouo.emulator.jsons import JsonObject, as_array, as_object
+
+Flaw: TypeAlias = Literal["unknown", "missing", "type"]
+
+_CONSTANT = re.compile(r"(?:always|must be) [“\"*]?(\w+)[”\"*]?$")
+_SCALARS = {"Integer", "Float", "String", "Boolean", "InputFile"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One way in which a value differs from the description."""
+
+    flaw: Flaw
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter of a method or a field of a type; `constant` is the only value it may have."""
+
+    name: str
+    types: tuple[str, ...]
+    required: bool
+    text: str
+    constant: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type of the description: fields, or the subtypes it stands for."""
+
+    name: str
+    fields: Mapping[str, Field]
+    subtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of the description; `returns` are the types its result may have."""
+
+    name: str
+    fields: Mapping[str, Field]
+    returns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All methods (keyed by lower-case name) and types."""
+
+    version: str
+    methods: Mapping[str, Method]
+    types: Mapping[str, Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that came in a multipart body."""
+
+    name: str
+    mime: str
+    content: bytes
+
+
+@cache
+def description() -> Description:
+    """The description shipped beside this file, read once."""
+    raw: JsonObject = json.loads(Path(__file__).with_name("api.json").read_bytes())
+    methods: dict[str, JsonObject] = raw["methods"]
+    types: dict[str, JsonObject] = raw["types"]
+    return Description(
+        version=raw["version"],
+        methods={
+            name.lower(): Method(name, _fields(item), tuple(item["returns"]))
+            for name, item in methods.items()
+        },
+        types={
+            name: Kind(name, _fields(item), tuple(item.get("subtypes", ())))
+            for name, item in types.items()
+        },
+    )
+
+
+def check_call(method: str, params: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong with a call: unknown method or parameters, missing ones, wrong types.
+
+    Values may be typed (a JSON body) or text (a form), as the real server takes both.
+    """
+    known = description().methods.get(method.lower())
+    if known is None:
+        return [Problem("unknown", method, "no such method")]
+    return read_call(known, params)[1]
+
+
+def read_call(method: Method, params: Mapping[str, Any]) -> tuple[JsonObject, list[Problem]]:
+    """The typed values of a call and what is wrong with it; an empty text is an absent value."""
+    values: JsonObject = {}
+    problems: list[Problem] = []
+    for name, raw in params.items():
+        field = method.fields.get(name)
+        if raw is None or raw == "":
+            continue
+        if field is None:
+            problems.append(Problem("unknown", name, f"{method.name} has no such parameter"))
+            continue
+        value = _decode(field.types, raw)
+        found = check(field.types, value, name)
+        problems += found
+        if all(one.flaw == "unknown" for one in found):
+            values[name] = value
+    given = {name for name, raw in params.items() if raw is not None and raw != ""}
+    problems += [
+        Problem("missing", field.name, f"{method.name} requires it")
+        for field in method.fields.values()
+        if field.required and field.name not in given
+    ]
+    return values, problems
+
+
+def check_object(type_name: str, value: object) -> list[Problem]:
+    """What is wrong with an object that is meant to be a `type_name`."""
+    return check((type_name,), value, type_name)
+
+
+def check(types: Iterable[str], value: object, path: str) -> list[Problem]:
+    """The problems of `value` read as the best fitting of `types`."""
+    attempts = [_check_one(name, value, path) for name in types]
+    return min(attempts, key=len)
+
+
+def _fields(item: JsonObject) -> dict[str, Field]:
+    raw_fields: list[JsonObject] = item.get("fields", [])
+    fields: dict[str, Field] = {}
+    for raw in raw_fields:
+        constant = _CONSTANT.search(raw["description"])
+        fields[raw["name"]] = Field(
+            name=raw["name"],
+            types=tuple(raw["types"]),
+            required=raw["required"],
+            text=raw["description"],
+            constant=constant[1] if constant else None,
+        )
+    return fields
+
+
+def _decode(types: tuple[str, ...], raw: object) -> object:
+    """A form's text as the typed value it stands for; what cannot be read stays as it came."""
+    if "String" in types and isinstance(raw, int | float) and not isinstance(raw, bool):
+        return raw if "Integer" in types else str(raw)
+    if "Boolean" in types and isinstance(raw, int) and raw in (0, 1):
+        return bool(raw)
+    if not isinstance(raw, str):
+        return raw
+    if "Integer" in types and re.fullmatch(r"[+-]?\d+", raw.strip()):
+        return int(raw)
+    if "String" in types:
+        return raw
+    if "Boolean" in types and raw.lower() in ("true", "yes", "1", "false", "no", "0"):
+        return raw.lower() in ("true", "yes", "1")
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return raw
+
+
+def _check_one(name: str, value: object, path: str) -> list[Problem]:
+    if name.startswith("Array of "):
+        items = as_array(value)
+        if items is None:
+            return [Problem("type", path, "an array is expected")]
+        inner = (name.removeprefix("Array of "),)
+        return [
+            problem
+            for index, item in enumerate(items)
+            for problem in check(inner, item, f"{path}[{index}]")
+        ]
+    if name in _SCALARS:
+        return [] if _is_scalar(name, value) else [Problem("type", path, f"{name} is expected")]
+    kind = description().types[name]
+    if kind.subtypes:
+        return check(_named_by(value, kind.subtypes), value, path)
+    return _check_fields(kind, value, path)
+
+
+def _named_by(value: object, subtypes: tuple[str, ...]) -> tuple[str, ...]:
+    """The subtypes whose constant fields `value` has (`type`, `status`); all if it names none."""
+    given = as_object(value) or {}
+    named = [
+        name
+        for name in subtypes
+        if (constants := _constants(description().types[name]))
+        and all(given.get(field) == constant for field, constant in constants.items())
+    ]
+    return tuple(named) or subtypes
+
+
+def _constants(kind: Kind) -> dict[str, str]:
+    return {field.name: field.constant for field in kind.fields.values() if field.constant}
+
+
+def _check_fields(kind: Kind, value: object, path: str) -> list[Problem]:
+    given = as_object(value)
+    if given is None:
+        return [Problem("type", path, f"{kind.name} is expected")]
+    problems: list[Problem] = []
+    for name, item in given.items():
+        field = kind.fields.get(name)
+        where = f"{path}.{name}"
+        if field is None:
+            problems.append(Problem("unknown", where, f"{kind.name} has no such field"))
+        elif field.constant is not None and isinstance(item, str) and item != field.constant:
+            problems.append(Problem("type", where, f"{kind.name} has {field.constant!r} here"))
+        else:
+            problems += check(field.types, item, where)
+    problems += [
+        Problem("missing", f"{path}.{field.name}", f"{kind.name} requires it")
+        for field in kind.fields.values()
+        if field.required and field.name not in given
+    ]
+    return problems
+
+
+def _is_scalar(name: str, value: object) -> bool:
+    match name:
+        case "Integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "Float":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "String":
+            return isinstance(value, str)
+        case "Boolean":
+            return isinstance(value, bool)
+        case _:
+            return isinstance(value, Upload)

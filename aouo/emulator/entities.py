@@ -1,0 +1,180 @@
+"""Formatting of a text: entities checked, cleaned and cut as the server does it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aouo.emulator.autolink import found_entities
+from aouo.emulator.jsons import JsonObject
+from aouo.emulator.refusal import bad_request
+from aouo.emulator.text import clean, link_target, outer_blanks, utf16_boundaries
+
+MAX_ENTITIES = 100  # the server drops the rest
+
+# What a bot may set; the other kinds are found by the server itself.
+SETTABLE = frozenset(
+    [
+        "bold",
+        "italic",
+        "underline",
+        "strikethrough",
+        "spoiler",
+        "blockquote",
+        "expandable_blockquote",
+        "code",
+        "pre",
+        "text_link",
+        "text_mention",
+        "custom_emoji",
+        "date_time",
+    ]
+)
+AUTOMATIC = frozenset(
+    ["mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number"]
+)
+_EXTRAS = ("url", "user", "language", "custom_emoji_id", "unix_time", "date_time_format")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One MessageEntity; offset and length in UTF-16 units, `extras` are its other fields."""
+
+    kind: str
+    offset: int
+    length: int
+    extras: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.length
+
+    def as_json(self) -> JsonObject:
+        return {
+            "type": self.kind,
+            "offset": self.offset,
+            "length": self.length,
+            **dict(self.extras),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """A text as it is stored, with its entities in order."""
+
+    text: str
+    entities: tuple[Entity, ...] = ()
+
+
+def formatted(text: str, raw: Iterable[JsonObject] = ()) -> Formatted:
+    """Clean and trim `text`, move and cut the entities with it, add what the server finds.
+
+    Raises Refusal for half a surrogate pair and for entities outside the text or inside a pair.
+    """
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise bad_request("strings must be encoded in UTF-8")
+    given = [entity for item in raw if (entity := _read(item)) is not None]
+    _check_bounds(text, given)
+    text, given = _cleaned(text, given)
+    text, given = _trimmed(text, given)
+    given = _without_code_contents(given)
+    found = [
+        Entity(kind, offset, length)
+        for kind, offset, length in found_entities(text)
+        if not any(_overlaps(offset, length, other) for other in given)
+    ]
+    ordered = sorted([*given, *found], key=lambda one: (one.offset, -one.length, one.kind))
+    return Formatted(text, tuple(ordered[:MAX_ENTITIES]))
+
+
+def _read(item: JsonObject) -> Entity | None:
+    """The entity, or None where the server ignores it: unknown kinds and links to nowhere."""
+    kind: str = item["type"]
+    offset: int = item["offset"]
+    length: int = item["length"]
+    if not 0 <= offset <= 1_000_000:
+        raise bad_request(f"receive an entity with incorrect offset {offset}")
+    if not 0 <= length <= 1_000_000:
+        raise bad_request(f"receive an entity with incorrect length {length}")
+    if kind not in SETTABLE or length == 0:
+        return None
+    extras = {name: item[name] for name in _EXTRAS if name in item}
+    if kind == "text_link":
+        target = link_target(str(extras.get("url", "")))
+        if target is None:
+            return None
+        extras["url"] = target
+    return Entity(kind, offset, length, tuple(extras.items()))
+
+
+def _check_bounds(text: str, entities: Sequence[Entity]) -> None:
+    boundaries = utf16_boundaries(text)
+    allowed = set(boundaries)
+    for entity in entities:
+        if entity.end > boundaries[-1]:
+            raise bad_request(
+                f"entity beginning at UTF-16 offset {entity.offset} ends after the end of the "
+                f"text at UTF-16 offset {boundaries[-1]}"
+            )
+        if entity.offset not in allowed:
+            where = _byte_offset(text, boundaries, entity.offset)
+            raise bad_request(
+                f"entity begins in a middle of a UTF-16 symbol at byte offset {where}"
+            )
+        if entity.end not in allowed:
+            where = _byte_offset(text, boundaries, entity.end)
+            raise bad_request(
+                f"entity beginning at UTF-16 offset {entity.offset} ends in a middle of a "
+                f"UTF-16 symbol at byte offset {where}"
+            )
+
+
+def _byte_offset(text: str, boundaries: Sequence[int], offset: int) -> int:
+    count = sum(1 for boundary in boundaries if boundary < offset)
+    return len(text[:count].encode("utf-8", "surrogatepass"))
+
+
+def _cleaned(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
+    """Control characters out; only dropped `\\r` move offsets."""
+    if "\r" in text:
+        boundaries = utf16_boundaries(text)
+        gone = [boundaries[i] for i, character in enumerate(text) if character == "\r"]
+        entities = [
+            _span(
+                entity,
+                entity.offset - sum(1 for at in gone if at < entity.offset),
+                entity.end - sum(1 for at in gone if at < entity.end),
+            )
+            for entity in entities
+        ]
+    return clean(text), entities
+
+
+def _trimmed(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
+    leading, trailing = outer_blanks(text)
+    kept = text[leading : len(text) - trailing]
+    size = utf16_boundaries(kept)[-1]
+    moved = [
+        _span(entity, max(0, entity.offset - leading), min(size, entity.end - leading))
+        for entity in entities
+    ]
+    return kept, [entity for entity in moved if entity.length > 0]
+
+
+def _span(entity: Entity, start: int, end: int) -> Entity:
+    return replace(entity, offset=start, length=end - start)
+
+
+def _without_code_contents(entities: list[Entity]) -> list[Entity]:
+    """`code` and `pre` contain nothing: what lies inside them vanishes."""
+    blocks = [entity for entity in entities if entity.kind in ("code", "pre")]
+    return [
+        entity
+        for entity in entities
+        if entity.kind in ("code", "pre")
+        or not any(block.offset <= entity.offset and entity.end <= block.end for block in blocks)
+    ]
+
+
+def _overlaps(offset: int, length: int, other: Entity) -> bool:
+    opaque = other.kind in ("code", "pre", "text_link", "text_mention", "custom_emoji")
+    return opaque and offset < other.end and other.offset < offset + length

@@ -1,0 +1,72 @@
+"""Faults on purpose: which call goes wrong, and how."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+FaultKind: TypeAlias = Literal[
+    "drop_before", "drop_after", "status", "slow", "garbage", "duplicate_update"
+]
+
+FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Calls number `nth` to `nth + times - 1` of those that match go wrong.
+
+    `drop_before`: the connection closes and nothing happens. `drop_after`: it happens, the
+    connection closes without an answer. `status`: 429 (with `retry_after`), 502 with a proxy's
+    HTML page, any other with `description`; nothing happens. `slow`: it happens, the answer comes
+    `seconds` later. `garbage`: it happens, the answer is JSON cut in half.
+    `duplicate_update`: a getUpdates that confirms something delivers it once more.
+    """
+
+    kind: FaultKind
+    method: str = "*"
+    chat: int | None = None
+    nth: int = 1
+    times: int = 1
+    status: int = 500
+    description: str = "Internal Server Error: restart"
+    retry_after: int = 1
+    seconds: float = 1.0
+
+    def matches(self, method: str, chat_id: object, *, confirms: bool) -> bool:
+        if self.kind == "duplicate_update":
+            return confirms
+        named = self.method == "*" or self.method.lower() == method.lower()
+        return named and (self.chat is None or self.chat == chat_id)
+
+
+class FaultPlan:
+    """The faults still to come; a call suffers the first one that is due."""
+
+    def __init__(self) -> None:
+        self._faults: list[Fault] = []
+
+    def add(self, fault: Fault) -> None:
+        self._faults.append(fault)
+
+    def clear(self) -> None:
+        self._faults.clear()
+
+    def pending(self) -> list[Fault]:
+        return list(self._faults)
+
+    def next_for(self, method: str, chat_id: object, *, confirms: bool = False) -> Fault | None:
+        """The fault this call suffers; every matching fault counts the call."""
+        due: Fault | None = None
+        remaining: list[Fault] = []
+        for fault in self._faults:
+            if not fault.matches(method, chat_id, confirms=confirms):
+                remaining.append(fault)
+            elif fault.nth > 1:
+                remaining.append(replace(fault, nth=fault.nth - 1))
+            elif due is not None:
+                remaining.append(fault)
+            else:
+                due = fault
+                if fault.times > 1:
+                    remaining.append(replace(fault, times=fault.times - 1))
+        self._faults = remaining
+        return due

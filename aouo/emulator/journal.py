@@ -1,0 +1,77 @@
+"""What the bot asked for: every call in order, and every way it broke the description."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from aouo.emulator.changes import ChangeSignal
+from aouo.emulator.description import Upload
+from aouo.emulator.jsons import JsonObject, as_array, as_object
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One API call; `status` is None while it is open and where no answer was sent.
+
+    `fault` names the fault it suffered, `at` is the emulator's clock at arrival.
+    """
+
+    number: int
+    at: float
+    method: str
+    params: JsonObject
+    status: int | None = None
+    description: str = ""
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A call that differs from the description, or an object of ours that does."""
+
+    call: int
+    method: str
+    problem: str
+
+
+class Journal:
+    """Calls and violations since the start."""
+
+    def __init__(self, signal: ChangeSignal) -> None:
+        self.calls: list[Call] = []
+        self.violations: list[Violation] = []
+        self._signal = signal
+
+    def arrived(self, at: float, method: str, params: JsonObject) -> int:
+        """Note a call; its number counts from 1."""
+        number = len(self.calls) + 1
+        self.calls.append(Call(number, at, method, _shown(params)))
+        self._signal.bump()
+        return number
+
+    def answered(
+        self, number: int, status: int | None, description: str = "", fault: str = ""
+    ) -> None:
+        """Note how a call ended, and tell whoever waits for a change."""
+        call = self.calls[number - 1]
+        self.calls[number - 1] = replace(call, status=status, description=description, fault=fault)
+        self._signal.bump()
+
+    def violation(self, number: int, problem: str) -> None:
+        self.violations.append(Violation(number, self.calls[number - 1].method, problem))
+
+    def calls_json(self) -> list[JsonObject]:
+        return [asdict(call) for call in self.calls]
+
+    def violations_json(self) -> list[JsonObject]:
+        return [asdict(violation) for violation in self.violations]
+
+
+def _shown(value: Any) -> Any:
+    """JSON in place of uploaded files."""
+    if isinstance(value, Upload):
+        return {"file_name": value.name, "mime_type": value.mime, "size": len(value.content)}
+    found = as_object(value)
+    if found is not None:
+        return {name: _shown(item) for name, item in found.items()}
+    items = as_array(value)
+    return [_shown(item) for item in items] if items is not None else value

@@ -1,0 +1,104 @@
+"""Methods about the bot itself: who it is, its commands, its webhook, its files."""
+
+import json
+import re
+from typing import Any
+
+from aouo.emulator.files import file_json
+from aouo.emulator.jsons import JsonObject
+from aouo.emulator.parameters import Parameters
+from aouo.emulator.refusal import bad_request
+from aouo.emulator.world import World
+
+MAX_COMMANDS = 100
+_COMMAND = re.compile(r"^[a-z0-9_]{1,32}$")
+
+
+def get_me(world: World, params: Parameters, now: float) -> Any:
+    return world.bot.as_json() | {
+        "can_join_groups": True,
+        "can_read_all_group_messages": not world.privacy,
+        "supports_inline_queries": False,
+        "can_connect_to_business": False,
+        "has_main_web_app": False,
+        "has_topics_enabled": world.private_topics,
+        "allows_users_to_create_topics": world.private_topics,
+    }
+
+
+def log_out(world: World, params: Parameters, now: float) -> bool:
+    return True
+
+
+def close(world: World, params: Parameters, now: float) -> bool:
+    return True
+
+
+def set_webhook(world: World, params: Parameters, now: float) -> bool:
+    """Only remembered: the emulator calls nobody."""
+    url = params.text("url")
+    if url and not url.startswith("https://"):
+        raise bad_request("bad webhook: An HTTPS URL must be provided for webhook")
+    world.webhook = {"url": url} if url else {}
+    if params.has("allowed_updates"):
+        world.updates.allow([str(item) for item in params.values["allowed_updates"]])
+    if params.flag("drop_pending_updates"):
+        world.updates.clear()
+    return True
+
+
+def delete_webhook(world: World, params: Parameters, now: float) -> bool:
+    world.webhook = {}
+    if params.flag("drop_pending_updates"):
+        world.updates.clear()
+    return True
+
+
+def get_webhook_info(world: World, params: Parameters, now: float) -> Any:
+    info: JsonObject = {
+        "url": world.webhook.get("url", ""),
+        "has_custom_certificate": False,
+        "pending_update_count": len(world.updates),
+    }
+    return info | ({"allowed_updates": world.updates.allowed} if world.updates.allowed else {})
+
+
+def set_my_commands(world: World, params: Parameters, now: float) -> bool:
+    commands = params.objects("commands")
+    if len(commands) > MAX_COMMANDS:
+        raise bad_request("BOT_COMMANDS_TOO_MUCH")
+    for command in commands:
+        name = str(command["command"]).removeprefix("/")
+        if not _COMMAND.match(name):
+            raise bad_request("BOT_COMMAND_INVALID")
+        size = len(str(command["description"]))
+        if size > 256:
+            raise bad_request("command description length must not exceed 256")
+        if size == 0:
+            raise bad_request("command description must be non-empty")
+    world.commands[_scope(params)] = [
+        {
+            "command": str(command["command"]).removeprefix("/"),
+            "description": command["description"],
+        }
+        for command in commands
+    ]
+    return True
+
+
+def get_my_commands(world: World, params: Parameters, now: float) -> Any:
+    return world.commands.get(_scope(params), [])
+
+
+def delete_my_commands(world: World, params: Parameters, now: float) -> bool:
+    world.commands.pop(_scope(params), None)
+    return True
+
+
+def get_file(world: World, params: Parameters, now: float) -> Any:
+    return file_json(world, params.text("file_id"))
+
+
+def _scope(params: Parameters) -> tuple[str, str]:
+    scope = params.object("scope") or {"type": "default"}
+    return json.dumps(scope, sort_keys=True), params.text("language_code")

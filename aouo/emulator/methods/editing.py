@@ -1,0 +1,97 @@
+"""Methods that change or remove a message."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from aouo.emulator.chats import Chat
+from aouo.emulator.keyboard import inline_keyboard
+from aouo.emulator.messages import Message
+from aouo.emulator.methods.sending import body_text, caption_text
+from aouo.emulator.objects import message_json
+from aouo.emulator.parameters import Parameters
+from aouo.emulator.refusal import bad_request
+from aouo.emulator.world import World
+
+DELETABLE_S = 48 * 3600  # in private chats and basic groups
+_SAME = (
+    "message is not modified: specified new message content and reply markup are exactly the "
+    "same as a current content and reply markup of the message"
+)
+
+
+def edit_message_text(world: World, params: Parameters, now: float) -> Any:
+    """Without `reply_markup` the keyboard goes, as on the real server."""
+    content = body_text(params)
+    message = _own_message(world, params)
+    if message.attachment is not None or message.service:
+        raise bad_request("there is no text in the message to edit")
+    return _changed(world, message, params, now, {"content": content})
+
+
+def edit_message_caption(world: World, params: Parameters, now: float) -> Any:
+    content = caption_text(params)
+    message = _own_message(world, params)
+    if message.attachment is None:
+        raise bad_request("there is no caption in the message to edit")
+    return _changed(world, message, params, now, {"content": content})
+
+
+def edit_message_reply_markup(world: World, params: Parameters, now: float) -> Any:
+    return _changed(world, _own_message(world, params), params, now, {})
+
+
+def delete_message(world: World, params: Parameters, now: float) -> bool:
+    chat = world.chat_for_send(params.values["chat_id"])
+    message = chat.message(params.integer("message_id"), "message to delete not found")
+    _check_deletable(world, chat, message, now)
+    del chat.messages[message.id]
+    return True
+
+
+def delete_messages(world: World, params: Parameters, now: float) -> bool:
+    """Unknown ids are skipped."""
+    chat = world.chat_for_send(params.values["chat_id"])
+    ids = params.integers("message_ids")
+    if not 1 <= len(ids) <= 100:
+        raise bad_request("message identifiers are not specified")
+    found = [chat.messages[message_id] for message_id in ids if message_id in chat.messages]
+    for message in found:
+        _check_deletable(world, chat, message, now)
+    for message in found:
+        chat.messages.pop(message.id, None)
+    return True
+
+
+def _own_message(world: World, params: Parameters) -> Message:
+    if params.has("inline_message_id"):
+        raise bad_request("MESSAGE_ID_INVALID")
+    if not params.has("chat_id"):
+        raise bad_request("chat_id is empty")
+    if not params.has("message_id"):
+        raise bad_request("message identifier is not specified")
+    chat = world.chat_for_send(params.values["chat_id"])
+    message = chat.message(params.integer("message_id"), "message to edit not found")
+    if message.sender_id != world.bot.id or message.service:
+        raise bad_request("message can't be edited")
+    return message
+
+
+def _changed(
+    world: World, message: Message, params: Parameters, now: float, change: Mapping[str, Any]
+) -> Any:
+    keyboard = inline_keyboard(params.object("reply_markup"))
+    edited = replace(message, keyboard=keyboard, **change)
+    if edited == message:
+        raise bad_request(_SAME)
+    if change:  # a new keyboard alone does not mark the message as edited
+        edited = replace(edited, edited_at=int(now))
+    return message_json(world, world.chats[message.chat_id].keep(edited))
+
+
+def _check_deletable(world: World, chat: Chat, message: Message, now: float) -> None:
+    if chat.kind != "supergroup" and now - message.date > DELETABLE_S:
+        raise bad_request("message can't be deleted for everyone")
+    own = message.sender_id == world.bot.id
+    if chat.kind != "private" and not own and not world.bot_status(chat).privileged:
+        raise bad_request("message can't be deleted")

@@ -1,0 +1,203 @@
+"""Methods that put something into a chat."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from aouo.emulator.chats import Chat
+from aouo.emulator.entities import Formatted, formatted
+from aouo.emulator.files import attach
+from aouo.emulator.jsons import JsonObject
+from aouo.emulator.keyboard import inline_keyboard
+from aouo.emulator.messages import Attachment, MediaKind, Message
+from aouo.emulator.objects import message_json
+from aouo.emulator.parameters import Parameters
+from aouo.emulator.refusal import bad_request
+from aouo.emulator.text import utf16_length
+from aouo.emulator.world import DRAFT_S, TYPING_S, Shown, World
+
+MAX_TEXT = 4096  # UTF-16 units: the stricter of the two readings of Telegram's limit
+MAX_CAPTION = 1024
+MAX_RAW_BYTES = 32_768
+ACTIONS = frozenset(
+    [
+        "typing",
+        "upload_photo",
+        "record_video",
+        "upload_video",
+        "record_voice",
+        "upload_voice",
+        "upload_document",
+        "choose_sticker",
+        "find_location",
+        "record_video_note",
+        "upload_video_note",
+        "cancel",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message goes and what it answers."""
+
+    chat: Chat
+    thread_id: int | None
+    reply_to: int | None
+    quote: str
+
+
+def send_message(world: World, params: Parameters, now: float) -> Any:
+    place = _place(world, params)
+    return _post(world, params, now, place, body_text(params), None)
+
+
+def send_photo(world: World, params: Parameters, now: float) -> Any:
+    return _send_file(world, params, now, "photo")
+
+
+def send_audio(world: World, params: Parameters, now: float) -> Any:
+    return _send_file(world, params, now, "audio")
+
+
+def send_voice(world: World, params: Parameters, now: float) -> Any:
+    return _send_file(world, params, now, "voice")
+
+
+def send_document(world: World, params: Parameters, now: float) -> Any:
+    return _send_file(world, params, now, "document")
+
+
+def send_video(world: World, params: Parameters, now: float) -> Any:
+    return _send_file(world, params, now, "video")
+
+
+def send_animation(world: World, params: Parameters, now: float) -> Any:
+    return _send_file(world, params, now, "animation")
+
+
+def send_media_group(world: World, params: Parameters, now: float) -> Any:
+    place = _place(world, params)
+    items = params.objects("media")
+    if not 2 <= len(items) <= 10:
+        raise bad_request("media group must include 2-10 items")
+    kinds = {str(item["type"]) for item in items}
+    if len(kinds) > 1 and kinds & {"document", "audio"}:
+        raise bad_request("can't use the media of the specified type in the album")
+    album = world.serial("album-")
+    prepared: list[tuple[Formatted, Attachment]] = []
+    for item in items:
+        one = Parameters(item, params.uploads)
+        source = params.reference(one.text("media"))
+        kind: Any = item["type"]
+        prepared.append((caption_text(one), attach(world, kind, source, one)))
+    return [
+        _post(world, params, now, place, content, attachment, album=album)
+        for content, attachment in prepared
+    ]
+
+
+def send_chat_action(world: World, params: Parameters, now: float) -> bool:
+    """The thread id is not checked as in sends: 1 is the General topic, gone topics answer True."""
+    chat = world.chat_for_send(params.values["chat_id"])
+    action = params.text("action")
+    if action not in ACTIONS:
+        raise bad_request("wrong parameter action in request")
+    thread_id = params.integer("message_thread_id")
+    key = (chat.id, chat.thread_of(thread_id) if chat.is_forum else None)
+    hidden = chat.kind == "supergroup" and chat.is_forum and thread_id == 0
+    if action == "cancel":
+        world.typing.pop(key, None)
+    elif not hidden:
+        world.typing[key] = Shown(action, now + TYPING_S)
+    return True
+
+
+def send_message_draft(world: World, params: Parameters, now: float) -> bool:
+    chat = world.chat_for_send(params.values["chat_id"])
+    if chat.kind != "private":
+        raise bad_request("TEXTDRAFT_PEER_INVALID")
+    if params.integer("draft_id") == 0:
+        raise bad_request("RANDOM_ID_INVALID")
+    thread_id = chat.thread_for_send(params.integer("message_thread_id"))
+    content = formatted(params.text("text"), params.objects("entities"))
+    if utf16_length(content.text) > MAX_TEXT:
+        raise bad_request("message is too long")
+    world.drafts[chat.id, thread_id] = Shown(content.text or "Thinking…", now + DRAFT_S)
+    return True
+
+
+def body_text(params: Parameters) -> Formatted:
+    """The text of a message within the limits."""
+    raw = params.text("text")
+    if not raw:
+        raise bad_request("message text is empty")
+    if len(raw.encode("utf-8", "surrogatepass")) > MAX_RAW_BYTES:
+        raise bad_request("text is too long")
+    content = formatted(raw, params.objects("entities"))
+    if not content.text:
+        raise bad_request("text must be non-empty")
+    if utf16_length(content.text) > MAX_TEXT:
+        raise bad_request("message is too long")
+    return content
+
+
+def caption_text(params: Parameters) -> Formatted:
+    """The caption within its limit; it may be empty."""
+    content = formatted(params.text("caption"), params.objects("caption_entities"))
+    if utf16_length(content.text) > MAX_CAPTION:
+        raise bad_request("message caption is too long")
+    return content
+
+
+def _send_file(world: World, params: Parameters, now: float, kind: MediaKind) -> Any:
+    place = _place(world, params)
+    content = caption_text(params)
+    return _post(world, params, now, place, content, attach(world, kind, params.file(kind), params))
+
+
+def _place(world: World, params: Parameters) -> Place:
+    """The chat, topic and message a call aims at; every refusal comes before any effect."""
+    chat = world.chat_for_send(params.values["chat_id"])
+    reply = params.object("reply_parameters")
+    thread_id = chat.thread_for_send(params.integer("message_thread_id"))
+    if reply is None:
+        return Place(chat, thread_id, None, "")
+    target = chat.messages.get(reply["message_id"])
+    if target is None:
+        if reply.get("allow_sending_without_reply") is True:
+            return Place(chat, thread_id, None, "")
+        raise bad_request("message to be replied not found")
+    quote = str(reply.get("quote", ""))
+    if quote and quote not in target.content.text:
+        raise bad_request("QUOTE_TEXT_INVALID")
+    if thread_id is None and target.thread_id is not None:
+        thread_id = chat.thread_for_send(target.thread_id)
+    return Place(chat, thread_id, target.id, quote)
+
+
+def _post(
+    world: World,
+    params: Parameters,
+    now: float,
+    place: Place,
+    content: Formatted,
+    attachment: Attachment | None,
+    *,
+    album: str = "",
+) -> JsonObject:
+    keyboard = inline_keyboard(params.object("reply_markup"))
+    message = Message(
+        id=place.chat.counter.take(),
+        chat_id=place.chat.id,
+        sender_id=world.bot.id,
+        date=int(now),
+        content=content,
+        thread_id=place.thread_id,
+        reply_to=place.reply_to,
+        quote=place.quote,
+        keyboard=keyboard,
+        attachment=attachment,
+        album=album,
+    )
+    world.still(place.chat, place.thread_id)
+    return message_json(world, place.chat.keep(message))

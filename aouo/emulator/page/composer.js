@@ -1,0 +1,129 @@
+// The message field: sending, replying, editing, files and the commands menu.
+
+import { $, el } from "/page/dom.js";
+import { act, base64 } from "/page/wire.js";
+
+const MAX_UNITS = 4096;
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+export function composer({ where, attempt, bot }) {
+  const field = $("text");
+  let replyTo = null;
+  let editing = null;
+  let commands = [];
+  let chosen = 0;
+
+  const place = () => ({ user: where.user, chat: where.chat, thread: where.thread });
+
+  async function say(text) {
+    // The real apps cut a long paste into messages too.
+    let reply = replyTo?.message_id ?? null;
+    for (let at = 0, end; at < text.length; at = end) {
+      end = Math.min(at + MAX_UNITS, text.length);
+      if (end < text.length && /[\uD800-\uDBFF]/.test(text[end - 1])) end -= 1;
+      const piece = text.slice(at, end);
+      await attempt(() => act("say", { ...place(), text: piece, reply_to: reply }));
+      reply = null;
+    }
+  }
+
+  async function submit() {
+    const text = field.value;
+    if (!text.trim()) return;
+    field.value = "";
+    grow();
+    if (editing) await attempt(() => act("edit", { user: where.user, chat: where.chat, message_id: editing.message_id, text }));
+    else await say(text);
+    leave();
+  }
+
+  function grow() {
+    field.style.height = "auto";
+    field.style.height = `${Math.min(field.scrollHeight, 200)}px`;
+    drawCommands();
+  }
+
+  function leave() {
+    replyTo = null;
+    editing = null;
+    $("context").hidden = true;
+    drawCommands();
+  }
+
+  function context(label, message) {
+    $("context").hidden = false;
+    $("context").querySelector("p").replaceChildren(el("strong", {}, label), el("span", {}, message.text ?? message.caption ?? "Attachment"));
+    field.focus();
+  }
+
+  function matching() {
+    const typed = /^\/([a-z0-9_]*)$/i.exec(field.value);
+    return typed ? commands.filter((one) => one.command.startsWith(typed[1].toLowerCase())) : [];
+  }
+
+  function drawCommands() {
+    const found = matching();
+    chosen = Math.min(chosen, Math.max(0, found.length - 1));
+    $("commands").hidden = found.length === 0;
+    $("commands").replaceChildren(...found.map((one, index) =>
+      el("li", { role: "option", "aria-selected": String(index === chosen), onclick: () => pick(one) },
+        el("strong", {}, `/${one.command}`), el("span", {}, one.description))));
+    $("commands").children[chosen]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function pick(command) {
+    const suffix = where.chat < 0 ? `@${bot().username}` : "";
+    field.value = "";
+    grow();
+    say(`/${command.command}${suffix}`);
+  }
+
+  field.addEventListener("input", () => { chosen = 0; grow(); });
+  field.addEventListener("keydown", (event) => {
+    const found = matching();
+    if (found.length && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault();
+      chosen = (chosen + (event.key === "ArrowDown" ? 1 : found.length - 1)) % found.length;
+      drawCommands();
+    } else if (found.length && event.key === "Tab") {
+      event.preventDefault();
+      field.value = `/${found[chosen].command} `;
+      grow();
+    } else if (event.key === "Escape") {
+      if (editing) field.value = "";
+      leave();
+    } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      if (found.length && found[chosen].command !== field.value.slice(1)) pick(found[chosen]);
+      else submit();
+    }
+  });
+  $("composer").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+  $("context").querySelector("button").addEventListener("click", () => { if (editing) field.value = ""; leave(); });
+  $("file").addEventListener("change", async () => {
+    const [file] = $("file").files;
+    $("file").value = "";
+    if (!file) return;
+    const kind = IMAGES.includes(file.type) ? "photo" : file.type === "audio/ogg" ? "voice" : file.type.startsWith("audio/") ? "audio" : "document";
+    const content = await base64(file);
+    const caption = field.value;
+    field.value = "";
+    await attempt(() => act("send_file", { ...place(), kind, content, name: file.name, mime: file.type || "application/octet-stream", caption }));
+  });
+
+  return {
+    say,
+    leave,
+    reply: (message) => { editing = null; replyTo = message; context("Reply", message); },
+    edit: (message) => { replyTo = null; editing = message; field.value = message.text; context("Edit", message); grow(); },
+    draw: (view, open) => {
+      commands = view.commands;
+      const shut = open.closed ? "This topic is closed." : "";
+      $("closed").textContent = shut;
+      $("closed").hidden = !shut;
+      $("composer").classList.toggle("shut", Boolean(shut));
+      field.placeholder = open.blocked ? "The bot is blocked; a message starts it again" : "Message";
+      drawCommands();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+"""People and the bot, and what they are in a chat."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from aouo.emulator.jsons import JsonObject
+
+Status: TypeAlias = Literal["creator", "administrator", "member", "left", "kicked"]
+
+_RIGHTS = [
+    "can_manage_chat",
+    "can_delete_messages",
+    "can_manage_video_chats",
+    "can_restrict_members",
+    "can_promote_members",
+    "can_change_info",
+    "can_invite_users",
+    "can_post_stories",
+    "can_edit_stories",
+    "can_delete_stories",
+    "can_pin_messages",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person, or the bot itself."""
+
+    id: int
+    first_name: str
+    last_name: str = ""
+    username: str = ""
+    language_code: str = "en"
+    is_bot: bool = False
+
+    def as_json(self) -> JsonObject:
+        item: JsonObject = {"id": self.id, "is_bot": self.is_bot, "first_name": self.first_name}
+        if self.last_name:
+            item["last_name"] = self.last_name
+        if self.username:
+            item["username"] = self.username
+        if not self.is_bot:
+            item["language_code"] = self.language_code
+        return item
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What somebody is in a chat; only an administrator's `manages_topics` counts."""
+
+    status: Status
+    manages_topics: bool = True
+
+    @property
+    def present(self) -> bool:
+        return self.status in ("creator", "administrator", "member")
+
+    @property
+    def privileged(self) -> bool:
+        return self.status in ("creator", "administrator")
+
+    def as_json(self, person: Person) -> JsonObject:
+        item: JsonObject = {"status": self.status, "user": person.as_json()}
+        match self.status:
+            case "creator":
+                item["is_anonymous"] = False
+            case "administrator":
+                item |= {"can_be_edited": False, "is_anonymous": False}
+                item |= dict.fromkeys(_RIGHTS, True)
+                item["can_manage_topics"] = self.manages_topics
+            case "kicked":
+                item["until_date"] = 0
+            case "member" | "left":
+                pass
+        return item

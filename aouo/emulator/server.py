@@ -1,0 +1,134 @@
+"""The emulator as one object: a loopback server that lives as long as its context."""
+
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from aouo.emulator.botapi import BotApi
+from aouo.emulator.changes import ChangeSignal
+from aouo.emulator.client import EmulatorClient
+from aouo.emulator.control import Control
+from aouo.emulator.faults import FaultPlan
+from aouo.emulator.flood import FloodControl
+from aouo.emulator.journal import Journal
+from aouo.emulator.people import Person
+from aouo.emulator.polling import Poll
+from aouo.emulator.start import PARTS, furnish
+from aouo.emulator.verbs import Desk
+from aouo.emulator.world import World
+
+DEFAULT_TOKEN = "4200:aouo-emulator"
+DEFAULT_USERNAME = "aouo_try_bot"
+MAX_BODY_BYTES = 60_000_000
+
+_PAGE = Path(__file__).with_name("page")
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_NOTHING_FOREIGN = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+)
+
+
+class Emulator:
+    """A local Telegram on 127.0.0.1; `base_url` is what a bot gets as its API address.
+
+    `client` is the people's side and is open while the emulator is. `parts` says what is there
+    at start besides Ada: `ben`, `group`, `forum`.
+    """
+
+    def __init__(
+        self,
+        token: str = DEFAULT_TOKEN,
+        *,
+        port: int = 0,
+        username: str = DEFAULT_USERNAME,
+        name: str = "aouo",
+        parts: Collection[str] = PARTS,
+        private_topics: bool = False,
+        privacy: bool = True,
+        flood: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        bot = Person(int(token.partition(":")[0]), name, username=username, is_bot=True)
+        self.token = token
+        self.world = World(bot, private_topics=private_topics, privacy=privacy)
+        self.signal = ChangeSignal()
+        self.journal = Journal(self.signal)
+        self.faults = FaultPlan()
+        self.flood = FloodControl(on=flood)
+        self.client = EmulatorClient("")
+        self.base_url = ""
+        self._port = port
+        self._poll = Poll(self.world, self.signal)
+        self._clock = clock
+        furnish(self.world, clock(), parts)
+        self._runner = web.AppRunner(
+            self._application(), access_log=None, handler_cancellation=True, shutdown_timeout=1
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        try:
+            site = web.TCPSite(self._runner, "127.0.0.1", self._port)
+            await site.start()
+        except BaseException:
+            await self._runner.cleanup()
+            raise
+        host, port = self._runner.addresses[0][:2]
+        self.base_url = f"http://{host}:{port}"
+        self.client = EmulatorClient(self.base_url)
+        await self.client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.client.__aexit__(kind, error, trace)
+        self._poll.stop()
+        await self._runner.cleanup()
+
+    @property
+    def bot_url(self) -> str:
+        """The address methods are appended to: `<base_url>/bot<token>`."""
+        return f"{self.base_url}/bot{self.token}"
+
+    def _application(self) -> web.Application:
+        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[_only_loopback])
+        api = BotApi(
+            token=self.token,
+            world=self.world,
+            journal=self.journal,
+            poll=self._poll,
+            faults=self.faults,
+            flood=self.flood,
+            clock=self._clock,
+        )
+        desk = Desk(self.world, self.journal, self.faults, self.flood, self._clock)
+        control = Control(desk, self.signal)
+        api.add_routes(app)
+        control.add_routes(app)
+        app.router.add_get("/", _page)
+        app.router.add_static("/page", _PAGE)
+        return app
+
+
+async def _page(request: web.Request) -> web.StreamResponse:
+    """The chat page; it may load nothing from elsewhere."""
+    headers = {"Content-Security-Policy": _NOTHING_FOREIGN, "Cache-Control": "no-store"}
+    return web.FileResponse(_PAGE / "index.html", headers=headers)
+
+
+@web.middleware
+async def _only_loopback(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse other Host names, so that a name rebound to 127.0.0.1 reaches nothing."""
+    if request.url.host not in _LOOPBACK:
+        return web.Response(status=403, text="Forbidden: only this machine")
+    return await handler(request)

@@ -1,0 +1,57 @@
+"""The world at start: two people, their private chats, a group and a forum."""
+
+from collections.abc import Collection
+
+from aouo.emulator.chats import ICON_COLORS, Chat, Topic
+from aouo.emulator.messages import Message
+from aouo.emulator.people import Membership, Person
+from aouo.emulator.world import World
+
+ADA = 1001
+BEN = 1002
+FAMILY = -2001
+HOUSEHOLD = -1_000_000_003_001
+NOTES = 2
+VOCAB = 3
+
+PARTS = frozenset({"group", "forum", "ben"})
+
+
+def furnish(world: World, now: float, parts: Collection[str] = PARTS) -> None:
+    """Ada is always there; `parts` says who and what else."""
+    world.add_person(Person(ADA, "Ada", username="ada"), started=True)
+    people = [ADA]
+    if "ben" in parts:
+        world.add_person(Person(BEN, "Ben", username="ben"), started=True)
+        people.append(BEN)
+    if "group" in parts:
+        _join(world, world.add_chat("group", "Family", chat_id=FAMILY), people)
+    if "forum" in parts:
+        forum = world.add_chat("supergroup", "Household", chat_id=HOUSEHOLD, is_forum=True)
+        _join(world, forum, people)
+        for index, name in enumerate(("notes", "vocab")):
+            add_topic(forum, ADA, name, ICON_COLORS[index], int(now))
+
+
+def add_topic(chat: Chat, creator_id: int, name: str, icon_color: int, now: int) -> Topic:
+    """A topic and the service message that creates it; the caller says who hears of it."""
+    topic = Topic(chat.counter.take(), name, icon_color)
+    created = {"name": name, "icon_color": icon_color}
+    chat.topics[topic.id] = topic
+    chat.keep(
+        Message(
+            id=topic.id,
+            chat_id=chat.id,
+            sender_id=creator_id,
+            date=now,
+            thread_id=topic.id,
+            service={"forum_topic_created": created},
+        )
+    )
+    return topic
+
+
+def _join(world: World, chat: Chat, people: list[int]) -> None:
+    for person_id in people:
+        chat.members[person_id] = Membership("creator" if person_id == ADA else "member")
+    chat.members[world.bot.id] = Membership("administrator")

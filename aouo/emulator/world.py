@@ -1,0 +1,175 @@
+"""The state of the little Telegram: people, chats, messages, files; no I/O and no clock."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from aouo.emulator.chats import Chat, ChatKind, Counter
+from aouo.emulator.description import Upload
+from aouo.emulator.jsons import JsonObject
+from aouo.emulator.people import Membership, Person
+from aouo.emulator.refusal import Refusal, bad_request, forbidden
+from aouo.emulator.updates import UpdateQueue
+
+CALLBACK_DEADLINE_S = 15.0  # unpublished; 10-20 s were observed
+TYPING_S = 5.0
+DRAFT_S = 30.0
+
+
+@dataclass(slots=True)
+class Callback:
+    """A tapped button; `answer` is what the bot said to it."""
+
+    id: str
+    person_id: int
+    tapped_at: float
+    answer: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Something that vanishes by itself: a chat action or a draft."""
+
+    text: str
+    until: float
+
+
+class World:
+    """Everything the Bot API and the people can see and change.
+
+    A method that needs the time takes it as `now`, seconds since the epoch.
+    """
+
+    def __init__(self, bot: Person, *, private_topics: bool = False, privacy: bool = True) -> None:
+        self.bot = bot
+        self.private_topics = private_topics
+        self.privacy = privacy
+        self.people: dict[int, Person] = {bot.id: bot}
+        self.chats: dict[int, Chat] = {}
+        self.updates = UpdateQueue()
+        self.callbacks: dict[str, Callback] = {}
+        self.files: dict[str, Upload | str] = {}
+        self.commands: dict[tuple[str, str], list[JsonObject]] = {}
+        self.webhook: JsonObject = {}
+        self.typing: dict[tuple[int, int | None], Shown] = {}
+        self.drafts: dict[tuple[int, int | None], Shown] = {}
+        self.seen: dict[tuple[int, int, int | None], int] = {}
+        self.acquainted: set[int] = set()
+        self._shared = Counter()
+        self._serial = itertools.count(1)
+
+    def serial(self, prefix: str) -> str:
+        """A new id that was never used before."""
+        return f"{prefix}{next(self._serial):06d}"
+
+    def person(self, person_id: int) -> Person:
+        found = self.people.get(person_id)
+        if found is None:
+            raise bad_request("user not found")
+        return found
+
+    def add_person(self, person: Person, *, started: bool) -> Person:
+        """A person with a private chat; the bot knows it once the person wrote first."""
+        self.people[person.id] = person
+        name = " ".join(filter(None, (person.first_name, person.last_name)))
+        chat = Chat(person.id, "private", name, self._shared, person=person)
+        chat.is_forum = self.private_topics
+        chat.members = {person.id: Membership("creator"), self.bot.id: Membership("member")}
+        self.chats[person.id] = chat
+        if started:
+            self.acquainted.add(person.id)
+        return person
+
+    def add_chat(
+        self, kind: ChatKind, title: str, *, chat_id: int | None = None, is_forum: bool = False
+    ) -> Chat:
+        """A group or supergroup without members."""
+        if kind == "group":
+            chat_id = chat_id or -2000 - len(self.chats)
+            counter = self._shared
+        else:
+            chat_id = chat_id or -1_000_000_003_000 - len(self.chats)
+            counter = Counter(last=1)
+        chat = Chat(chat_id, kind, title, counter, is_forum=is_forum)
+        self.chats[chat_id] = chat
+        return chat
+
+    def chat_of(self, chat_id: object) -> Chat:
+        """The chat a call names; `@name` finds public groups only, never people."""
+        if isinstance(chat_id, str):
+            named = (
+                chat
+                for chat in self.chats.values()
+                if chat.username and f"@{chat.username}".lower() == chat_id.lower()
+            )
+            found = next(named, None)
+        else:
+            found = self.chats.get(chat_id) if isinstance(chat_id, int) else None
+        if found is None or (found.kind == "private" and not self._is_known(found.id)):
+            raise bad_request("chat not found")
+        return found
+
+    def chat_for_send(self, chat_id: object) -> Chat:
+        """The chat, if the bot may write there."""
+        chat = self.chat_of(chat_id)
+        refusal = self._refusal(chat)
+        if refusal is not None:
+            raise refusal
+        return chat
+
+    def message_seen_by_bot(self, chat: Chat, *, addressed: bool) -> bool:
+        """Privacy mode: in groups an ordinary member sees only what concerns it."""
+        mine = chat.membership(self.bot.id)
+        if not mine.present:
+            return False
+        return chat.kind == "private" or mine.privileged or addressed or not self.privacy
+
+    def bot_status(self, chat: Chat) -> Membership:
+        return chat.membership(self.bot.id)
+
+    def groups_of(self, person_id: int) -> Iterator[Chat]:
+        return (
+            chat
+            for chat in self.chats.values()
+            if chat.kind != "private" and chat.membership(person_id).present
+        )
+
+    def forget_expired(self, now: float) -> None:
+        """Drop chat actions and drafts whose time is over."""
+        for shown in (self.typing, self.drafts):
+            for key in [key for key, value in shown.items() if value.until <= now]:
+                del shown[key]
+
+    def still(self, chat: Chat, thread_id: int | None) -> None:
+        """A message of the bot ends its chat action and its draft."""
+        self.typing.pop((chat.id, thread_id), None)
+        self.drafts.pop((chat.id, thread_id), None)
+
+    def _is_known(self, person_id: int) -> bool:
+        return person_id in self.acquainted or any(
+            self.bot_status(chat).present for chat in self.groups_of(person_id)
+        )
+
+    def _refusal(self, chat: Chat) -> Refusal | None:
+        if chat.migrated_to is not None:
+            return bad_request(
+                "group chat was upgraded to a supergroup chat",
+                migrate_to_chat_id=chat.migrated_to,
+            )
+        status = self.bot_status(chat).status
+        if chat.kind == "private":
+            if status == "kicked":
+                return forbidden("bot was blocked by the user")
+            if chat.id not in self.acquainted:
+                return forbidden("bot can't initiate conversation with a user")
+            return None
+        if status == "kicked":
+            return forbidden(f"bot was kicked from the {chat.kind} chat")
+        if status == "left":
+            return forbidden(f"bot is not a member of the {chat.kind} chat")
+        return None
+
+
+def newest(items: Iterable[int]) -> int:
+    """The highest id, 0 if there is none."""
+    return max(items, default=0)

@@ -1,0 +1,198 @@
+"""Everything we raise on purpose, grouped by who has to act.
+
+AouoError
+├── SetupError               the owner: edit a file and start again
+│   ├── PackError
+│   ├── HomeLocked           another process works on this home (exit 4)
+│   └── TokenContested       another process polls this token (exit 4)
+├── Refused                  the person: told in the chat, logged at info
+│   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
+│   ├── QuotaExceededError
+│   ├── DispatchLimitReached
+│   └── EmptyAnswer           the model stayed silent, also when asked once more
+├── ProviderError            nobody yet: a model service failed
+│   ├── ProviderBusy         try again later, or the next model
+│   ├── ProviderTimeout      it stopped talking
+│   ├── PromptTooLong        shorten the transcript and ask again
+│   ├── ProviderRejected     our request is wrong: a bug or a setting
+│   ├── ProviderAuth         the key is missing or refused
+│   ├── ProviderBilling      no money left there
+│   └── ContentFiltered      the service declined to answer this
+├── DeliveryError            nobody yet: a chat did not take a message
+│   ├── NotSent              it surely did not arrive: safe to try again
+│   ├── FloodControl         wait, then try again
+│   ├── RecipientGone        stop sending to this chat
+│   ├── DeliveryRefused      this message as it is will never be taken
+│   │   └── TopicGone         the topic is closed or deleted
+│   ├── ChatMoved             the group became a supergroup
+│   └── DeliveryUnknown      it may have arrived: never send it twice
+├── ToolFailed               the model: read as the tool's result
+├── LostClaim                nobody: another worker owns the job now
+└── StepError                us: a pipeline step broke its contract
+"""
+
+from __future__ import annotations
+
+
+class AouoError(Exception):
+    """The root of everything we raise on purpose."""
+
+
+class SetupError(AouoError):
+    """Something the owner has to change; `fix` is the one line that says what.
+
+    `exit_code` is what a command line verb ends with (contract, "Command line").
+    """
+
+    exit_code = 3
+
+    def __init__(self, problem: str, *, fix: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.fix}".strip()
+
+
+class PackError(SetupError):
+    """A pack that cannot be loaded; the runtime and the other packs go on."""
+
+
+class HomeLocked(SetupError):
+    """Another process holds the home's lock."""
+
+    exit_code = 4
+
+
+class TokenContested(SetupError):
+    """Telegram keeps answering 409: another process polls this token."""
+
+    exit_code = 4
+
+
+class Refused(AouoError):
+    """The person's wish is not carried out; said in the chat, logged at info."""
+
+
+class RouteRequiredError(Refused):
+    """A conversation has no usable pack.
+
+    `requested` is the pack it was bound to, or "" when none was ever chosen.
+    """
+
+    def __init__(self, available: tuple[str, ...], requested: str = "") -> None:
+        super().__init__(f"pack {requested!r} is not loaded" if requested else "no pack chosen")
+        self.available = available
+        self.requested = requested
+
+
+class QuotaExceededError(Refused):
+    """A token cap is reached. `key` is the full configuration key of the cap."""
+
+    def __init__(self, scope: str, used_tokens: int, cap_tokens: int, key: str) -> None:
+        super().__init__(f"{scope} quota: {used_tokens} of {cap_tokens} tokens ({key})")
+        self.scope = scope
+        self.used_tokens = used_tokens
+        self.cap_tokens = cap_tokens
+        self.key = key
+
+
+class DispatchLimitReached(Refused):
+    """A turn used all its model calls without coming to an answer."""
+
+    def __init__(self, dispatches: int) -> None:
+        super().__init__(f"{dispatches} model calls without a final answer")
+        self.dispatches = dispatches
+
+
+class EmptyAnswer(Refused):
+    """The model stayed silent after it was asked once more."""
+
+
+class ProviderError(AouoError):
+    """A model service failed; `str` may quote the service and is for the log only."""
+
+
+class ProviderBusy(ProviderError):
+    """Overloaded or rate limited. `retry_after_s` is what the service asked for, 0 = nothing."""
+
+    def __init__(self, message: str, *, retry_after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ProviderTimeout(ProviderError):
+    """No answer, or a stream that stopped in the middle, within the configured time."""
+
+
+class PromptTooLong(ProviderError):
+    """The request does not fit the model's window."""
+
+
+class ProviderRejected(ProviderError):
+    """The service says that the request is wrong."""
+
+
+class ProviderAuth(ProviderError):
+    """The service refuses the key."""
+
+
+class ProviderBilling(ProviderError):
+    """The account behind the key has no money left."""
+
+
+class ContentFiltered(ProviderError):
+    """The service declined this content."""
+
+
+class DeliveryError(AouoError):
+    """A chat did not take a message."""
+
+
+class NotSent(DeliveryError):
+    """The request was never written, or was answered with a passing failure."""
+
+
+class FloodControl(DeliveryError):
+    """The service asks for a pause of `retry_after_s` seconds in this chat."""
+
+    def __init__(self, message: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class RecipientGone(DeliveryError):
+    """Blocked, kicked or deleted; do not try this chat again."""
+
+
+class DeliveryRefused(DeliveryError):
+    """The service will never take this message as it is."""
+
+
+class TopicGone(DeliveryRefused):
+    """The topic was deleted or closed; the chat around it may still be there."""
+
+
+class ChatMoved(DeliveryError):
+    """The group became a supergroup; `chat_id` is its new id."""
+
+    def __init__(self, chat_id: str) -> None:
+        super().__init__(f"the chat moved to {chat_id}")
+        self.chat_id = chat_id
+
+
+class DeliveryUnknown(DeliveryError):
+    """No answer came after the request was written; it may have arrived."""
+
+
+class ToolFailed(AouoError):
+    """What the model reads as the tool's result; says how to call it right."""
+
+
+class LostClaim(AouoError):
+    """A write with an older fence: another worker owns the job now."""
+
+
+class StepError(AouoError):
+    """A pipeline step broke its contract; names the step."""

@@ -1,0 +1,220 @@
+"""What came in and what happens meanwhile: two sealed unions of frozen facts.
+
+`Inbound` is a fact that came in and becomes a job; its `content` is one of the union
+below. `Event` is what a running turn tells whoever watches it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, TypeAlias
+
+from aouo.address import ConversationAddress
+
+ChatKind: TypeAlias = Literal["private", "group", "forum"]
+Origin: TypeAlias = Literal["chat", "web", "cli"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a person wrote; `about` holds one bracketed line for each thing it refers to."""
+
+    text: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A line that begins with a slash, as the lexer took it apart; `raw` is the whole text."""
+
+    name: str
+    rest: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A tap on one of our buttons; `answer_id` is where the tap itself wants an answer."""
+
+    data: str
+    label: str
+    answer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Something this runtime cannot take in yet; `what` names it for the person."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNamed:
+    """A topic was created or renamed."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """A group became a supergroup with a new id."""
+
+    new_chat_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intruder:
+    """Somebody who is not on the list; nothing of what they sent is kept.
+
+    `asked_id`: it was `/id` or `/start`, which tell a stranger their id.
+    """
+
+    asked_id: bool = False
+
+
+Content: TypeAlias = Text | Command | Button | Unsupported | TopicNamed | Migrated | Intruder
+_CONTENT: dict[str, type[Content]] = {
+    kind.__name__: kind
+    for kind in (Text, Command, Button, Unsupported, TopicNamed, Migrated, Intruder)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who writes: the id as text, a name to show, an IETF language tag or ""."""
+
+    id: str
+    name: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """One fact that came in.
+
+    `message_id` is the message it came with (0: none), in the platform's numbering.
+    `addressed` is false for group talk that is not meant for us outside a pack's topic.
+    `title` is the topic's title where the platform told it with the message, else "".
+    """
+
+    address: ConversationAddress
+    person: Person
+    content: Content
+    chat_kind: ChatKind = "private"
+    message_id: int = 0
+    addressed: bool = True
+    title: str = ""
+    origin: Origin = "chat"
+
+    def dump(self) -> str:
+        """As one JSON text; `load` is the inverse."""
+        body = asdict(self)
+        body["content"]["kind"] = type(self.content).__name__
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def load(cls, text: str) -> Inbound:
+        """Read what `dump` wrote, also by an older version: unknown fields are dropped."""
+        body: dict[str, Any] = json.loads(text)
+        content = body["content"]
+        kind = _CONTENT[content.pop("kind")]
+        if kind is Text:
+            content["about"] = tuple(content.get("about", ()))
+        known = {item.name for item in fields(cls)}
+        simple: dict[str, Any] = {key: value for key, value in body.items() if key in known}
+        simple["address"] = ConversationAddress(**body["address"])
+        simple["person"] = Person(**body["person"])
+        simple["content"] = kind(**content)
+        return cls(**simple)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One update: its id, its raw text, and the fact in it.
+
+    `inbound` is None when there is nothing to do; `why` then says so for the log. The raw
+    text is not kept (`keep_raw`) when its sender is not admitted.
+    """
+
+    update_id: int
+    raw: str
+    inbound: Inbound | None
+    why: str = ""
+    keep_raw: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    turn_id: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LlmToken:
+    turn_id: str
+    session_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStarted:
+    turn_id: str
+    call_id: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShieldVerdict:
+    turn_id: str
+    call_id: str
+    allowed: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionCompleted:
+    turn_id: str
+    call_id: str
+    tool: str
+    success: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """One line of how an answer came about; stored with the assistant's message."""
+
+    stage: Literal["reasoning", "tool_call"]
+    summary: str
+    detail: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseComplete:
+    turn_id: str
+    session_id: str
+    text: str
+    thoughts: tuple[Thought, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCompleted:
+    """A turn of a `current` session was answered; what the person and the assistant said."""
+
+    user_msg: str
+    assistant_msg: str
+    session_id: str
+    channel: str
+    chat_id: str
+    at: str
+
+
+Event: TypeAlias = (
+    TurnStarted
+    | LlmToken
+    | ActionStarted
+    | ShieldVerdict
+    | ActionCompleted
+    | ResponseComplete
+    | TurnCompleted
+)

@@ -1,0 +1,150 @@
+"""How a turn ends: one transaction that makes it history, queues what is said, settles its job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from aouo.outbound import wording
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.render import Part, render
+from aouo.ports import Clock, Rendered, stamp
+from aouo.queue.running import StopReason
+from aouo.shield import finish
+from aouo.store import deliveries, gates, jobs, sessions, turns
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.jobs import Job
+from aouo.store.turns import OpenTurn, Status
+from aouo.turn.context import TurnContext
+from aouo.turn.journal import record_all
+
+_Line: TypeAlias = Callable[[Sequence[str]], str]
+_Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
+
+
+class Commit:
+    """Ends turns. `badge` is the pack's name where a person could wonder who answered."""
+
+    def __init__(self, *, database: Database, clock: Clock, outbox: Outbox) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+
+    async def answer(
+        self, job: Job, ctx: TurnContext, text: str, live_ids: Sequence[int], *, badge: str
+    ) -> int:
+        """Make the whole turn history and queue its answer; returns how many messages that is."""
+        tail = wording.badge(badge) if badge else ""
+        parts = render(text, tail=tail)
+        facts = ctx.facts
+
+        def write(tx: Tx, now: str) -> list[Delivery]:
+            turns.close_ack(tx, facts.turn, text, ctx.thoughts, now)
+            if not live_ids and _said_already(tx, facts.turn.id, text):
+                return []
+            return self._queue(tx, job, facts.turn.id, parts, live_ids, now)
+
+        return await self._end(job, ctx, write)
+
+    async def fail(
+        self, job: Job, ctx: TurnContext, error: Exception, live_ids: Sequence[int]
+    ) -> int:
+        """Say what happened; history keeps the person's words and one line."""
+        said = wording.failure(error, ctx.facts.turn.id)
+        line = wording.failed_in_history
+        return await self._without_answer(
+            job, ctx, "nack", said, lambda done: line(error, done), live_ids
+        )
+
+    async def stop(
+        self, job: Job, ctx: TurnContext, reason: StopReason | str, live_ids: Sequence[int]
+    ) -> int:
+        """End a turn that was stopped; /stop has answered already, so only a shown message ends."""
+        why = reason.value if isinstance(reason, StopReason) else reason
+        if reason is StopReason.TIMEOUT:
+            said = wording.TIMED_OUT
+        else:
+            said = wording.STOPPED_TURN if live_ids else ""
+        line = wording.stopped_in_history
+        return await self._without_answer(
+            job, ctx, "aborted", said, lambda done: line(why, done), live_ids
+        )
+
+    async def _without_answer(
+        self,
+        job: Job,
+        ctx: TurnContext,
+        status: Status,
+        said: str,
+        line: _Line,
+        live_ids: Sequence[int],
+    ) -> int:
+        turn = ctx.facts.turn
+
+        def write(tx: Tx, now: str) -> list[Delivery]:
+            turns.close_without_answer(tx, turn, status, line(turns.effects(tx, turn.id)), now)
+            parts = (Part(said, ()),) if said else ()
+            return self._queue(tx, job, turn.id, parts, live_ids[-1:], now)
+
+        return await self._end(job, ctx, write)
+
+    def _queue(
+        self,
+        tx: Tx,
+        job: Job,
+        turn_id: str,
+        parts: Sequence[Part],
+        live_ids: Sequence[int],
+        now: str,
+    ) -> list[Delivery]:
+        """The parts replace the live messages one by one; what is left over is new."""
+        deliveries.end_live(tx, turn_id, now)
+        first_reply = job.inbound.message_id if job.inbound.chat_kind == "group" else 0
+        rows: list[Delivery] = []
+        for number, part in enumerate(parts):
+            edits = live_ids[number] if number < len(live_ids) else 0
+            message = Rendered(part.text, part.entities)
+            if number == 0 and not edits:
+                message = replace(message, reply_to=first_reply)
+            rows.append(
+                deliveries.add(
+                    tx,
+                    job.inbound.address,
+                    "reply",
+                    message,
+                    now,
+                    turn_id=turn_id,
+                    key=f"reply:{turn_id}:{number}",
+                    edits=edits,
+                )
+            )
+        return rows
+
+    async def _end(self, job: Job, ctx: TurnContext, work: _Work) -> int:
+        now = stamp(self._clock)
+        turn: OpenTurn = ctx.facts.turn
+
+        def write(tx: Tx) -> list[Delivery]:
+            jobs.hold(tx, job)
+            record_all(tx, ctx.spent, now)
+            rows = work(tx, now)
+            gates.close_of_turn(tx, turn.id)
+            sessions.touch(tx, turn.session_id, now)
+            jobs.settle(tx, job, "done", "turn", now)
+            return rows
+
+        rows = await finish(self._database.transact(write))
+        self._outbox.put(*rows)
+        return len(rows)
+
+
+def _said_already(tx: Tx, turn_id: str, text: str) -> bool:
+    """Only the very same text is not said twice."""
+    wanted = _normal("".join(part.text for part in render(text)))
+    return any(_normal(said) == wanted for said in deliveries.texts_of(tx, turn_id))
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,145 @@
+"""What is answered without a model: one transaction settles the job and queues the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from aouo import notices
+from aouo.commands.builtin import shown_packs
+from aouo.commands.registry import Call, Commands, Result
+from aouo.notices import Notice
+from aouo.outbound import wording
+from aouo.outbound.outbox import Outbox
+from aouo.packs.library import Library
+from aouo.ports import Clock, Rendered, stamp
+from aouo.queue.running import Running, StopReason
+from aouo.routing.decide import Installed
+from aouo.shield import finish
+from aouo.store import chats, deliveries, gates, jobs, routes
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.jobs import Job
+from aouo.store.routes import Route
+
+log = structlog.get_logger()
+_NO_ROUTE = Route(0, "", "", "", "", 0)
+
+
+class Desk:
+    """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        commands: Commands,
+        library: Callable[[], Library],
+        running: Running,
+        wake: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._commands = commands
+        self._library = library
+        self._running = running
+        self._wake = wake
+
+    @property
+    def library(self) -> Library:
+        return self._library()
+
+    def installed(self, active_pack: str) -> Installed:
+        """What a decision may know; the active pack's skill commands come before all others'."""
+        library = self._library()
+        return Installed(library.names, library.commands(active_pack), self._commands.names)
+
+    async def look_up(self, job: Job) -> tuple[Route, bool]:
+        """The conversation's route, and whether a question to this person is open in it."""
+        inbound = job.inbound
+
+        def read(tx: Tx) -> tuple[Route, bool]:
+            route = routes.find(tx, inbound.address) or _NO_ROUTE
+            return route, gates.open_for(tx, inbound.address, inbound.person.id) is not None
+
+        return await self._database.read(read)
+
+    async def answer(self, job: Job, notice: Notice, *, state: str = "done") -> None:
+        """Say one thing and settle the job."""
+        if isinstance(notice, notices.NotAuthorized | notices.YourId) and state == "done":
+            log.info("tg_auth_denied", person=job.inbound.person.id)
+        await self.settle(job, lambda tx, now: [wording.word(notice)], state=state)
+
+    async def done(self, job: Job, outcome: str) -> None:
+        """Settle without a word."""
+        await self.settle(job, lambda tx, now: [], outcome=outcome)
+
+    async def park(self, job: Job, gone: str) -> None:
+        """Ask for a pack; the job waits until one is chosen."""
+        picker = notices.Picker(shown_packs(self._library()), gone=gone, waiting=True)
+        await self.settle(job, lambda tx, now: [wording.word(picker)], state="parked")
+
+    async def obey(self, job: Job, name: str, rest: str) -> None:
+        """Carry out a command in the transaction that settles it."""
+        await self.command(
+            job, lambda tx, call: self._commands.obey(name, tx, call, self._library()), rest
+        )
+
+    async def command(
+        self, job: Job, handler: Callable[[Tx, Call], Result], rest: str = ""
+    ) -> Result:
+        """Run a handler, say its notice, then do what it leaves to the lane."""
+        results: list[Result] = []
+
+        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            results[:] = [handler(tx, Call(job.inbound, rest, now))]
+            return [wording.word(results[0].notice)]
+
+        await self.settle(job, work)
+        result = results[0]
+        lane = job.inbound.address.lane
+        if result.stop:
+            self._running.stop(lane, StopReason.PERSON)
+        if result.replay:
+            self._wake(lane)
+        return result
+
+    async def move_chat(self, job: Job, new_chat_id: str) -> None:
+        """A group became a supergroup: everything stored follows in one transaction."""
+        address = job.inbound.address
+
+        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            chats.rename_chat(tx, address.platform, address.chat_id, new_chat_id)
+            return []
+
+        log.info("chat_moved", to=new_chat_id)
+        await self.settle(job, work, outcome="moved")
+
+    async def settle(
+        self,
+        job: Job,
+        work: Callable[[Tx, str], Sequence[Rendered]],
+        *,
+        state: str = "done",
+        outcome: str = "answered",
+    ) -> None:
+        """Run `work`, queue what it says and settle the job, all in one transaction."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> list[Delivery]:
+            jobs.hold(tx, job)
+            said = work(tx, now)
+            jobs.settle(tx, job, state, outcome, now)
+            address = job.inbound.address
+            return [
+                deliveries.add(
+                    tx, address, "notice", text, now, key=f"job:{job.id}:{job.fence}:{n}"
+                )
+                for n, text in enumerate(said)
+            ]
+
+        self._outbox.put(*await finish(self._database.transact(write)))

@@ -1,0 +1,22 @@
+"""What a turn leases when it starts: configuration, packs, tools, model, pipelines, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.packs.library import Library
+from aouo.ports import ChatModel
+from aouo.settings import Settings
+from aouo.tools.registry import Registry
+from aouo.turn.pipelines import Pipelines
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Never changes; a reload makes a new one, and running turns keep theirs."""
+
+    settings: Settings
+    library: Library
+    registry: Registry
+    model: ChatModel
+    pipelines: Pipelines

@@ -1,0 +1,81 @@
+"""One job from claim to settled: the path of a message on one screen."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import structlog
+
+from aouo import notices
+from aouo.errors import LostClaim
+from aouo.flow.desk import Desk
+from aouo.flow.taps import Taps
+from aouo.flow.turns import Turns
+from aouo.queue.lanes import Slot
+from aouo.routing import decide as to
+from aouo.routing.decide import decide
+from aouo.store.jobs import Job
+from aouo.store.routes import Route
+
+log = structlog.get_logger()
+STARTS_MAX = 3
+
+
+class Flow:
+    """Handles one job at a time per lane; never raises but for cancellation."""
+
+    def __init__(self, *, desk: Desk, turns: Turns, taps: Taps) -> None:
+        self._desk = desk
+        self._turns = turns
+        self._taps = taps
+
+    async def handle(self, job: Job, slot: Slot) -> None:
+        """Decide what the job asks for, do it, settle it."""
+        inbound = job.inbound
+        with structlog.contextvars.bound_contextvars(job=job.id, conversation=str(inbound.address)):
+            try:
+                if job.starts > STARTS_MAX:
+                    log.error("job_set_aside", starts=job.starts)
+                    await self._desk.answer(job, notices.SetAside(), state="aside")
+                    return
+                route, waits = await self._desk.look_up(job)
+                installed = self._desk.installed(route.active_pack)
+                decision = decide(inbound, route.active_pack, installed, answers_gate=waits)
+                await self._carry_out(job, route, decision, slot)
+            except LostClaim as error:
+                log.warning("claim_lost", error=str(error))
+            except Exception as error:
+                log.exception("job_failed", error=repr(error))
+                await self._desk.answer(job, notices.Broken(f"job {job.id}"))
+
+    async def _carry_out(self, job: Job, route: Route, decision: to.Decision, slot: Slot) -> None:
+        desk, taps = self._desk, self._taps
+        match decision:
+            case to.RunTurn():
+                await self._turns.run(job, decision, slot)
+            case to.PickPack(_, gone):
+                await desk.park(job, gone)
+            case to.ObeyCommand(name, rest):
+                await desk.obey(job, name, rest)
+            case to.RefuseCommand(name, ""):
+                await desk.answer(job, notices.UnknownCommand(name))
+            case to.RefuseCommand(name, pack):
+                await desk.answer(job, notices.SkillOfOtherPack(name, pack))
+            case to.BindPack(pack, tapped):
+                await taps.bind(job, route, pack, tapped=tapped)
+            case to.AnswerGate():
+                await taps.answer_gate(job, decision)
+            case to.OpenMenu(key):
+                await taps.open_menu(job, key)
+            case to.Refuse(tell_id=True):
+                await desk.answer(job, notices.YourId(job.inbound.person.id))
+            case to.Refuse():
+                await desk.answer(job, notices.NotAuthorized())
+            case to.MoveChat(new_chat_id):
+                await desk.move_chat(job, new_chat_id)
+            case to.Explain(what):
+                await desk.answer(job, notices.CannotTake(what))
+            case to.Ignore(reason):
+                await desk.done(job, reason)
+            case _:
+                assert_never(decision)

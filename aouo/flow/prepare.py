@@ -1,0 +1,53 @@
+"""What is fixed when a turn starts, gathered from its job, its route and its generation."""
+
+from __future__ import annotations
+
+from aouo.errors import ToolFailed
+from aouo.flow.begin import Begun
+from aouo.flow.generation import Generation
+from aouo.packs.load import Pack
+from aouo.packs.manifest import DEFAULT_TOOLS
+from aouo.store.jobs import Job
+from aouo.turn.context import Facts, PackView
+
+
+def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
+    """The turn's facts; the pack is the one it began with, whatever happens meanwhile."""
+    inbound = job.inbound
+    pack = generation.library.get(begun.turn.pack)
+    permitted = pack.manifest.permissions.tools if pack else DEFAULT_TOOLS
+    return Facts(
+        turn=begun.turn,
+        session_key=begun.session_key,
+        address=inbound.address,
+        person=inbound.person,
+        origin=inbound.origin,
+        chat_kind=inbound.chat_kind,
+        pack=_view_of(pack) if pack else PackView(),
+        skill_body=_skill_body(begun, generation),
+        tools=generation.registry.allowed(permitted, generation.settings.tools.enabled),
+    )
+
+
+def _view_of(pack: Pack) -> PackView:
+    manifest = pack.manifest
+    return PackView(
+        name=pack.name,
+        display_name=manifest.display_name,
+        description=manifest.description,
+        soul_additions=pack.soul_additions,
+        rules_additions=pack.rules_additions,
+        skills=tuple((skill.name, skill.description) for skill in pack.skills.values()),
+        history_messages=manifest.context.history_window,
+    )
+
+
+def _skill_body(begun: Begun, generation: Generation) -> str:
+    """The active skill's text; a skill that is gone, or of another pack, is no skill."""
+    if not begun.turn.skill:
+        return ""
+    try:
+        skill = generation.library.resolve_skill(begun.turn.pack, begun.turn.skill)
+    except ToolFailed:
+        return ""
+    return f"{skill.display_name}\n{skill.body}"

@@ -1,0 +1,144 @@
+"""Taps on our buttons, and texts that answer a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+
+from aouo import notices
+from aouo.commands import builtin
+from aouo.events import Button, Inbound
+from aouo.flow.desk import Desk
+from aouo.outbound import wording
+from aouo.outbound.outbox import Outbox
+from aouo.ports import Clock, Rendered, stamp
+from aouo.queue.gates import Waiting
+from aouo.routing.decide import AnswerGate
+from aouo.store import deliveries, gates, jobs
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.gates import Gate
+from aouo.store.jobs import Job
+from aouo.store.routes import Route
+
+log = structlog.get_logger()
+
+
+class Taps:
+    """Answers every tap to Telegram at once, then does what it asks for."""
+
+    def __init__(
+        self, *, desk: Desk, database: Database, clock: Clock, outbox: Outbox, waiting: Waiting
+    ) -> None:
+        self._desk = desk
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._waiting = waiting
+
+    async def bind(self, job: Job, route: Route, pack: str, *, tapped: bool) -> None:
+        """Bind the conversation to the pack that a person tapped or a topic's title names."""
+        inbound = job.inbound
+        library = self._desk.library
+        if not tapped:
+            await self._bind_by_title(job, route, pack)
+            return
+        if library.get(pack) is None:
+            await self._tell(inbound, wording.TAP_UNKNOWN)
+            await self._desk.answer(job, notices.NoSuchPack(pack, library.names))
+            return
+        await self._tell(inbound, "")
+        await self._desk.command(job, lambda tx, call: builtin.bind(tx, call, pack))
+        shown = wording.word(notices.Picker(builtin.shown_packs(library), pack))
+        if inbound.message_id:
+            self._outbox.show(inbound.address, inbound.message_id, shown)
+
+    async def _bind_by_title(self, job: Job, route: Route, pack: str) -> None:
+        if route.active_pack == pack:
+            await self._desk.done(job, "bound already")
+            return
+        log.info("tg_topic_auto_bound", pack=pack)
+        await self._desk.command(job, lambda tx, call: builtin.bind(tx, call, pack))
+
+    async def answer_gate(self, job: Job, given: AnswerGate) -> None:
+        """Settle a question, wake its turn, and show the outcome where it was asked."""
+        inbound = job.inbound
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> tuple[Gate | None, str, Delivery | None]:
+            jobs.hold(tx, job)
+            gate = (
+                gates.get(tx, given.gate_id)
+                if given.gate_id
+                else gates.open_for(tx, inbound.address, inbound.person.id)
+            )
+            problem, answer = _judge(gate, given, inbound)
+            if problem or gate is None:
+                jobs.settle(tx, job, "done", problem, now)
+                return None, problem, None
+            gates.settle(tx, gate.id, "answered", answer)
+            jobs.settle(tx, job, "done", "answered a question", now)
+            asked = deliveries.get(tx, gate.delivery_id)
+            shown = None
+            if asked and asked.message_id:
+                outcome = wording.answered(gate.question, answer)
+                shown = deliveries.add(
+                    tx, asked.address, "notice", outcome, now, edits=asked.message_id
+                )
+            return gates.get(tx, gate.id), "", shown
+
+        gate, problem, shown = await self._database.transact(write, durable=True)
+        if shown:
+            self._outbox.put(shown)
+        if gate:
+            self._waiting.tell(gate)
+        await self._tell(inbound, problem, alert=bool(problem))
+
+    async def open_menu(self, job: Job, key: str) -> None:
+        """Buttons that need no model."""
+        inbound = job.inbound
+        if key.startswith("session_"):
+            token = key.removeprefix("session_")
+            await self._tell(inbound, "")
+            await self._desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
+        elif key.startswith("again_"):
+            await self._tell(inbound, "")
+            await self._desk.settle(job, lambda tx, now: _again(tx, key, inbound))
+        else:
+            await self._tell(inbound, wording.TAP_UNKNOWN, alert=True)
+            await self._desk.done(job, "an unknown button")
+
+    async def _tell(self, inbound: Inbound, text: str, *, alert: bool = False) -> None:
+        if isinstance(inbound.content, Button):
+            await self._outbox.answer_tap(
+                inbound.address, inbound.content.answer_id, text, alert=alert
+            )
+
+
+def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound) -> tuple[str, str]:
+    """(why not, the answer): a text is a label, a number or free words."""
+    if gate is None:
+        return wording.TAP_UNKNOWN, ""
+    if gate.person != inbound.person.id:
+        return wording.TAP_NOT_YOURS, ""
+    if gate.state != "open":
+        return wording.TAP_EXPIRED, ""
+    if given.gate_id:
+        if not 0 <= given.option < len(gate.options):
+            return wording.TAP_UNKNOWN, ""
+        return "", gate.options[given.option]
+    text = given.text.strip()
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= len(gate.options):
+        return "", gate.options[int(text) - 1]
+    same = (option for option in gate.options if option.casefold() == text.casefold())
+    return "", next(same, text)
+
+
+def _again(tx: Tx, key: str, inbound: Inbound) -> Sequence[Rendered]:
+    """Show a delivery of this conversation once more, because a person asked for it."""
+    number = key.removeprefix("again_")
+    row = deliveries.get(tx, int(number)) if number.isascii() and number.isdigit() else None
+    if row is None or row.address != inbound.address:
+        return [wording.say(wording.TAP_UNKNOWN)]
+    return [row.message]

@@ -1,0 +1,258 @@
+"""Runs the turn of one job: begins or takes it up, lets it work, ends it in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from aouo import notices
+from aouo.bus import Bus
+from aouo.events import ResponseComplete, TurnCompleted, TurnStarted
+from aouo.flow.asking import Asking
+from aouo.flow.begin import Begun, begin
+from aouo.flow.commit import Commit
+from aouo.flow.desk import Desk
+from aouo.flow.generation import Generation
+from aouo.flow.prepare import facts_of
+from aouo.guard.chain import Guard, Outcome, Proposal
+from aouo.outbound.degrade import Capabilities
+from aouo.outbound.live import LiveView
+from aouo.outbound.outbox import Outbox
+from aouo.ports import Clock, stamp
+from aouo.queue.gates import Waiting
+from aouo.queue.lanes import Slot
+from aouo.queue.running import Deadline, Running, StopReason
+from aouo.routing.decide import RunTurn
+from aouo.shield import finish
+from aouo.store import jobs
+from aouo.store.database import Database
+from aouo.store.jobs import Job
+from aouo.tools.registry import ToolContext
+from aouo.transcript import ToolCall, UserSaid
+from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
+from aouo.turn.execute import Executor
+from aouo.turn.journal import Journal
+from aouo.turn.loop import run_turn
+from aouo.turn.quota import Quota
+
+log = structlog.get_logger()
+
+
+class Turns:
+    """Runs turns; see `flow.job` for when."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        bus: Bus,
+        desk: Desk,
+        running: Running,
+        waiting: Waiting,
+        guard: Guard,
+        quota: Quota,
+        generation: Callable[[], Generation],
+        capabilities: Mapping[str, Capabilities],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._bus = bus
+        self._desk = desk
+        self._running = running
+        self._waiting = waiting
+        self._guard = guard
+        self._quota = quota
+        self._generation = generation
+        self._capabilities = capabilities
+        self._commit = Commit(database=database, clock=clock, outbox=outbox)
+
+    async def run(self, job: Job, wanted: RunTurn, slot: Slot) -> None:
+        """Answer one job. A shutdown gives the job back, to be taken up by the next process."""
+        if not wanted.said.strip():
+            await self._desk.answer(job, notices.EmptyMessage())
+            return
+        begun_s = time.perf_counter()
+        generation = self._generation()
+        begun = await begin(self._database, job, wanted, stamp(self._clock))
+        if begun.resumed:
+            log.info("turn_resumed", turn_id=begun.turn.id)
+            self._outbox.put(begun.resumed)
+        if begun.stale_key:
+            log.warning(
+                "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key
+            )
+        view = self._view(job, begun, generation)
+        deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
+        ctx = self._context(job, begun, generation, view, slot, deadline)
+        journal = Journal(database=self._database, clock=self._clock, job=job)
+
+        async def work() -> Ending:
+            async with asyncio.TaskGroup() as group:
+                shows = group.create_task(view.run())
+                try:
+                    executor = self._executor(generation, journal)
+                    return await run_turn(ctx, generation.pipelines, executor, journal)
+                finally:
+                    shows.cancel()
+
+        try:
+            self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id))
+            ended = await self._running.run(job.inbound.address.lane, deadline, work)
+            live_ids = await view.settle()
+        except asyncio.CancelledError:
+            await finish(self._database.transact(lambda tx: jobs.release(tx, job)))
+            raise
+        shown = await self._settle(job, ctx, ended, live_ids, generation)
+        self._tell(job, ctx, ended, shown, (time.perf_counter() - begun_s) * 1000)
+
+    async def _settle(
+        self,
+        job: Job,
+        ctx: TurnContext,
+        ended: Ending | StopReason,
+        live_ids: Sequence[int],
+        generation: Generation,
+    ) -> int:
+        """End the turn in one transaction; returns how many messages are queued by it."""
+        match ended:
+            case Ack(text):
+                badge = _badge(ctx.facts, generation)
+                return await self._commit.answer(job, ctx, text, live_ids, badge=badge)
+            case Nack(error):
+                reference = ctx.facts.turn.id
+                log.warning("turn_failed", turn_id=reference, error=repr(error), exc_info=error)
+                return await self._commit.fail(job, ctx, error, live_ids)
+            case Abort(reason):
+                return await self._commit.stop(job, ctx, reason, live_ids)
+            case StopReason():
+                return await self._commit.stop(job, ctx, ended, live_ids)
+
+    def _tell(
+        self, job: Job, ctx: TurnContext, ended: Ending | StopReason, shown: int, ms: float
+    ) -> None:
+        """The canonical line of a turn, and the events for whoever watches."""
+        facts = ctx.facts
+        total = ctx.total
+        log.info(
+            "turn_done",
+            turn_id=facts.turn.id,
+            pack=facts.pack.name,
+            origin=facts.origin,
+            status=_status(ended),
+            duration_ms=round(ms),
+            provider_ms=round(ctx.provider_ms),
+            own_ms=round(ms - ctx.provider_ms),
+            dispatches=ctx.dispatches,
+            tool_calls=ctx.tool_calls,
+            input_tokens=total.input_tokens,
+            output_tokens=total.output_tokens,
+            cost_usd=0.0,
+            deliveries=shown,
+        )
+        if not isinstance(ended, Ack):
+            return
+        turn = facts.turn
+        self._bus.publish(
+            ResponseComplete(turn.id, turn.session_id, ended.text, tuple(ctx.thoughts))
+        )
+        said = next((entry.text for entry in ctx.said if isinstance(entry, UserSaid)), "")
+        self._bus.publish(
+            TurnCompleted(
+                said,
+                ended.text,
+                turn.session_id,
+                facts.address.platform,
+                facts.address.chat_id,
+                stamp(self._clock),
+            )
+        )
+
+    def _context(
+        self,
+        job: Job,
+        begun: Begun,
+        generation: Generation,
+        view: LiveView,
+        slot: Slot,
+        deadline: Deadline,
+    ) -> TurnContext:
+        facts = facts_of(job, begun, generation)
+        asking = Asking(
+            database=self._database,
+            clock=self._clock,
+            outbox=self._outbox,
+            waiting=self._waiting,
+            address=facts.address,
+            person=facts.person.id,
+            turn_id=facts.turn.id,
+            slot=slot,
+            deadline=deadline,
+        )
+        tool_context = ToolContext(
+            adapter=view,
+            config=generation.settings,
+            session_id=facts.turn.session_id,
+            session_key=facts.session_key,
+            pack=facts.pack.name,
+            asker=asking,
+        )
+
+        async def call_tool(call: ToolCall) -> Outcome:
+            runner = generation.registry.bind(call.name, tool_context)
+            proposal = Proposal(call, facts.origin, facts.pack.name, facts.turn.id)
+            return await self._guard.call(proposal, runner, facts.tools)
+
+        return TurnContext(
+            facts,
+            model=generation.model,
+            view=view,
+            call_tool=call_tool,
+            publish=self._bus.publish,
+        )
+
+    def _executor(self, generation: Generation, journal: Journal) -> Executor:
+        return Executor(
+            journal=journal,
+            may_run_again=generation.registry.may_run_again,
+            day=self._quota.day,
+            max_tokens=generation.settings.provider.max_tokens,
+            temperature=generation.settings.provider.temperature,
+        )
+
+    def _view(self, job: Job, begun: Begun, generation: Generation) -> LiveView:
+        address = job.inbound.address
+        settings = generation.settings
+        return LiveView(
+            outbox=self._outbox,
+            database=self._database,
+            clock=self._clock,
+            address=address,
+            turn_id=begun.turn.id,
+            streaming=address.platform == "tg" and settings.telegram.streaming != "off",
+            capabilities=self._capabilities.get(address.platform, Capabilities()),
+            said_id=job.inbound.message_id,
+            live=begun.live,
+        )
+
+
+def _badge(facts: Facts, generation: Generation) -> str:
+    """A person sees which pack answered where that could be in doubt."""
+    several = len(generation.library.names) > 1
+    private = facts.chat_kind == "private" and not facts.address.thread_id
+    return facts.pack.name if several and private and facts.address.platform == "tg" else ""
+
+
+def _status(ended: Ending | StopReason) -> str:
+    match ended:
+        case Ack():
+            return "ack"
+        case Nack():
+            return "nack"
+        case Abort() | StopReason():
+            return "aborted"

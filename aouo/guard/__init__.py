@@ -1,0 +1,1 @@
+"""What stands between a model's wish and a tool."""

@@ -1,0 +1,137 @@
+"""Asks Telegram for updates, and acknowledges them only after they are stored.
+
+`getUpdates` confirms by offset: the next call tells Telegram to forget what came before it.
+So the next call is made after the commit, and a crash in between brings the same updates again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from aouo.errors import SetupError, TokenContested
+from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
+from aouo.ports import Clock
+
+log = structlog.get_logger()
+
+POLL_S = 50
+ALLOWED_UPDATES = (
+    "message",
+    "edited_message",
+    "callback_query",
+    "my_chat_member",
+    "message_reaction",
+)
+_CONTESTED_AFTER_S = 20.0
+_RETRY_AT_MOST_S = 30.0
+
+
+@dataclass(slots=True)
+class PollState:
+    """What the poller last saw, for `aouo status` and for the log."""
+
+    last_poll_s: float = 0.0
+    failing_since_s: float = 0.0
+    problem: str = ""
+
+
+class Poller:
+    """Polls one bot until cancelled. `store` returns when the updates are safe."""
+
+    def __init__(
+        self,
+        *,
+        api: TelegramApi,
+        clock: Clock,
+        store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]],
+    ) -> None:
+        self._api = api
+        self._clock = clock
+        self._store = store
+        self._contested_since_s = 0.0
+        self._failures = 0
+        self.state = PollState()
+        self.polled = asyncio.Event()
+
+    async def run(self, offset: int) -> None:
+        """Poll from `offset`; the first call asks with timeout 0, so that start-up shows at once.
+
+        Raises:
+            SetupError: Telegram refuses the token.
+            TokenContested: another process has polled this token for 20 s.
+        """
+        timeout_s = 0
+        while True:
+            try:
+                raw = await self._ask(offset, timeout_s)
+            except ApiUnreachable as error:
+                await self._wait_out(str(error))
+                continue
+            except ApiError as error:
+                await self._explain(error)
+                continue
+            self._succeeded()
+            if raw:
+                offset = int(raw[-1]["update_id"]) + 1
+                await self._store(raw, offset)
+            timeout_s = POLL_S
+
+    async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
+        return await self._api.call(
+            "getUpdates",
+            timeout_s + 15.0,
+            offset=offset,
+            timeout=timeout_s,
+            allowed_updates=ALLOWED_UPDATES,
+        )
+
+    async def _explain(self, error: ApiError) -> None:
+        match error.code:
+            case 401 | 404:
+                raise SetupError(
+                    f"Telegram refuses the bot token ({error.description}).",
+                    fix="Put the token that @BotFather gave you into telegram.bot_token.",
+                )
+            case 409 if "webhook" in error.description.lower():
+                log.warning("webhook_removed")
+                await self._api.call("deleteWebhook", 15.0)
+            case 409:
+                await self._contested()
+            case 429:
+                await self._clock.sleep(error.retry_after_s)
+            case _:
+                await self._wait_out(str(error))
+
+    async def _contested(self) -> None:
+        now_s = self._clock.monotonic_s()
+        self._contested_since_s = self._contested_since_s or now_s
+        if now_s - self._contested_since_s >= _CONTESTED_AFTER_S:
+            raise TokenContested(
+                "Another process polls this bot token (Telegram keeps answering 409).",
+                fix="Stop the other instance, or give this one a bot of its own.",
+            )
+        log.warning("poll_contested", for_s=round(now_s - self._contested_since_s, 1))
+        await self._clock.sleep(2.0)
+
+    async def _wait_out(self, problem: str) -> None:
+        """Back off up to 30 s; the first failure and each tenth are said."""
+        self._failures += 1
+        now_s = self._clock.monotonic_s()
+        self.state.failing_since_s = self.state.failing_since_s or now_s
+        self.state.problem = problem
+        if self._failures == 1 or self._failures % 10 == 0:
+            log.warning("poll_failed", problem=problem, failures=self._failures)
+        await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), _RETRY_AT_MOST_S))
+
+    def _succeeded(self) -> None:
+        if self._failures:
+            log.info("poll_recovered", failures=self._failures)
+        self._failures = 0
+        self._contested_since_s = 0.0
+        self.state = PollState(last_poll_s=self._clock.monotonic_s())
+        self.polled.set()

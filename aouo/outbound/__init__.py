@@ -1,0 +1,1 @@
+"""Everything that leaves: rendering, delivery and the words the runtime says."""

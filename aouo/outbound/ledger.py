@@ -1,0 +1,85 @@
+"""What became of each delivery, written down; and what a failure makes necessary."""
+
+from __future__ import annotations
+
+import structlog
+
+from aouo.address import ConversationAddress
+from aouo.outbound import wording
+from aouo.ports import Clock, stamp
+from aouo.shield import finish
+from aouo.store import chats, deliveries, routes
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery, State
+
+log = structlog.get_logger()
+
+
+class Ledger:
+    """The deliveries table as the senders see it. Every write survives a cancellation."""
+
+    def __init__(self, *, database: Database, clock: Clock, resend_unknown: bool) -> None:
+        self._database = database
+        self._clock = clock
+        self._resend_unknown = resend_unknown
+
+    async def recover(self) -> list[Delivery]:
+        """Take up what a former process left; returns what waits to be sent, in order."""
+        now = stamp(self._clock)
+
+        def take_up(tx: Tx) -> list[Delivery]:
+            for row in deliveries.cut_off(tx, now):
+                self._after_unknown(tx, row, now)
+            return deliveries.queued(tx)
+
+        return await self._database.transact(take_up, durable=True)
+
+    async def mark(
+        self, row: Delivery, state: State, *, message_id: int = 0, error: str = ""
+    ) -> Delivery | None:
+        """Record a row's state; returns the row that has to follow it, if any."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> Delivery | None:
+            deliveries.mark(tx, row.id, state, now, message_id=message_id, error=error)
+            return self._after_unknown(tx, row, now) if state == "unknown" else None
+
+        return await finish(self._database.transact(write, durable=state != "queued"))
+
+    async def gone(self, address: ConversationAddress, reason: str) -> None:
+        """Nothing can be sent here any more: refuse what waits, mark the route."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            deliveries.drop_chat(tx, address, reason, now)
+            routes.set_gone(tx, address, reason, now)
+
+        log.warning("recipient_gone", conversation=str(address), reason=reason)
+        await finish(self._database.transact(write))
+
+    async def gone_topic(self, address: ConversationAddress, reason: str) -> None:
+        """A topic was closed or deleted; what waits for it will go to the chat around it."""
+        now = stamp(self._clock)
+        log.warning("topic_gone", conversation=str(address), reason=reason)
+        await finish(self._database.transact(lambda tx: routes.set_gone(tx, address, reason, now)))
+
+    async def moved(self, address: ConversationAddress, chat_id: str) -> None:
+        """A group became a supergroup: everything stored follows."""
+        log.info("chat_moved", conversation=str(address), to=chat_id)
+        await finish(
+            self._database.transact(
+                lambda tx: chats.rename_chat(tx, address.platform, address.chat_id, chat_id)
+            )
+        )
+
+    def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:
+        """Say once that an answer may not have arrived, or repeat it if the owner wants that."""
+        log.warning("delivery_unknown", delivery=row.id, conversation=str(row.address))
+        if row.kind not in ("reply", "msg"):
+            return None
+        if self._resend_unknown:
+            return deliveries.add(
+                tx, row.address, row.kind, row.message, now, key=f"again:{row.id}"
+            )
+        said = wording.may_not_have_arrived(row.id)
+        return deliveries.add(tx, row.address, "notice", said, now, key=f"unknown:{row.id}")

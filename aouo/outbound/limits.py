@@ -1,0 +1,65 @@
+"""How fast Telegram lets a bot speak: token buckets per chat, per group and for the whole bot.
+
+The figures are not promises; what is refused all the same is waited out where it happens.
+The bot-wide bucket starts full enough for a burst of answers to many people at once, which is
+not the bulk sending that its rate is meant for.
+
+Source: core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.address import ConversationAddress
+from aouo.ports import Clock
+
+CHAT_PER_S, CHAT_BURST = 1.0, 3
+GROUP_PER_S, GROUP_BURST = 20 / 60, 20
+BOT_PER_S, BOT_BURST = 30.0, 600
+
+
+@dataclass(slots=True)
+class Bucket:
+    """Tokens that refill with time; going below zero books a place in the future."""
+
+    per_s: float
+    burst: int
+    tokens: float = -1.0
+    at_s: float = 0.0
+
+    def take(self, now_s: float) -> float:
+        """Take one token; return how many seconds to wait before using it."""
+        if self.at_s == 0.0:
+            self.tokens = float(self.burst)
+        self.tokens = min(float(self.burst), self.tokens + (now_s - self.at_s) * self.per_s)
+        self.at_s = now_s
+        self.tokens -= 1.0
+        return max(0.0, -self.tokens / self.per_s)
+
+
+class Pace:
+    """Every chat's buckets and the bot's own."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._bot = Bucket(BOT_PER_S, BOT_BURST)
+        self._chats: dict[str, tuple[Bucket, ...]] = {}
+
+    async def wait(self, address: ConversationAddress) -> None:
+        """Wait until one more call to this conversation is within the limits."""
+        if address.platform != "tg":
+            return
+        buckets = self._chats.get(address.chat_id)
+        if buckets is None:
+            buckets = self._chats[address.chat_id] = _of_chat(address.chat_id)
+        now_s = self._clock.monotonic_s()
+        wait_s = max(bucket.take(now_s) for bucket in (*buckets, self._bot))
+        if wait_s > 0:
+            await self._clock.sleep(wait_s)
+
+
+def _of_chat(chat_id: str) -> tuple[Bucket, ...]:
+    """Groups have negative ids."""
+    chat = Bucket(CHAT_PER_S, CHAT_BURST)
+    return (chat, Bucket(GROUP_PER_S, GROUP_BURST)) if chat_id.startswith("-") else (chat,)

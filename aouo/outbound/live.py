@@ -1,0 +1,200 @@
+"""What a turn shows while it runs: activity, a status line, the answer as it grows.
+
+The message it fills is a row like any other, so that a process that takes the turn up takes
+the message up too. The final text is not sent from here: it is committed with the turn, and
+edits the messages that `settle` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aouo.address import ConversationAddress
+from aouo.outbound import wording
+from aouo.outbound.degrade import Capabilities, degrade
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.render import render, stable_prefix
+from aouo.ports import Clock, Payload, Rendered, Sent, stamp
+from aouo.shield import finish
+from aouo.store import deliveries
+from aouo.store.database import Database
+from aouo.store.deliveries import Delivery
+
+_TYPING_AFTER_S = 0.3  # an answer that is there by then needs no announcement
+_TYPING_EVERY_S = 4.5
+_STATUS_AFTER_S = 1.5
+_LOOK_EVERY_S = 0.25
+_EDIT_CHARS = 50
+
+
+class LiveView:
+    """One turn's `TurnView`; `run` belongs to a task that ends before `settle` is called."""
+
+    def __init__(
+        self,
+        *,
+        outbox: Outbox,
+        database: Database,
+        clock: Clock,
+        address: ConversationAddress,
+        turn_id: str,
+        streaming: bool,
+        capabilities: Capabilities,
+        said_id: int = 0,
+        live: Sequence[Delivery] = (),
+    ) -> None:
+        self._outbox = outbox
+        self._database = database
+        self._clock = clock
+        self._address = address
+        self._turn_id = turn_id
+        self._streaming = streaming
+        self._capabilities = capabilities
+        self._said_id = said_id
+        self._tags: dict[str, int] = {}
+        self._done_ids: list[int] = [row.message_id for row in live[:-1]]
+        self._live_id = live[-1].message_id if live else 0
+        self._beginning: Delivery | None = None
+        self._text = ""
+        self._status = ""
+        self._shown = ""
+        self._shown_at_s = 0.0
+        self._fresh = False
+        self._began_s = clock.monotonic_s()
+
+    async def run(self) -> None:
+        """Keep what the person sees up to date, until cancelled."""
+        await self._clock.sleep(_TYPING_AFTER_S)
+        typed_s = 0.0
+        while True:
+            now_s = self._clock.monotonic_s()
+            if not typed_s or now_s - typed_s >= _TYPING_EVERY_S:
+                typed_s = now_s
+                await self._outbox.action(self._address, "typing")
+            if self._streaming:
+                await self._refresh(now_s)
+            await self._clock.sleep(_LOOK_EVERY_S)
+
+    async def settle(self) -> tuple[int, ...]:
+        """The ids of the messages this turn fills, oldest first; nothing is in flight afterwards."""
+        if (row := self._beginning) is not None:
+            if self._outbox.withdraw(row):
+                self._beginning = None
+            else:
+                self._live_id = (await finish(self._outbox.settled(row))).message_id
+        return tuple(item for item in (*self._done_ids, self._live_id) if item)
+
+    async def send_thinking(self) -> None:
+        self._status = self._status or wording.THINKING
+
+    async def show_tool_call(self, name: str, args: str) -> None:
+        del args  # may hold anything; the name is enough for a status line
+        self._status = wording.calling(name)
+        self._fresh = True
+
+    async def show_tool_result(self) -> None:
+        self._status = wording.THINKING
+
+    async def streaming_reply(self, delta: str) -> None:
+        """Take in more of the answer; after a tool call the text begins anew."""
+        if self._fresh:
+            self._text, self._fresh = "", False
+        self._text += delta
+
+    async def dispatch_message(self, payload: Payload, key: str) -> Sent:
+        """Send one payload in order and wait for it; `key` makes a repeated wish the same one."""
+        shown, note = degrade(payload, self._capabilities)
+        if shown.type == "action":
+            await self._outbox.action(self._address, shown.action)
+            return Sent(ok=True)
+        parts = [
+            Rendered(part.text, part.entities, (), self._reply_to(shown))
+            for part in render(shown.text)
+        ] or [Rendered("…")]
+        parts[-1] = Rendered(parts[-1].text, parts[-1].entities, shown.buttons, parts[-1].reply_to)
+        rows = await self._queue(parts, key)
+        settled = [await self._wait(row) for row in rows]
+        worst = next((row for row in settled if row.state != "sent"), settled[-1])
+        if payload.tag:
+            self._tags[payload.tag] = settled[-1].message_id
+        return Sent(worst.state == "sent", settled[-1].message_id, note or worst.error)
+
+    async def reply(self, text: str) -> None:
+        """The final text goes with the turn's commit; here it only stops the live edits."""
+        self._text = text
+
+    async def _queue(self, parts: Sequence[Rendered], key: str) -> list[Delivery]:
+        now = stamp(self._clock)
+        rows = await self._database.transact(
+            lambda tx: [
+                deliveries.add(
+                    tx, self._address, "msg", part, now, turn_id=self._turn_id, key=f"{key}:{n}"
+                )
+                for n, part in enumerate(parts)
+            ],
+            durable=True,
+        )
+        self._outbox.put(*(row for row in rows if row.state == "queued"))
+        return rows
+
+    async def _wait(self, row: Delivery) -> Delivery:
+        return await self._outbox.settled(row) if row.state in ("queued", "sending") else row
+
+    def _reply_to(self, payload: Payload) -> int:
+        """The message a payload replies to: an id, a tag of this turn, or the person's own."""
+        wanted = payload.reply_to
+        if wanted.isascii() and wanted.isdigit():
+            return int(wanted)
+        return self._said_id if wanted == "user" else self._tags.get(wanted, 0)
+
+    async def _refresh(self, now_s: float) -> None:
+        """Show the newest text, or a status line while there is none."""
+        if self._text and not self._fresh:
+            await self._show_text(now_s)
+        elif self._status_due(now_s):
+            line = self._status or wording.THINKING
+            await self._show(Rendered(line, preview=False), line, now_s)
+
+    def _status_due(self, now_s: float) -> bool:
+        due = self._fresh or now_s - self._began_s >= _STATUS_AFTER_S
+        quiet = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
+        return due and quiet and self._shown != (self._status or wording.THINKING)
+
+    async def _show_text(self, now_s: float) -> None:
+        grown = len(self._text) - len(self._shown) >= _EDIT_CHARS
+        first = not self._shown or not self._text.startswith(self._shown)
+        paced = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
+        if not (paced and (grown or first)):
+            return
+        finished, rest = stable_prefix(self._text)
+        if finished:
+            await self._roll_over(finished, now_s)
+            self._text = rest
+        parts = render(self._text)
+        if parts:
+            await self._show(Rendered(parts[0].text, parts[0].entities), self._text, now_s)
+
+    async def _roll_over(self, finished: str, now_s: float) -> None:
+        """The live message is full: it keeps what it has, a new one takes the rest."""
+        parts = render(finished)
+        if parts:
+            await self._show(Rendered(parts[0].text, parts[0].entities), finished, now_s)
+        if self._live_id:
+            self._done_ids.append(self._live_id)
+        self._live_id, self._shown = 0, ""
+
+    async def _show(self, message: Rendered, text: str, now_s: float) -> None:
+        self._shown, self._shown_at_s = text, now_s
+        if self._live_id:
+            self._outbox.show(self._address, self._live_id, message)
+            return
+        now = stamp(self._clock)
+        row = await self._database.transact(
+            lambda tx: deliveries.add(
+                tx, self._address, "live", message, now, turn_id=self._turn_id
+            )
+        )
+        self._beginning = row
+        self._outbox.put(row)
+        self._live_id = (await self._outbox.settled(row)).message_id
+        self._beginning = None

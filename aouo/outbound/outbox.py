@@ -1,0 +1,129 @@
+"""The only way to a chat: durable rows, one sender per conversation, each call paced.
+
+A row goes `queued → sending → sent | refused | unknown`. What fails before the request was
+written is queued again; what may have arrived is never sent a second time by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from aouo.address import ConversationAddress
+from aouo.errors import DeliveryError
+from aouo.outbound.ledger import Ledger
+from aouo.outbound.limits import Pace
+from aouo.outbound.sender import Sender
+from aouo.ports import Clock, Messenger, Rendered
+from aouo.store.deliveries import Delivery
+
+log = structlog.get_logger()
+
+
+class Outbox:
+    """Sends what was committed, in order within a conversation, many conversations at once.
+
+    Owns its senders: when `run` ends, none is left, and what was not sent is still queued.
+    """
+
+    def __init__(
+        self, *, ledger: Ledger, clock: Clock, messengers: Mapping[str, Messenger]
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._messengers = messengers
+        self._pace = Pace(clock)
+        self._senders: dict[ConversationAddress, Sender] = {}
+        self._begun: asyncio.Queue[Sender | None] = asyncio.Queue()
+        self._waited_for: dict[int, asyncio.Future[Delivery]] = {}
+
+    async def run(self) -> None:
+        """Send until closed."""
+        async with asyncio.TaskGroup() as group:
+            while (sender := await self._begun.get()) is not None:
+                group.create_task(self._drain(sender), name=f"sender {sender.address}")
+
+    def close(self) -> None:
+        """Begin no more senders; `run` returns when those at work have nothing left."""
+        self._begun.put_nowait(None)
+
+    async def recover(self) -> int:
+        """Take up what a former process left; returns how many rows wait."""
+        rows = await self._ledger.recover()
+        self.put(*rows)
+        return len(rows)
+
+    def put(self, *rows: Delivery) -> None:
+        """Hand over rows whose transaction is committed; one that waits already is not doubled."""
+        for row in rows:
+            sender = self._sender(row.address)
+            sender.edits.pop(row.edits, None)
+            if all(waiting.id != row.id for waiting in sender.rows):
+                sender.rows.append(row)
+
+    def show(self, address: ConversationAddress, message_id: int, message: Rendered) -> None:
+        """Edit a live message soon; a newer wish, or a final for it, replaces this one."""
+        self._sender(address).edits[message_id] = message
+
+    def withdraw(self, row: Delivery) -> bool:
+        """Take back a row that nobody has begun to send; its state is then the caller's to write."""
+        sender = self._senders.get(row.address)
+        if sender is None or sender.sending == row.id or row not in sender.rows:
+            return False
+        sender.rows.remove(row)
+        return True
+
+    async def settled(self, row: Delivery) -> Delivery:
+        """Wait until a row that is about to be `put` is sent, refused or unknown."""
+        future = self._waited_for.setdefault(row.id, asyncio.get_running_loop().create_future())
+        return await asyncio.shield(future)
+
+    def edit_interval_s(self, address: ConversationAddress) -> float:
+        """How far apart live edits should be here; grows after flood control."""
+        base_s = 3.0 if address.chat_id.startswith("-") else 1.2
+        sender = self._senders.get(address)
+        return base_s * (sender.slower if sender else 1.0)
+
+    async def action(self, address: ConversationAddress, action: str) -> None:
+        """Show an activity; that it failed is nobody's business."""
+        try:
+            await self._messengers[address.platform].action(address, action)
+        except DeliveryError as error:
+            log.debug("action_failed", error=str(error))
+
+    async def answer_tap(
+        self, address: ConversationAddress, answer_id: str, text: str, *, alert: bool = False
+    ) -> None:
+        """Answer a tap; that it failed is nobody's business either."""
+        try:
+            await self._messengers[address.platform].answer_tap(answer_id, text, alert=alert)
+        except DeliveryError as error:
+            log.debug("tap_not_answered", error=str(error))
+
+    def _sender(self, address: ConversationAddress) -> Sender:
+        sender = self._senders.get(address)
+        if sender is None:
+            sender = self._senders[address] = Sender(
+                address,
+                messenger=self._messengers[address.platform],
+                ledger=self._ledger,
+                pace=self._pace,
+                clock=self._clock,
+                settled=self._tell,
+            )
+            self._begun.put_nowait(sender)
+        return sender
+
+    async def _drain(self, sender: Sender) -> None:
+        known_as = sender.address
+        try:
+            await sender.drain()
+        finally:
+            del self._senders[known_as]
+
+    def _tell(self, row: Delivery) -> None:
+        future = self._waited_for.pop(row.id, None)
+        if future and not future.done():
+            future.set_result(row)

@@ -1,0 +1,175 @@
+"""One conversation's sender: its messages leave one after another, in the order they were meant."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from aouo.address import ConversationAddress
+from aouo.errors import (
+    ChatMoved,
+    DeliveryError,
+    DeliveryRefused,
+    DeliveryUnknown,
+    FloodControl,
+    NotSent,
+    RecipientGone,
+    TopicGone,
+)
+from aouo.outbound.ledger import Ledger
+from aouo.outbound.limits import Pace
+from aouo.ports import Clock, Messenger, Rendered
+from aouo.store.deliveries import Delivery, State
+
+log = structlog.get_logger()
+_RETRY_AT_MOST_S = 30.0
+_SLOWER_AT_MOST = 8.0
+
+
+class Sender:
+    """Holds what waits to be said in one conversation and says it, never two things at once.
+
+    A row stays first in `rows` until it is settled. Edits of live messages are wishes: only the
+    newest counts, they give way to rows, and losing one loses nothing.
+    """
+
+    def __init__(
+        self,
+        address: ConversationAddress,
+        *,
+        messenger: Messenger,
+        ledger: Ledger,
+        pace: Pace,
+        clock: Clock,
+        settled: Callable[[Delivery], None],
+    ) -> None:
+        self.address = address
+        self.rows: deque[Delivery] = deque()
+        self.edits: dict[int, Rendered] = {}
+        self.sending = 0
+        self.slower = 1.0
+        self._messenger = messenger
+        self._ledger = ledger
+        self._pace = pace
+        self._clock = clock
+        self._settled = settled
+
+    async def drain(self) -> None:
+        """Say what waits; returns when nothing does."""
+        while self.rows or self.edits:
+            if self.rows:
+                await self._deliver(self.rows[0])
+            else:
+                await self._show()
+
+    async def _deliver(self, row: Delivery) -> None:
+        await self._pace.wait(self.address)
+        if not self.rows or self.rows[0] is not row:
+            return  # withdrawn meanwhile
+        self.sending = row.id
+        try:
+            await self._ledger.mark(row, "sending")
+            await self._try(row)
+        finally:
+            self.sending = 0
+
+    async def _try(self, row: Delivery) -> None:
+        """Make the one call of a row and settle it, or put it back for another try."""
+        try:
+            message_id = await self._call(row)
+        except FloodControl as error:
+            self.slower = min(self.slower * 2, _SLOWER_AT_MOST)
+            log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
+            await self._again(row, error.retry_after_s, str(error))
+        except NotSent as error:
+            await self._again(row, min(0.5 * 2**row.attempts, _RETRY_AT_MOST_S), str(error))
+        except DeliveryUnknown as error:
+            if row.edits:
+                await self._again(row, 1.0, str(error))
+            else:
+                await self._settle(row, "unknown", error=str(error))
+        except ChatMoved as error:
+            await self._ledger.mark(row, "queued")
+            await self._ledger.moved(self.address, error.chat_id)
+            self._redirect(replace(self.address, chat_id=error.chat_id))
+        except TopicGone as error:
+            await self._leave_topic(row, error)
+        except RecipientGone as error:
+            await self._give_up(error)
+        except DeliveryRefused as error:
+            await self._refused(row, error)
+        else:
+            done: State = "live" if row.kind == "live" else "sent"
+            await self._settle(row, done, message_id=message_id)
+
+    async def _call(self, row: Delivery) -> int:
+        if not row.edits:
+            return await self._messenger.send(self.address, row.message)
+        await self._messenger.edit(self.address, row.edits, row.message)
+        return row.edits
+
+    async def _show(self) -> None:
+        """Carry out the oldest edit wish; whatever fails, the final will say it again."""
+        message_id = next(iter(self.edits))
+        await self._pace.wait(self.address)
+        if self.rows or message_id not in self.edits:
+            return
+        message = self.edits.pop(message_id)
+        try:
+            await self._messenger.edit(self.address, message_id, message)
+        except FloodControl as error:
+            self.slower = min(self.slower * 2, _SLOWER_AT_MOST)
+            await self._clock.sleep(error.retry_after_s)
+        except DeliveryError as error:
+            log.debug("edit_failed", conversation=str(self.address), error=str(error))
+
+    async def _again(self, row: Delivery, wait_s: float, error: str) -> None:
+        """Queue a row again: if we die while waiting, it is not taken for sent."""
+        await self._ledger.mark(row, "queued", error=error)
+        self.rows[0] = replace(row, attempts=row.attempts + 1)
+        await self._clock.sleep(wait_s)
+
+    async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
+        if row.edits:  # what it was to replace is gone: say it anew
+            await self._ledger.mark(row, "queued", error=str(error))
+            self.rows[0] = replace(row, edits=0)
+            return
+        log.error("delivery_refused", delivery=row.id, error=str(error))
+        await self._settle(row, "refused", error=str(error))
+
+    async def _leave_topic(self, row: Delivery, error: TopicGone) -> None:
+        """The topic is gone: its words go to the chat around it, the route is marked."""
+        if not self.address.thread_id:
+            await self._settle(row, "refused", error=str(error))
+            return
+        await self._ledger.mark(row, "queued", error=str(error))
+        await self._ledger.gone_topic(self.address, str(error))
+        self._redirect(replace(self.address, thread_id=""))
+
+    async def _give_up(self, error: RecipientGone) -> None:
+        waiting = list(self.rows)
+        self.edits.clear()
+        for row in waiting:
+            await self._settle(row, "refused", error=str(error))
+        await self._ledger.gone(self.address, str(error))
+
+    def _redirect(self, address: ConversationAddress) -> None:
+        """What waits goes to another address from now on; it stays this sender's."""
+        self.address = address
+        self.rows = deque(replace(row, address=address) for row in self.rows)
+
+    async def _settle(
+        self, row: Delivery, state: State, *, message_id: int = 0, error: str = ""
+    ) -> None:
+        follows = await asyncio.shield(
+            self._ledger.mark(row, state, message_id=message_id, error=error)
+        )
+        if row in self.rows:
+            self.rows.remove(row)
+        if follows:
+            self.rows.append(follows)
+        self._settled(replace(row, state=state, message_id=message_id, error=error))

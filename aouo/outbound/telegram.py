@@ -1,0 +1,153 @@
+"""Telegram as a `Messenger`: one call each, every failure translated once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import telegram
+from telegram import error as failed
+
+from aouo.address import ConversationAddress
+from aouo.errors import (
+    ChatMoved,
+    DeliveryRefused,
+    DeliveryUnknown,
+    FloodControl,
+    NotSent,
+    RecipientGone,
+    TopicGone,
+)
+from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
+from aouo.ports import ButtonSpec, Entity, Rendered
+
+_GONE = ("chat not found", "not enough rights to send")
+_TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_closed")
+_NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
+
+
+class TelegramMessenger:
+    """See `ports.Messenger`. Also registers the command menu."""
+
+    def __init__(self, *, session: aiohttp.ClientSession, base_url: str, token: str) -> None:
+        base = base_url.rstrip("/")
+        self._bot = telegram.Bot(
+            token,
+            base_url=f"{base}/bot",
+            base_file_url=f"{base}/file/bot",
+            request=AiohttpRequest(session),
+            get_updates_request=AiohttpRequest(session),
+        )
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        reply = (
+            telegram.ReplyParameters(message.reply_to, allow_sending_without_reply=True)
+            if message.reply_to
+            else None
+        )
+        async with _translated():
+            sent = await self._bot.send_message(
+                int(to.chat_id),
+                message.text,
+                entities=_entities(message.entities),
+                reply_markup=_keyboard(message.buttons),
+                message_thread_id=_thread(to),
+                reply_parameters=reply,
+                link_preview_options=None if message.preview else _NO_PREVIEW,
+            )
+        return sent.message_id
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        async with _translated(editing=True):
+            await self._bot.edit_message_text(
+                message.text,
+                int(to.chat_id),
+                message_id,
+                entities=_entities(message.entities),
+                reply_markup=_keyboard(message.buttons),
+                link_preview_options=None if message.preview else _NO_PREVIEW,
+            )
+
+    async def action(self, to: ConversationAddress, action: str) -> None:
+        async with _translated():
+            await self._bot.send_chat_action(int(to.chat_id), action, message_thread_id=_thread(to))
+
+    async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
+        try:
+            async with _translated():
+                await self._bot.answer_callback_query(answer_id, text[:200], show_alert=alert)
+        except DeliveryRefused:
+            return  # too old: the person has moved on
+
+    async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
+        """Fill the command menu; (name, description) pairs, at most 100."""
+        async with _translated():
+            await self._bot.set_my_commands(
+                [telegram.BotCommand(name, text[:256]) for name, text in commands[:100]]
+            )
+
+
+@asynccontextmanager
+async def _translated(*, editing: bool = False) -> AsyncGenerator[None]:
+    """Telegram's errors as ours. `BadRequest` is a `NetworkError` there: the order matters."""
+    try:
+        yield
+    except failed.RetryAfter as error:
+        wait = error.retry_after
+        seconds = wait if isinstance(wait, int | float) else wait.total_seconds()
+        raise FloodControl(str(error), float(seconds)) from error
+    except failed.ChatMigrated as error:
+        raise ChatMoved(str(error.new_chat_id)) from error
+    except (failed.Forbidden, failed.InvalidToken) as error:
+        raise RecipientGone(str(error)) from error
+    except failed.BadRequest as error:
+        if editing and "message is not modified" in str(error).lower():
+            return
+        raise _refusal(str(error)) from error
+    except NotWritten as error:
+        raise NotSent(str(error)) from error
+    except NoAnswer as error:
+        raise DeliveryUnknown(str(error)) from error
+    except failed.NetworkError as error:
+        raise NotSent(str(error)) from error
+    except failed.TelegramError as error:
+        # A 2xx answer that cannot be read: it was carried out, we do not know as what.
+        raise DeliveryUnknown(str(error)) from error
+
+
+def _refusal(text: str) -> DeliveryRefused | RecipientGone:
+    lower = text.lower()
+    if any(sign in lower for sign in _TOPIC_GONE):
+        return TopicGone(text)
+    if any(sign in lower for sign in _GONE):
+        return RecipientGone(text)
+    return DeliveryRefused(text)
+
+
+def _thread(to: ConversationAddress) -> int | None:
+    return int(to.thread_id) if to.thread_id else None
+
+
+def _entities(entities: Sequence[Entity]) -> list[telegram.MessageEntity]:
+    found: list[telegram.MessageEntity] = []
+    for item in entities:
+        extra: dict[str, Any] = {}
+        if item.url:
+            extra["url"] = item.url
+        if item.language:
+            extra["language"] = item.language
+        found.append(telegram.MessageEntity(item.type, item.offset, item.length, **extra))
+    return found
+
+
+def _keyboard(rows: Sequence[Sequence[ButtonSpec]]) -> telegram.InlineKeyboardMarkup | None:
+    if not rows:
+        return None
+    return telegram.InlineKeyboardMarkup(
+        [
+            [telegram.InlineKeyboardButton(b.label, callback_data=b.data) for b in row]
+            for row in rows
+        ]
+    )

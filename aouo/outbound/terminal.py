@@ -1,0 +1,58 @@
+"""A terminal as a `Messenger`: whoever is connected gets what is said; nobody there means later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from aouo.address import ConversationAddress
+from aouo.errors import NotSent
+from aouo.ports import Rendered
+
+_WAITING = 1_000
+
+
+class TerminalMessenger:
+    """Messages become JSON objects in the queues of those who watch a conversation."""
+
+    def __init__(self) -> None:
+        self._watching: dict[str, list[asyncio.Queue[dict[str, Any]]]] = {}
+        self._last_id = 0
+
+    def watch(self, chat_id: str) -> tuple[asyncio.Queue[dict[str, Any]], Callable[[], None]]:
+        """What is said in `chat_id` from now on, and what ends the watching."""
+        waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_WAITING)
+        self._watching.setdefault(chat_id, []).append(waiting)
+
+        def leave() -> None:
+            self._watching[chat_id].remove(waiting)
+
+        return waiting, leave
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        self._last_id += 1
+        self._tell(to, "message", self._last_id, message)
+        return self._last_id
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        self._tell(to, "edit", message_id, message)
+
+    async def action(self, to: ConversationAddress, action: str) -> None:
+        del to, action  # a terminal shows no activity
+
+    async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
+        del answer_id, text, alert  # taps come from the same terminal and need no answer
+
+    def _tell(self, to: ConversationAddress, kind: str, number: int, message: Rendered) -> None:
+        watching = self._watching.get(to.chat_id)
+        if not watching:
+            raise NotSent("no terminal is connected")
+        said = {
+            "kind": kind,
+            "id": number,
+            "text": message.text,
+            "buttons": [[[b.label, b.data] for b in row] for row in message.buttons],
+        }
+        for waiting in watching:
+            waiting.put_nowait(said)

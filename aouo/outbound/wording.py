@@ -1,0 +1,254 @@
+"""Every sentence the runtime says to people; elsewhere there are only typed notices.
+
+Each says what happened and what helps; none quotes an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from aouo import errors, notices
+from aouo.notices import Notice
+from aouo.ports import ButtonSpec, Rendered
+
+THINKING = "Thinking…"
+STOPPED_TURN = "Stopped."
+TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
+TAP_EXPIRED = "This question is closed."
+TAP_NOT_YOURS = "This question is for somebody else."
+TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
+
+
+def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
+    """A plain sentence with buttons; nothing in it is formatted, so nothing can be refused."""
+    return Rendered(text, (), tuple(tuple(row) for row in rows), 0, False)
+
+
+def word(notice: Notice) -> Rendered:
+    """The sentence for a notice, with its buttons."""
+    match notice:
+        case notices.Picker():
+            return _picker(notice)
+        case notices.Sessions():
+            return _sessions(notice)
+        case _:
+            return say(_sentence(notice))
+
+
+def _sentence(notice: Notice) -> str:
+    match notice:
+        case notices.Greeting():
+            return _greeting(notice)
+        case notices.Help():
+            return _help(notice)
+        case notices.Whereabouts():
+            return _whereabouts(notice)
+        case notices.YourId(person):
+            return f"Your Telegram id is {person}."
+        case notices.NotAuthorized():
+            return "You are not authorized to use this bot."
+        case notices.Bound(pack, before) if pack == before:
+            return f"“{pack}” answers here already."
+        case notices.Bound(pack):
+            return f"“{pack}” answers here now."
+        case notices.NoSuchPack(name, packs):
+            return _no_such_pack(name, packs)
+        case notices.NoSuchSkill(name, pack, skills):
+            return f"“{pack}” has no skill “{name}”. It has: {', '.join(skills) or 'none'}."
+        case notices.UsageOf(line):
+            return f"Write it like this: {line}"
+        case notices.FreshSession():
+            return "Started a fresh session. What we said before is kept: /sessions"
+        case notices.SessionOpened(title):
+            return f"Back in “{title}”."
+        case notices.NoSuchSession():
+            return "That session is not there. /sessions lists what is."
+        case notices.Stopped(running, dropped):
+            return _stopped(running, dropped)
+        case notices.UnknownCommand(name):
+            return f"I do not know /{name}. /help lists what I know."
+        case notices.SkillOfOtherPack(name, pack):
+            return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
+        case notices.CannotTake(what):
+            return f"I cannot take in {what} yet. Please write it as text."
+        case notices.EmptyMessage():
+            return "That message was empty. Write me what you need."
+        case notices.SetAside():
+            return (
+                "I broke down three times on this message and put it aside, so that the rest can "
+                "go on. Send it again in other words if you still need it."
+            )
+        case notices.Resumed():
+            return "I was restarted while answering; continuing."
+        case notices.Broken(reference):
+            return f"Something broke inside me; nothing is lost. The log has it under {reference}."
+        case notices.Picker() | notices.Sessions():
+            return ""
+        case _:
+            assert_never(notice)
+
+
+def failure(error: BaseException, reference: str) -> str:
+    """What a person reads when a turn failed; `reference` finds the details in the log."""
+    match error:
+        case errors.QuotaExceededError():
+            return _quota(error)
+        case errors.DispatchLimitReached():
+            return (
+                f"I worked through {error.dispatches} steps without coming to an answer, so I "
+                "stopped. Ask for a smaller piece, or tell me what matters most."
+            )
+        case errors.EmptyAnswer():
+            return "The model gave no answer, twice. Ask in other words; /new starts afresh."
+        case errors.ProviderBusy():
+            return "The model service is busy. Try again in a minute."
+        case errors.ProviderTimeout():
+            return "The model service stopped answering. Try again."
+        case errors.PromptTooLong():
+            return "This is too long for the model. /new starts a fresh session, or send less."
+        case errors.ProviderAuth():
+            return "The model service refuses our key. The owner finds out more with: aouo doctor"
+        case errors.ProviderBilling():
+            return "The account at the model service has no money left; the owner has to top it up."
+        case errors.ContentFiltered():
+            return "The model service declined to answer this. Try it in other words."
+        case errors.ProviderError():
+            return f"The model service failed. Try again; the log has details under {reference}."
+        case errors.SetupError():
+            return f"Something is not set up: {error}"
+        case _:
+            return f"Something broke inside me; nothing is lost. The log has it under {reference}."
+
+
+def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
+    """The one line that history keeps of a turn that failed."""
+    return f"[This turn failed ({type(error).__name__}).{_done(effects)}]"
+
+
+def stopped_in_history(reason: str, effects: Sequence[str]) -> str:
+    return f"[This turn was stopped ({reason}).{_done(effects)}]"
+
+
+def calling(tool: str) -> str:
+    return f"Working: {tool} …"
+
+
+def badge(pack_name: str) -> str:
+    return f"\n\n— {pack_name}"
+
+
+def answered(question: str, answer: str) -> Rendered:
+    """What a question's message turns into."""
+    return say(f"{question}\n→ {answer}")
+
+
+def may_not_have_arrived(delivery_id: int) -> Rendered:
+    return say(
+        "The connection broke while I was sending: my last message may not have arrived.",
+        [ButtonSpec("Show again", f"nav:again_{delivery_id}")],
+    )
+
+
+def config_broken(problems: Sequence[str]) -> str:
+    """Told to the owner with the first message after a start on the last good configuration."""
+    return (
+        "config.json has a problem, so I run on the last good version of it: "
+        f"{problems[0] if problems else 'unreadable'} (aouo doctor lists all)"
+    )
+
+
+def _done(effects: Sequence[str]) -> str:
+    return f" These had taken effect before: {', '.join(effects)}." if effects else ""
+
+
+def _picker(notice: notices.Picker) -> Rendered:
+    if notice.gone and not notice.packs:
+        return say(f"The pack “{notice.gone}” is not installed any more, and there is no other.")
+    if notice.gone:
+        head = f"The pack “{notice.gone}” is not installed any more. Which one shall answer here?"
+    elif notice.current:
+        head = f"“{notice.current}” answers here. Tap another one to change it."
+    elif not notice.packs:
+        return say(_no_such_pack("", ()))
+    else:
+        head = "Which pack shall answer here?"
+    if notice.waiting:
+        head += " Your message waits and is answered as soon as you choose."
+    rows = [
+        [ButtonSpec(f"✓ {shown}" if name == notice.current else shown, f"pack:{name}")]
+        for name, shown in notice.packs
+    ]
+    return say(head, *rows)
+
+
+def _sessions(notice: notices.Sessions) -> Rendered:
+    if not notice.items:
+        return say("There is no earlier session here.")
+    rows = [
+        [
+            ButtonSpec(
+                f"{'✓ ' if session == notice.current else ''}{title or 'untitled'} · {when[:10]}",
+                f"nav:session_{session.rpartition('/')[2]}",
+            )
+        ]
+        for session, title, when, _ in notice.items
+    ]
+    return say("Earlier sessions here, newest first. Tap one to go back to it.", *rows)
+
+
+def _greeting(notice: notices.Greeting) -> str:
+    if not notice.packs:
+        return (
+            "Hello! I am aouo. No pack is installed yet, so I just answer. "
+            "The owner adds one with: aouo pack link DIR"
+        )
+    names = ", ".join(shown for _, shown in notice.packs)
+    here = f" “{notice.active}” answers here." if notice.active else ""
+    return f"Hello! I am aouo. Installed: {names}.{here} Just write, or see /help."
+
+
+def _help(notice: notices.Help) -> str:
+    lines = [f"/{name} – {text}" for name, text in notice.commands]
+    if notice.skills:
+        lines += ["", "In this pack:", *(f"/{name} – {text}" for name, text in notice.skills)]
+    return "\n".join(lines)
+
+
+def _whereabouts(notice: notices.Whereabouts) -> str:
+    lines = [
+        f"Platform: {notice.platform}",
+        f"Chat: {notice.chat_id}",
+        f"Topic: {notice.thread_id or 'none'}",
+        f"Pack: {notice.pack or 'none chosen'}",
+        f"Skill: {notice.skill or 'none'}",
+        f"Session: {notice.session or 'none yet'}",
+        f"Installed packs: {', '.join(notice.installed) or 'none'}",
+    ]
+    return "\n".join(lines)
+
+
+def _no_such_pack(name: str, packs: Sequence[str]) -> str:
+    if not packs:
+        return "No pack is installed. The owner adds one with: aouo pack link DIR"
+    return f"There is no pack “{name}”. Installed: {', '.join(packs)}."
+
+
+def _stopped(running: bool, dropped: int) -> str:
+    some = "1 message" if dropped == 1 else f"{dropped} messages"
+    waiting = f"{some} that waited will not be answered." if dropped else ""
+    if running:
+        return f"{STOPPED_TURN} {waiting}".strip()
+    return waiting or "Nothing is running here."
+
+
+def _quota(error: errors.QuotaExceededError) -> str:
+    helps = (
+        "Start a new session with /new"
+        if error.scope == "session"
+        else "It starts again at midnight"
+    )
+    return (
+        f"The {error.scope} limit is reached: {error.used_tokens:,} of {error.cap_tokens:,} tokens. "
+        f"{helps}, or the owner raises {error.key}."
+    )

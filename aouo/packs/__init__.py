@@ -1,0 +1,1 @@
+"""Packs: manifest, skills, library, and the database file that each pack owns."""

@@ -1,0 +1,69 @@
+"""Reading a stranger's folder: no links, nothing outside it, nothing endless."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path, PurePosixPath
+
+MAX_FILES = 200
+
+
+class NotInside(Exception):
+    """A path that leads out of the folder, or is not a readable text file in it."""
+
+
+def read_inside(folder: Path, relative: str, *, max_bytes: int = 256 * 1024) -> str:
+    """Return the text of a regular file below `folder`, which may itself be a link.
+
+    Every step is opened without following links, so nothing can be swapped in between.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        NotInside: a link, a `..`, not a regular file, too large, or not UTF-8.
+    """
+    parts = PurePosixPath(relative).parts
+    if not parts or ".." in parts or parts[0] == "/" or "\0" in relative:
+        raise NotInside(f"{relative!r} is not a path inside the folder")
+    try:
+        content = _read(folder, parts, max_bytes)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise NotInside(f"{relative} cannot be read: links are not followed") from error
+    if len(content) > max_bytes:
+        raise NotInside(f"{relative} is larger than {max_bytes // 1024} kB")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise NotInside(f"{relative} is not UTF-8 text") from error
+
+
+def _read(folder: Path, parts: tuple[str, ...], max_bytes: int) -> bytes:
+    opened = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        for part in parts[:-1]:
+            opened.append(os.open(part, flags | os.O_DIRECTORY, dir_fd=opened[-1]))
+        opened.append(os.open(parts[-1], flags | os.O_NONBLOCK, dir_fd=opened[-1]))
+        if not stat.S_ISREG(os.fstat(opened[-1]).st_mode):
+            raise NotInside(f"{'/'.join(parts)} is not a file")
+        with os.fdopen(opened.pop(), "rb") as file:
+            return file.read(max_bytes + 1)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def list_inside(folder: Path) -> tuple[str, ...]:
+    """Return the visible files below `folder`, links left out, at most `MAX_FILES`."""
+    found: list[str] = []
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(root, name)
+            if not name.startswith(".") and not path.is_symlink():
+                found.append(path.relative_to(folder).as_posix())
+            if len(found) == MAX_FILES:
+                return tuple(found)
+    return tuple(found)

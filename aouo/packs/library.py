@@ -1,0 +1,221 @@
+"""All installed packs as one frozen snapshot; a broken one never keeps others from loading."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from aouo.errors import PackError, ToolFailed
+from aouo.packs import manifest as manifests
+from aouo.packs.load import LoadedPack, Pack, load_pack
+from aouo.packs.problems import Problem, did_you_mean, errors
+from aouo.packs.skills import Skill
+from aouo.packs.validate import validate
+
+__all__ = ["EMPTY", "Library", "Pack", "link", "scan", "validate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """What is installed now: the packs that load, and why the others do not.
+
+    `warnings` are the findings that keep nothing from loading, by pack.
+    """
+
+    packs: Mapping[str, Pack]
+    broken: Mapping[str, tuple[Problem, ...]]
+    warnings: Mapping[str, tuple[Problem, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the packs that load, sorted."""
+        return tuple(sorted(self.packs))
+
+    def get(self, name: str) -> Pack | None:
+        """Return a pack that loads, or None."""
+        return self.packs.get(name)
+
+    def resolve_skill(self, pack: str, name: str) -> Skill:
+        """Return a skill of `pack` by its bare or its qualified name.
+
+        Raises:
+            ToolFailed: not a skill of this pack; says which there are.
+        """
+        skills: Mapping[str, Skill] = self.packs[pack].skills if pack in self.packs else {}
+        owner, colon, bare = name.strip().rpartition(":")
+        there = ", ".join(skills) or "none"
+        if colon and owner != pack:
+            raise ToolFailed(
+                f"{name!r} belongs to another pack; this conversation is with {pack!r}. "
+                f"Skills here: {there}."
+            )
+        if bare not in skills:
+            hint = did_you_mean(bare, skills)
+            raise ToolFailed(f"There is no skill {name!r}{hint}. Skills here: {there}.")
+        return skills[bare]
+
+    def commands(self, pack: str = "") -> Mapping[str, str]:
+        """Return command name → qualified skill; `pack`'s own come before all others'."""
+        return MappingProxyType({name: skill.qualified for name, skill in self._commands(pack)})
+
+    def _commands(self, first: str) -> Iterator[tuple[str, Skill]]:
+        taken: set[str] = set()
+        for skill in self._command_skills(first):
+            if skill.command_name not in taken:
+                taken.add(skill.command_name)
+                yield skill.command_name, skill
+
+    def _command_skills(self, first: str) -> Iterator[Skill]:
+        for name in sorted(self.packs, key=lambda name: (name != first, name)):
+            yield from (skill for skill in self.packs[name].skills.values() if skill.command)
+
+    def command_collisions(self) -> tuple[Problem, ...]:
+        """Return a warning for each skill whose command name another skill already has."""
+        chosen = self.commands()
+        return tuple(
+            Problem(
+                f"skills/{skill.name}/SKILL.md",
+                0,
+                "command",
+                f"/{skill.command_name} runs {chosen[skill.command_name]} outside this pack",
+                "warning",
+            )
+            for skill in self._command_skills("")
+            if chosen[skill.command_name] != skill.qualified
+        )
+
+
+EMPTY = Library(MappingProxyType({}), MappingProxyType({}), MappingProxyType({}))
+
+
+def scan(
+    home_packs: Path,
+    scan_dirs: Iterable[Path] = (),
+    enabled: Sequence[str] = (),
+    overrides: Path | None = None,
+) -> Library:
+    """Read every pack below `home_packs` and `scan_dirs`; never raises.
+
+    `enabled` lists the wanted packs, empty = all. `overrides` is `<home>/skills`. Of two
+    packs with one name the first found wins, the home's before the others'.
+    """
+    shelf = _Shelf(enabled)
+    for root in (home_packs, *scan_dirs):
+        for folder in _candidates(root.expanduser()):
+            shelf.put(folder, overrides)
+    shelf.check_enabled()
+    shelf.check_dependencies()
+    return shelf.library()
+
+
+def link(folder: Path, home_packs: Path) -> Path:
+    """Install a pack by a link to where it lies, so that edits there count at once.
+
+    Returns the link. The same link again changes nothing; a dangling one is replaced.
+
+    Raises:
+        PackError: the pack does not load, or another one has its name.
+    """
+    loaded = load_pack(folder)
+    if loaded.pack is None:
+        first, *others = errors(loaded.problems)
+        more = f" (and {len(others)} more)" if others else ""
+        raise PackError(
+            f"{folder} cannot be linked: {first}{more}.", fix="See `aouo pack validate`."
+        )
+    target, source = home_packs / loaded.name, folder.resolve()
+    home_packs.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if target.exists() and target.resolve() == source:
+        return target
+    if target.exists():
+        raise PackError(
+            f'A pack named "{loaded.name}" is already installed at {target}.',
+            fix="Uninstall it first, or give this one another name.",
+        )
+    temporary = home_packs / f".{loaded.name}.link"
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    temporary.symlink_to(source, target_is_directory=True)
+    temporary.replace(target)
+    return target
+
+
+def _candidates(root: Path) -> Iterator[Path]:
+    """Return the folders below `root` that are packs or dangling links; a pack is its own."""
+    if os.path.lexists(root / manifests.FILE):
+        yield root
+        return
+    try:
+        children = sorted(root.iterdir())
+    except OSError:
+        return
+    for child in children:
+        if child.name.startswith((".", "_")):
+            continue
+        dangling = child.is_symlink() and not child.exists()
+        if dangling or os.path.lexists(child / manifests.FILE):
+            yield child
+
+
+class _Shelf:
+    """The packs found so far."""
+
+    def __init__(self, enabled: Sequence[str]) -> None:
+        self._enabled = frozenset(enabled)
+        self._seen: set[str] = set()
+        self._packs: dict[str, Pack] = {}
+        self._broken: dict[str, tuple[Problem, ...]] = {}
+        self._warnings: dict[str, list[Problem]] = {}
+
+    def put(self, folder: Path, overrides: Path | None) -> None:
+        if folder.is_symlink() and not folder.exists():
+            message = f"the link {folder} leads nowhere; restore its target or remove it"
+            loaded = LoadedPack(folder.name, None, (Problem(folder.name, 0, "", message),))
+        else:
+            loaded = load_pack(folder, overrides=overrides)
+        self._seen |= {loaded.name, folder.name}
+        if self._enabled and not self._enabled & {loaded.name, folder.name}:
+            return
+        if loaded.name in self._packs:
+            message = f"{folder} has the same name and is not used"
+            self._warn(loaded.name, Problem(manifests.FILE, 0, "name", message, "warning"))
+        elif loaded.pack is None:
+            self._broken.setdefault(loaded.name, loaded.problems)
+        else:
+            self._packs[loaded.name] = loaded.pack
+            for problem in loaded.problems:
+                self._warn(loaded.name, problem)
+
+    def check_enabled(self) -> None:
+        for name in self._enabled - self._seen:
+            message = f"is in packs.enabled but not installed{did_you_mean(name, self._seen)}"
+            self._broken[name] = (Problem("config.json", 0, "packs.enabled", message),)
+
+    def check_dependencies(self) -> None:
+        """Take out what depends on a pack that does not load, and what depends on that."""
+        while missing := [
+            (pack.name, need.name)
+            for pack in self._packs.values()
+            for need in pack.manifest.depends_on
+            if need.name not in self._packs
+        ]:
+            for name, need in missing:
+                why = "does not load" if need in self._broken else "is not installed"
+                found = Problem(manifests.FILE, 0, "depends_on", f'the pack "{need}" {why}')
+                self._broken[name] = (*self._broken.get(name, ()), found)
+                self._packs.pop(name, None)
+
+    def library(self) -> Library:
+        packs = MappingProxyType(dict(sorted(self._packs.items())))
+        for name in [name for name in self._broken if name in packs]:
+            for problem in self._broken.pop(name):
+                self._warn(name, problem)
+        warnings = {name: tuple(found) for name, found in self._warnings.items() if name in packs}
+        return Library(packs, MappingProxyType(self._broken), MappingProxyType(warnings))
+
+    def _warn(self, name: str, problem: Problem) -> None:
+        self._warnings.setdefault(name, []).append(problem)

@@ -1,0 +1,156 @@
+"""One pack's folder read into one frozen value, or everything that keeps it from loading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from aouo.packs.inside import NotInside, read_inside
+from aouo.packs.manifest import FILE, Manifest
+from aouo.packs.manifest_text import parse
+from aouo.packs.problems import Problem, Severity, did_you_mean, errors
+from aouo.packs.schema import trial
+from aouo.packs.schema_guard import SchemaRefused
+from aouo.packs.skills import Skill, load_skill, with_overrides
+
+_ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
+_TEMPLATES = ("USER.md", "MEMORY.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """An installed app as the runtime uses it; `templates` is keyed by the file they start."""
+
+    manifest: Manifest
+    folder: Path
+    skills: Mapping[str, Skill]
+    soul_additions: str
+    rules_additions: str
+    templates: Mapping[str, str]
+    schema_sql: str
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPack:
+    """A pack (None: broken) with its problems; `name` is the manifest's, else the folder's."""
+
+    name: str
+    pack: Pack | None
+    problems: tuple[Problem, ...]
+
+
+def load_pack(folder: Path, *, overrides: Path | None = None, strict: bool = False) -> LoadedPack:
+    """Read everything a pack's folder holds; never raises.
+
+    `overrides` is the owner's folder of skills that replace the pack's; `strict` is how
+    `validate` reads: what loading forgives is an error there.
+    """
+    try:
+        text = read_inside(folder, FILE)
+    except FileNotFoundError:
+        return _broken(folder, "there is no pack.yml in this folder")
+    except NotInside as error:
+        return _broken(folder, str(error))
+    parsed = parse(text, strict=strict)
+    if parsed.draft is None:
+        return LoadedPack(folder.name, None, parsed.problems)
+    reader = _Reader(folder, parsed.draft, strict, trusted=parsed.manifest is not None)
+    pack = reader.pack(overrides)
+    found = (*parsed.problems, *reader.problems)
+    if parsed.manifest is None:
+        return LoadedPack(folder.name, None, found)
+    return LoadedPack(pack.name, None if errors(found) else pack, found)
+
+
+def _broken(folder: Path, message: str) -> LoadedPack:
+    return LoadedPack(folder.name, None, (Problem(FILE, 0, "", message),))
+
+
+class _Reader:
+    """Reads the files that a manifest names; an untrusted manifest has errors of its own."""
+
+    def __init__(self, folder: Path, manifest: Manifest, strict: bool, *, trusted: bool) -> None:
+        self.problems: list[Problem] = []
+        self._folder = folder
+        self._manifest = manifest
+        self._strict = strict
+        self._trusted = trusted
+
+    def pack(self, overrides: Path | None) -> Pack:
+        skills = self._skills()
+        if overrides is not None:
+            skills, found = with_overrides(skills, overrides)
+            self.problems += found
+        self._check_named_files()
+        return Pack(
+            manifest=self._manifest,
+            folder=self._folder,
+            skills=MappingProxyType(skills),
+            soul_additions=self._text("soul-additions.md", _ADDITIONS_MAX_BYTES).strip(),
+            rules_additions=self._text("rules-additions.md", _ADDITIONS_MAX_BYTES).strip(),
+            templates=MappingProxyType(self._templates()),
+            schema_sql=self._schema(),
+        )
+
+    def _skills(self) -> dict[str, Skill]:
+        skills: dict[str, Skill] = {}
+        for name in self._manifest.provided_skills:
+            parsed = load_skill(self._manifest.name, self._folder, name, strict=self._strict)
+            self.problems += parsed.problems
+            if parsed.skill is not None:
+                skills[name] = parsed.skill
+        return skills
+
+    def _templates(self) -> dict[str, str]:
+        texts = {name: self._text(f"templates/{name}.tmpl") for name in _TEMPLATES}
+        return {name: text for name, text in texts.items() if text}
+
+    def _schema(self) -> str:
+        schema = self._manifest.schema
+        text = self._text(schema.file)
+        if schema.owned_tables and not text:
+            message = f"owned_tables are declared but {schema.file} is missing or empty"
+            self._add(FILE, "schema.file", message)
+            return text
+        try:
+            made = trial(text, schema.extends_columns if self._trusted else {})
+        except SchemaRefused as refused:
+            self.problems.append(Problem(schema.file, refused.line, "", refused.message))
+            return text
+        names = {name.lower() for name in made}
+        for index, table in enumerate(schema.owned_tables):
+            if table.lower() not in names:
+                field = f"schema.owned_tables[{index}]"
+                message = f'{schema.file} makes no table "{table}"{did_you_mean(table, made)}'
+                self._add(FILE, field, message)
+        return text
+
+    def _check_named_files(self) -> None:
+        softly: Severity = "error" if self._strict else "warning"
+        for index, tool in enumerate(self._manifest.custom_tools):
+            if self._trusted and not (self._folder / tool.path).is_file():
+                field = f"custom_tools[{index}].path"
+                self._add(FILE, field, f"there is no file {tool.path}")
+        paths = {"menu": self._manifest.fast_paths.menu, "i18n": self._manifest.fast_paths.i18n}
+        for key, path in paths.items():
+            if path and self._trusted and not (self._folder / path).exists():
+                message = f"there is no file {path}"
+                self._add(FILE, f"fast_paths.{key}", message, softly)
+
+    def _text(self, relative: str, max_bytes: int = 256 * 1024) -> str:
+        try:
+            return read_inside(self._folder, relative, max_bytes=max_bytes)
+        except FileNotFoundError:
+            return ""
+        except NotInside as error:
+            self._add(relative, "", str(error))
+            return ""
+
+    def _add(self, file: str, field: str, message: str, severity: Severity = "error") -> None:
+        self.problems.append(Problem(file, 0, field, message, severity))

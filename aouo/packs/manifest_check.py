@@ -1,0 +1,140 @@
+"""What no field of a manifest can say alone: names, references, paths, JavaScript."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from aouo.packs.manifest import GROUPS, RESERVED_NAMES, TOOLS, Manifest, Schema
+from aouo.packs.problems import Severity, did_you_mean
+from aouo.packs.yaml_text import FieldPath
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_COLUMN_TYPE = re.compile(
+    r"(TEXT|INTEGER|REAL|BLOB|NUMERIC)( NOT NULL)?"
+    r"( DEFAULT (NULL|[-+]?[0-9]+(\.[0-9]+)?|'([^']|'')*'))?",
+    re.IGNORECASE,
+)
+_JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
+
+
+class Add(Protocol):
+    """Reports one finding at a place of the manifest."""
+
+    def __call__(self, path: FieldPath, message: str, severity: Severity = "error", /) -> None: ...
+
+
+class Check:
+    """All checks of one manifest; what loading forgives is reported as `softly`."""
+
+    def __init__(self, add: Add, softly: Severity) -> None:
+        self._add = add
+        self._softly: Severity = softly
+
+    def all(self, manifest: Manifest) -> None:
+        self._check_name(manifest.name)
+        self._check_skills(manifest)
+        self._check_tools(manifest)
+        self._check_schema(manifest.schema)
+        self._check_paths(manifest)
+
+    def _check_name(self, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            message = "1 to 32 of a-z, 0-9, _ and -, beginning with a letter"
+            self._add(("name",), f"{name[:40]!r} is not a pack name: use {message}")
+        if name in RESERVED_NAMES:
+            self._add(("name",), f'"{name}" is reserved for the runtime; choose another name')
+
+    def _check_skills(self, manifest: Manifest) -> None:
+        skills = manifest.provided_skills
+        for index, skill in enumerate(skills):
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", skill):
+                self._add(("provided_skills", index), f"{skill[:40]!r} is not a folder name")
+            elif skill in skills[:index]:
+                self._add(("provided_skills", index), f'"{skill}" is listed twice')
+        ids = [job.id for job in manifest.cron_defaults]
+        for index, job in enumerate(manifest.cron_defaults):
+            if job.id in ids[:index]:
+                self._add(("cron_defaults", index, "id"), f'"{job.id}" is used twice')
+            own = job.skill.removeprefix(f"{manifest.name}:")
+            if own not in skills:
+                hint = did_you_mean(own, skills)
+                message = f'"{job.skill}" is not in provided_skills{hint}'
+                self._add(("cron_defaults", index, "skill"), message)
+        if manifest.cron_defaults and not manifest.permissions.cron:
+            message = "has schedules: set permissions.cron to true, or they stay off"
+            self._add(("cron_defaults",), message, self._softly)
+        for index, needed in enumerate(manifest.depends_on):
+            if needed.name == manifest.name:
+                self._add(("depends_on", index), "a pack cannot depend on itself")
+
+    def _check_tools(self, manifest: Manifest) -> None:
+        own = {f"{manifest.name}__{tool.name}" for tool in manifest.custom_tools}
+        own |= {f"{manifest.name}__{tool.name}" for tool in manifest.runtime.external_tools}
+        known = TOOLS | GROUPS | own
+        for index, name in enumerate(manifest.permissions.tools):
+            if name not in known and not name.startswith(("mcp:", "mcp__")):
+                hint = did_you_mean(name, known)
+                message = f'no tool or group is named "{name}"{hint}'
+                self._add(("permissions", "tools", index), message, "warning")
+        for index, tool in enumerate(manifest.custom_tools):
+            self._check_tool_path(("custom_tools", index, "path"), tool.path)
+        for index, external in enumerate(manifest.runtime.external_tools):
+            if external.name not in manifest.permissions.external_commands:
+                message = f'add "{external.name}" to permissions.external_commands'
+                self._add(("runtime", "external_tools", index, "name"), message, self._softly)
+
+    def _check_tool_path(self, path: FieldPath, text: str) -> None:
+        tool = PurePosixPath(text)
+        if tool.suffix in _JAVASCRIPT:
+            python = tool.with_suffix(".py")
+            message = f"JavaScript tools do not run here: port it to Python as {python}"
+            self._add(path, f"{message} and name that file")
+        elif tool.suffix != ".py":
+            self._add(path, "a tool is a Python file: tools/<name>.py")
+        if not _is_inside(text) or tool.parts[:1] != ("tools",):
+            self._add(path, "must be a relative path below tools/, without ..")
+
+    def _check_schema(self, schema: Schema) -> None:
+        for key, tables in (
+            ("owned_tables", schema.owned_tables),
+            ("shared_tables", schema.shared_tables),
+        ):
+            for index, table in enumerate(tables):
+                if not is_identifier(table):
+                    self._add(("schema", key, index), f"{table[:40]!r} is not a table name")
+        for table, columns in schema.extends_columns.items():
+            here = ("schema", "extends_columns", table)
+            if not is_identifier(table):
+                self._add(here, f"{table[:40]!r} is not a table name")
+            for column, kind in columns.items():
+                if not is_identifier(column):
+                    self._add((*here, column), f"{column[:40]!r} is not a column name")
+                if not _COLUMN_TYPE.fullmatch(kind):
+                    self._add(
+                        (*here, column),
+                        "use TEXT, INTEGER, REAL, BLOB or NUMERIC, then "
+                        "NOT NULL and DEFAULT <number, 'text' or NULL> as you need them",
+                    )
+
+    def _check_paths(self, manifest: Manifest) -> None:
+        paths = {
+            ("schema", "file"): manifest.schema.file,
+            ("fast_paths", "menu"): manifest.fast_paths.menu,
+            ("fast_paths", "i18n"): manifest.fast_paths.i18n,
+        }
+        for path, text in paths.items():
+            if text and not _is_inside(text):
+                self._add(path, "must be a relative path inside the pack, without ..")
+
+
+def is_identifier(text: str) -> bool:
+    """Say whether `text` is a plain SQL name that is not one of ours."""
+    return bool(_IDENTIFIER.fullmatch(text)) and not text.lower().startswith(("sqlite_", "_aouo"))
+
+
+def _is_inside(text: str) -> bool:
+    path = PurePosixPath(text)
+    return not path.is_absolute() and ".." not in path.parts and "\\" not in text

@@ -1,0 +1,163 @@
+"""The text of a `pack.yml` turned into a `Manifest`, or into every problem in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+from typing import Any, cast, get_args, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from aouo.packs.manifest import FILE, GROUPS, TOOLS, Manifest
+from aouo.packs.manifest_check import Check
+from aouo.packs.problems import Problem, Severity, did_you_mean
+from aouo.packs.yaml_text import (
+    FieldPath,
+    YamlMapping,
+    YamlRefused,
+    YamlValue,
+    field_name,
+    read_mapping,
+)
+
+_PLACEHOLDERS = {"name": "nameless", "version": "0.0.0", "display_name": "nameless"}
+_WRITTEN_SHORT = {"skills": "provided_skills", "cron": "cron_defaults"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a manifest says (None: it cannot be used), and every problem in it.
+
+    `draft` is what could be read of it, for finding problems in the other files too.
+    """
+
+    manifest: Manifest | None
+    problems: tuple[Problem, ...]
+    draft: Manifest | None = None
+
+
+def problems(text: str, *, file: str = FILE, strict: bool = False) -> tuple[Problem, ...]:
+    """Return everything wrong with a manifest; `strict` makes unknown keys errors."""
+    return parse(text, file=file, strict=strict).problems
+
+
+def parse(text: str, *, file: str = FILE, strict: bool = False) -> Parsed:
+    """Read a manifest and check all of it that needs no other file; never raises."""
+    try:
+        document = read_mapping(text)
+    except YamlRefused as refused:
+        return Parsed(None, (Problem(file, refused.line, refused.field, refused.message),))
+    report = _Report(file, document, strict)
+    manifest = report.validate(_normal(document.values))
+    Check(report.add, "error" if strict else "warning").all(manifest)
+    found = sorted(report.problems, key=lambda problem: problem.line)
+    failed = any(problem.severity == "error" for problem in found)
+    return Parsed(None if failed else manifest, tuple(found), manifest)
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Manifest]:
+    """Built at the first manifest: 15 ms that importing this should not cost."""
+    return TypeAdapter(Manifest)
+
+
+def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
+    """Drop empty keys and write the short forms out, as the documentation allows both."""
+    known = {key: _without_empty(value) for key, value in values.items() if value is not None}
+    for short, full in _WRITTEN_SHORT.items():
+        if full not in known and isinstance(known.get(short), list):
+            known[full] = known.pop(short)
+    dependencies = known.get("depends_on")
+    if isinstance(dependencies, list):
+        items = cast("list[YamlValue]", dependencies)
+        known["depends_on"] = [{"name": x} if isinstance(x, str) else x for x in items]
+    return known
+
+
+def _without_empty(value: YamlValue) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_empty(item) for key, item in value.items() if item is not None}
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value
+
+
+class _Report:
+    """Collects the problems of one manifest."""
+
+    def __init__(self, file: str, document: YamlMapping, strict: bool) -> None:
+        self.problems: list[Problem] = []
+        self._file = file
+        self._document = document
+        self._strict: Severity = "error" if strict else "warning"
+
+    def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
+        line = self._document.line_of(path) or 1
+        self.problems.append(Problem(self._file, line, field_name(path), message, severity))
+
+    def validate(self, values: dict[str, Any]) -> Manifest:
+        """Build the manifest, leaving out and reporting what is unknown or wrong."""
+        try:
+            return _adapter().validate_python(values)
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+        dropped: set[str] = set()
+        for detail in details:
+            path = detail["loc"]
+            if detail["type"] == _UNKNOWN_KEY:
+                self.add(path, f"unknown key{_hint(path)}", self._strict)
+                _remove(values, path)
+            else:
+                self.add(path, _in_words(detail))
+                dropped |= {str(path[0])} if path else set(values)
+        if dropped & {"provided_skills", "permissions"}:  # what refers to them would look wrong
+            dropped |= {"cron_defaults", "runtime"}
+        kept = {key: value for key, value in values.items() if key not in dropped}
+        return self.validate(_PLACEHOLDERS | kept if dropped else kept)
+
+
+_UNKNOWN_KEY = "unexpected_keyword_argument"
+
+
+def _remove(values: Any, path: FieldPath) -> None:
+    for part in path[:-1]:
+        values = values[part]
+    del values[path[-1]]
+
+
+def _keys_at(path: FieldPath) -> list[str]:
+    """Return the keys our format knows beside the last part of `path`."""
+    here: Any = Manifest
+    for part in path[:-1]:
+        if isinstance(part, str):
+            here = get_type_hints(here)[part]
+        if not isinstance(part, int) and get_args(here):  # tuple[X, ...] holds X
+            here = get_args(here)[0]
+    return [item.name for item in dataclasses.fields(here)]
+
+
+def _hint(path: FieldPath) -> str:
+    key = str(path[-1])
+    if path[0] == "permissions" and key in TOOLS | GROUPS:
+        return f"; tools are listed as permissions.tools: [{key}]"
+    return did_you_mean(key, _keys_at(path))
+
+
+def _in_words(detail: ErrorDetails) -> str:
+    """Say one finding of pydantic as a person would."""
+    kind, given = detail["type"], repr(detail["input"])[:60]
+    match kind:
+        case "missing":
+            return "is required"
+        case "string_type":
+            return f"must be text (in quotes if it looks like a number), not {given}"
+        case "string_pattern_mismatch" if detail["loc"] == ("version",):
+            return f'must begin with three numbers such as "1.0.0", not {given}'
+        case "string_pattern_mismatch":
+            return f"is not written as it must be: {given}"
+        case "tuple_type":
+            return f"must be a list, not {given}"
+        case "dataclass_type" | "mapping_type" | "dict_type":
+            return f"must be a mapping of keys to values, not {given}"
+        case _:
+            return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, not {given}"

@@ -1,0 +1,38 @@
+"""What is wrong with a pack, and where: one value per finding, all of them at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Severity: TypeAlias = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding; `file` is relative to the pack, `line` counts from 1 and 0 is unknown."""
+
+    file: str
+    line: int
+    field: str
+    message: str
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return (
+            f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
+        )
+
+
+def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return those that keep a pack from loading."""
+    return tuple(problem for problem in problems if problem.severity == "error")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean "x"?` for the nearest known word, or ""."""
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.5)
+    return f'; did you mean "{near[0]}"?' if near else ""

@@ -1,0 +1,136 @@
+"""`persist`: a pack's rows in the pack's own database, each write exactly once.
+
+Packs' own databases are the one place outside `store/` that runs SQL, because the text is the
+pack's: names of its tables, its `schema.sql`, its queries. `schema_guard` holds what they may do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import cast
+
+from aouo.errors import PackError, ToolFailed
+from aouo.packs.manifest import Manifest
+from aouo.packs.persist import ACTIONS, WRITES, Answer, Call
+from aouo.packs.problems import did_you_mean
+from aouo.packs.schema import apply_schema, tables
+from aouo.packs.schema_guard import Guard, TookTooLong, open_database
+
+_KEPT_CALLS = 10_000  # a call is repeated after a crash, so only the newest can come again
+
+
+class PackStore:
+    """One pack's database; calls are taken one at a time, from any thread.
+
+    A write and the record of its `call_id` are one transaction that is on disk when `run`
+    returns: killed anywhere, the same call again has no second effect and the same answer.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        schema_sql: str,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Open, create or bring up to date the database at `path`.
+
+        Raises:
+            PackError: the schema does not run or the file cannot be used; nothing changed.
+        """
+        self._manifest = manifest
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            self._connection = open_database(str(path))
+        except (OSError, sqlite3.Error) as error:
+            raise PackError(f"{path} cannot be opened: {error}.") from error
+        self._guard = Guard(self._connection, monotonic=monotonic)
+        try:
+            extends = manifest.schema.extends_columns
+            apply_schema(self._connection, self._guard, schema_sql, extends)
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS _aouo_calls"
+                "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL) STRICT"
+            )
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise PackError(f"{path} cannot be used: {error}.") from error
+        except PackError:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Wait for a running call and close the file; twice is once."""
+        with self._lock:
+            self._connection.close()
+
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """Return the pack's tables and their columns."""
+        with self._lock:
+            made = tables(self._connection)
+        return {table: tuple(column.name for column in found) for table, found in made.items()}
+
+    def run(
+        self,
+        action: str,
+        arguments: Mapping[str, object],
+        *,
+        call_id: str,
+        session_key: str,
+        now: str,
+    ) -> Answer:
+        """Carry out one call of the `persist` tool; arguments that it does not know are data.
+
+        Raises:
+            ToolFailed: nothing was changed; says what to write instead.
+        """
+        chosen = {"": "save", "recent_practice": "recent"}.get(action, action)
+        if chosen not in ACTIONS:
+            hint = did_you_mean(chosen, ACTIONS)
+            raise ToolFailed(f"There is no action {action!r}{hint}. Use {', '.join(ACTIONS)}.")
+        with self._lock:
+            call = Call(self._connection, self._manifest, self._guard, arguments, session_key, now)
+            try:
+                if chosen in WRITES:
+                    return self._once(call, chosen, call_id, now)
+                return call.carry_out(chosen)
+            except TookTooLong as error:
+                raise ToolFailed(
+                    "The statement ran too long; ask for less, or add WHERE."
+                ) from error
+            except (sqlite3.Error, sqlite3.Warning) as error:
+                raise ToolFailed(call.explain(error, self._guard.refusal)) from error
+            except (OverflowError, UnicodeEncodeError) as error:
+                raise ToolFailed(f"A value cannot be stored: {error}.") from error
+
+    def _once(self, call: Call, action: str, call_id: str, now: str) -> Answer:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            row = self._connection.execute(
+                "SELECT result FROM _aouo_calls WHERE call_id = ?", (call_id,)
+            ).fetchone()
+            if row is not None:
+                self._connection.execute("ROLLBACK")
+                return cast("Answer", json.loads(row[0]))
+            answer = call.carry_out(action)
+            written = json.dumps(answer, ensure_ascii=False)
+            record = "INSERT INTO _aouo_calls (call_id, result, at) VALUES (?, ?, ?)"
+            number = self._connection.execute(record, (call_id, written, now)).lastrowid or 0
+            self._connection.execute(
+                "DELETE FROM _aouo_calls WHERE rowid <= ?", (number - _KEPT_CALLS,)
+            )
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+        return answer

@@ -1,0 +1,176 @@
+"""YAML from strangers: plain values and their lines; no tags, no bombs, no repeated keys."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import yaml
+
+YamlValue: TypeAlias = "str | int | float | bool | list[YamlValue] | dict[str, YamlValue] | None"
+FieldPath: TypeAlias = tuple[str | int, ...]
+
+MAX_BYTES = 256 * 1024
+_MAX_DEPTH = 32
+_MAX_VALUES = 20_000  # after aliases are expanded
+_TAGS = frozenset(
+    f"tag:yaml.org,2002:{kind}"
+    for kind in ("str", "int", "float", "bool", "null", "seq", "map", "timestamp", "merge", "value")
+)
+# The core schema of YAML 1.2, so that `yes`, `21:00` and `2026-01-01` stay text, as the
+# packs written for the original expect. Source: yaml.org/spec/1.2.2, 10.3.2.
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE = frozenset({"true", "True", "TRUE"})
+_FALSE = frozenset({"false", "False", "FALSE"})
+_INT = re.compile(r"[-+]?[0-9]{1,18}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+
+
+class YamlRefused(Exception):
+    """Text that is not the YAML we take; `line` counts from 1, 0 is unknown."""
+
+    def __init__(self, message: str, line: int = 0, field: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class YamlMapping:
+    """A document whose top is a mapping, and the line of every key and list item in it."""
+
+    values: dict[str, YamlValue]
+    lines: dict[FieldPath, int]
+
+    def line_of(self, path: FieldPath) -> int:
+        """Return the line of `path`, or of the nearest thing around it, or 0."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 0)
+
+
+def field_name(path: FieldPath) -> str:
+    """Write a path as people do: `cron_defaults[0].skill`."""
+    name = ""
+    for part in path:
+        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else part
+    return name
+
+
+def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
+    """Read one YAML document whose top is a mapping; an empty one is an empty mapping.
+
+    `first_line` is where `text` begins in its file.
+
+    Raises:
+        YamlRefused: not YAML, not a mapping, too large, or trying something clever.
+    """
+    if len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        raise YamlRefused(f"larger than {MAX_BYTES // 1024} kB")
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + first_line if mark else 0
+        raise YamlRefused(f"not valid YAML: {error.problem or error.context}", line) from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise YamlRefused(f"not valid YAML: {str(error).splitlines()[0]}") from error
+    if node is None:
+        return YamlMapping({}, {})
+    reader = _Reader(first_line)
+    value = reader.value(node, ())
+    if not isinstance(value, dict):
+        raise YamlRefused("must be a mapping of keys to values", reader.line(node))
+    return YamlMapping(value, reader.lines)
+
+
+class _Loader(yaml.SafeLoader):
+    """Builds the node tree only, and stops at a depth no pack needs."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise yaml.YAMLError(f"nested deeper than {_MAX_DEPTH} levels")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+class _Reader:
+    """Turns nodes into values, counting what aliases expand to."""
+
+    def __init__(self, first_line: int) -> None:
+        self.lines: dict[FieldPath, int] = {}
+        self._first_line = first_line
+        self._left = _MAX_VALUES
+
+    def line(self, node: yaml.Node) -> int:
+        return cast("int", node.start_mark.line) + self._first_line
+
+    def value(self, node: yaml.Node, path: FieldPath) -> YamlValue:
+        self._left -= 1
+        if self._left < 0:
+            raise YamlRefused(f"more than {_MAX_VALUES} values", self.line(node))
+        if len(path) > _MAX_DEPTH:
+            raise YamlRefused("an alias contains itself", self.line(node), field_name(path[:1]))
+        if node.tag not in _TAGS:
+            message = f"the tag {node.tag} is not allowed here"
+            raise YamlRefused(message, self.line(node), field_name(path))
+        match node:
+            case yaml.ScalarNode():
+                text = self._text(node, path)
+                return _plain(text) if node.style is None else text
+            case yaml.SequenceNode():
+                return self._sequence(node, path)
+            case yaml.MappingNode():
+                return self._mapping(node, path)
+            case _:
+                raise YamlRefused("not a value", self.line(node), field_name(path))
+
+    def _text(self, node: yaml.ScalarNode, path: FieldPath) -> str:
+        """Return a scalar's text; `\\u` escapes may write a character in two halves."""
+        try:
+            return cast("str", node.value).encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise YamlRefused("half a character", self.line(node), field_name(path)) from error
+
+    def _sequence(self, node: yaml.SequenceNode, path: FieldPath) -> list[YamlValue]:
+        items: list[YamlValue] = []
+        for index, item in enumerate(cast("list[yaml.Node]", node.value)):
+            here = (*path, index)
+            self.lines[here] = self.line(item)
+            items.append(self.value(item, here))
+        return items
+
+    def _mapping(self, node: yaml.MappingNode, path: FieldPath) -> dict[str, YamlValue]:
+        values: dict[str, YamlValue] = {}
+        for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise YamlRefused("a key must be text", self.line(key_node), field_name(path))
+            key = self._text(key_node, path)
+            here = (*path, key)
+            if key in values:
+                name = field_name(here)
+                raise YamlRefused("written twice; keep one", self.line(key_node), name)
+            self.lines[here] = self.line(key_node)
+            values[key] = self.value(value_node, here)
+        return values
+
+
+def _plain(text: str) -> YamlValue:
+    if text in _NULL:
+        return None
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    if _INT.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text

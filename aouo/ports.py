@@ -1,0 +1,139 @@
+"""The other sides that we do not run or cannot wait for, each as one narrow protocol."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, Protocol, TypeAlias
+
+from aouo.address import ConversationAddress
+from aouo.transcript import ModelEvent, ModelRequest
+
+
+class Clock(Protocol):
+    """Time. `now` is aware UTC; `monotonic_s` only ever grows; `sleep` waits that many seconds."""
+
+    def now(self) -> datetime: ...
+    def monotonic_s(self) -> float: ...
+    async def sleep(self, seconds: float) -> None: ...
+
+
+def stamp(clock: Clock) -> str:
+    """Now, as it is stored: UTC, ISO 8601, milliseconds."""
+    return iso(clock.now())
+
+
+def iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+class ChatModel(Protocol):
+    """One model of one provider.
+
+    `stream` yields text as it comes and ends with exactly one `Finished`. Leaving the
+    iterator early (or cancelling) closes the connection. Raises `ProviderError`s only.
+    `brief` asks for the short form of the prompt (a model that reads slowly).
+    """
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def context_window(self) -> int: ...
+    @property
+    def brief(self) -> bool: ...
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
+
+
+PayloadType: TypeAlias = Literal[
+    "text", "photo", "audio", "voice", "document", "keyboard", "action"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonSpec:
+    """One inline button: what it shows and the callback data it sends, at most 64 bytes."""
+
+    label: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A wish to say something, as the `msg` tool makes it; `text` is Markdown.
+
+    `reply_to` is a message id, a tag given earlier in this turn, or `user`; `tag` names this
+    message for later.
+    """
+
+    type: PayloadType
+    text: str = ""
+    url: str = ""
+    buttons: tuple[tuple[ButtonSpec, ...], ...] = ()
+    reply_to: str = ""
+    tag: str = ""
+    action: str = "typing"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One stretch of formatting; offset and length in UTF-16 units."""
+
+    type: str
+    offset: int
+    length: int
+    url: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What one Telegram message holds: text that needs no parse mode, and its buttons."""
+
+    text: str
+    entities: tuple[Entity, ...] = ()
+    buttons: tuple[tuple[ButtonSpec, ...], ...] = ()
+    reply_to: int = 0
+    preview: bool = True
+
+
+class Messenger(Protocol):
+    """One platform's calls. Each raises `DeliveryError`s only (errors.py says which means what)."""
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        """Send one message and return its id."""
+        ...
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        """Replace a message; the same content again is success."""
+        ...
+
+    async def action(self, to: ConversationAddress, action: str) -> None:
+        """Show an activity such as `typing` for about five seconds."""
+        ...
+
+    async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
+        """Answer a tap on a button; too late is success."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of a payload: its message id (0: none), and a note for the model or ""."""
+
+    ok: bool
+    message_id: int = 0
+    note: str = ""
+
+
+class TurnView(Protocol):
+    """What a turn may show in its conversation."""
+
+    async def send_thinking(self) -> None: ...
+    async def show_tool_call(self, name: str, args: str) -> None: ...
+    async def show_tool_result(self) -> None: ...
+    async def streaming_reply(self, delta: str) -> None: ...
+    async def dispatch_message(self, payload: Payload, key: str) -> Sent: ...
+    async def reply(self, text: str) -> None: ...

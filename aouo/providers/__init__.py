@@ -1,0 +1,1 @@
+"""Models behind the one port the runtime knows them by."""

@@ -1,0 +1,244 @@
+"""The OpenAI-compatible chat format, incoming: the bytes of an answer to what was said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
+from uuid import uuid4
+
+from aouo.errors import ProviderBusy, ProviderRejected, ProviderTimeout
+from aouo.providers.failures import error_object, failure, parse_body, status_of
+from aouo.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"  # with the byte order mark
+MAX_PENDING_BYTES = 16 * 1024 * 1024  # one line of a stream, or one whole unstreamed answer
+
+_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+}
+
+
+@dataclass(slots=True)
+class _Call:
+    """One tool call while its pieces arrive; `given` is the service's id, `id` the one we use."""
+
+    index: object
+    given: str
+    id: str
+    name: str = ""
+    arguments: list[str] = field(default_factory=list[str])
+
+
+class AnswerReader:
+    """Read one answer as its bytes arrive: an event stream, or plain JSON from a server that
+    does not stream. Any cutting of the same bytes gives the same result.
+
+    `feed` returns the text that became readable; `finish`, at the end of the bytes, says what
+    was said in all. Both raise `ProviderError`s only.
+    """
+
+    def __init__(self, provider: str, *, mask: Callable[[str], str] = str) -> None:
+        self.done = False
+        """The service said that this was all; nothing more is read."""
+        self._provider = provider
+        self._mask = mask
+        self._pending = bytearray()
+        self._plain: bool | None = None
+        self._text: list[str] = []
+        self._calls: list[_Call] = []
+        self._usage = Usage()
+        self._reason: FinishReason | None = None
+
+    def feed(self, data: bytes) -> str:
+        """Take the next bytes; return the new text in them."""
+        if self.done:
+            return ""
+        pending = self._pending
+        # CRLF and CR end a line too; the empty lines this makes mean nothing.
+        pending += data.replace(b"\r", b"\n") if b"\r" in data else data
+        if len(pending) > MAX_PENDING_BYTES:
+            raise ProviderBusy(f"{self._provider}: an event of over {MAX_PENDING_BYTES} bytes")
+        if self._plain is None:
+            head = pending.lstrip(_BLANK)
+            if not head:
+                return ""
+            self._plain = head[:1] in b"{["
+            pending[:] = head
+        end = -1 if self._plain else pending.rfind(b"\n")
+        if end < 0:
+            return ""
+        lines = bytes(pending[:end])
+        del pending[: end + 1]
+        return self._lines(lines.split(b"\n"))
+
+    def finish(self) -> Finished:
+        """What was said, once no more bytes come.
+
+        Raises:
+            ProviderTimeout: the stream was cut: neither a finish reason nor `[DONE]` came.
+        """
+        if not self.done and self._pending:
+            rest = bytes(self._pending)
+            self._pending.clear()
+            if self._plain:
+                self._plain_answer(rest)
+            else:
+                self._last_line(rest)
+        if self._reason is None and not self.done:
+            raise ProviderTimeout(f"{self._provider}: the answer stopped in the middle")
+        calls = tuple(ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls)
+        reason = self._reason or "unknown"
+        if calls and reason in ("stop", "unknown"):
+            reason = "tool_calls"  # what Ollama and Gemini mean
+        said = AssistantSaid("".join(self._text), calls)
+        return Finished(said, self._usage, reason)
+
+    def _lines(self, lines: Iterable[bytes]) -> str:
+        before = len(self._text)
+        for line in lines:
+            if not line.startswith(b"data:"):
+                self._other(line)
+                continue
+            payload = line[5:].strip()
+            if payload == b"[DONE]":
+                self.done = True
+                break
+            if payload:
+                self._chunk(self._parse(payload))
+        new = self._text[before:]
+        return new[0] if len(new) == 1 else "".join(new)
+
+    def _last_line(self, line: bytes) -> None:
+        """A line without its end: read it if it is whole, else it was cut."""
+        payload = line[5:].strip() if line.startswith(b"data:") else b""
+        if not payload or payload == b"[DONE]" or parse_body(payload) is not None:
+            self._lines([line])
+
+    def _plain_answer(self, body: bytes) -> None:
+        answer = self._parse(body)
+        self._chunk(answer)
+        if not answer.get("choices"):
+            raise ProviderRejected(
+                f"{self._provider}: the answer is no chat completion: {self._quote(body)}"
+            )
+        self.done = True
+
+    def _other(self, line: bytes) -> None:
+        """Comments, empty lines and the other fields of the format carry nothing for us."""
+        if not line or line.startswith((b":", b"event:", b"id:", b"retry:", b"data")):
+            return
+        if self._text or self._calls or self._reason:
+            return
+        raise ProviderRejected(
+            f"{self._provider}: the answer is no chat completion, is base_url right? "
+            + self._quote(line)
+        )
+
+    def _parse(self, payload: bytes) -> dict[str, Any]:
+        try:
+            value: object = json.loads(payload.decode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
+            raise ProviderBusy(f"{self._provider}: broken JSON: {self._quote(payload)}") from error
+        if isinstance(value, list) and value:
+            value = cast("list[object]", value)[0]
+        if not isinstance(value, dict):
+            raise ProviderBusy(f"{self._provider}: not a chunk: {self._quote(payload)}")
+        return cast("dict[str, Any]", value)
+
+    def _quote(self, data: bytes) -> str:
+        return self._mask(data[:200].decode("utf-8", "replace"))
+
+    def _chunk(self, chunk: dict[str, Any]) -> None:
+        if chunk.get("error") or chunk.get("object") == "error":
+            error = error_object(chunk)
+            raise failure(self._provider, status_of(error), error, mask=self._mask)
+        try:
+            self._read_usage(chunk)
+            for choice in chunk.get("choices") or ():
+                if not choice.get("index"):  # we ask for one choice
+                    self._choice(choice)
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
+            raise ProviderBusy(f"{self._provider}: a chunk of another shape: {error}") from error
+
+    def _choice(self, choice: dict[str, Any]) -> None:
+        streamed = choice.get("delta")
+        said: dict[str, Any] = streamed or choice.get("message") or {}
+        text = said.get("content") or said.get("refusal")
+        if text:
+            self._text.append(_plain_text(text))
+        for piece in said.get("tool_calls") or ():
+            self._call(piece, whole=not streamed)
+        reason = choice.get("finish_reason")
+        if reason:
+            self._reason = _REASONS.get(str(reason).lower(), "unknown")
+
+    def _call(self, delta: dict[str, Any], *, whole: bool) -> None:
+        """Add one piece of a tool call to the call it belongs to, or begin a new one.
+
+        A missing or repeated id is replaced by one of ours, for results are paired by it.
+        """
+        function: dict[str, Any] = delta.get("function") or {}
+        index, given = delta.get("index"), str(delta.get("id") or "")
+        name = str(function.get("name") or "")
+        call = None if whole else self._open_call(index, given, name)
+        if call is None:
+            taken = {other.id for other in self._calls}
+            call = _Call(index, given, given if given and given not in taken else _new_id())
+            self._calls.append(call)
+        if name and call.name != name:  # some repeat it with every piece
+            call.name += name
+        arguments = function.get("arguments")
+        if arguments:
+            text = isinstance(arguments, str)
+            call.arguments.append(arguments if text else json.dumps(arguments, ensure_ascii=False))
+
+    def _open_call(self, index: object, given: str, name: str) -> _Call | None:
+        """The call this piece continues, None for a new one.
+
+        The index tells; but some services give every parallel call index 0, or none, and tell
+        them apart by id only.
+        """
+        for call in reversed(self._calls):
+            if index is None:
+                return call if not name or (given and given == call.given) else None
+            if call.index == index:
+                return None if given and name and given != call.given else call
+        return None
+
+    def _read_usage(self, chunk: dict[str, Any]) -> None:
+        usage = _object(chunk.get("usage")) or _object(_object(chunk.get("x_groq")).get("usage"))
+        if not usage:
+            return
+        details = _object(usage.get("prompt_tokens_details"))
+        cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
+        self._usage = Usage(
+            input_tokens=int(usage.get("prompt_tokens") or 0),
+            cached_tokens=int(cached or 0),
+            output_tokens=int(usage.get("completion_tokens") or 0),
+        )
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _new_id() -> str:
+    return f"call_{uuid4().hex[:16]}"
+
+
+def _plain_text(content: object) -> str:
+    """`content` as text; some services send a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = cast("list[dict[str, Any]]", content if isinstance(content, list) else ())
+    return "".join(str(part.get("text") or "") for part in parts)

@@ -1,0 +1,112 @@
+"""The OpenAI-compatible chat format, outgoing: our request as the body of its one call."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aouo.transcript import (
+    AssistantSaid,
+    Message,
+    ModelRequest,
+    ToolSpec,
+    UserSaid,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one service takes of the optional fields; learnt from its own refusals.
+
+    Reasoning models at OpenAI want `max_completion_tokens` and no temperature; some older
+    servers know no `stream_options`.
+    """
+
+    max_tokens: str = "max_tokens"
+    temperature: bool = True
+    stream_options: bool = True
+
+    def without(self, parameter: str) -> Dialect:
+        """This dialect after the service refused `parameter`; the same one if it needs it."""
+        match parameter:
+            case "max_tokens" if self.max_tokens == "max_tokens":
+                return replace(self, max_tokens="max_completion_tokens")
+            case "temperature":
+                return replace(self, temperature=False)
+            case "stream_options" | "stream_options.include_usage":
+                return replace(self, stream_options=False)
+            case _:
+                return self
+
+
+PLAIN = Dialect()
+
+
+def chat_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) -> dict[str, Any]:
+    """The body of `POST <base_url>/chat/completions`, streamed.
+
+    What stays the same from turn to turn comes first (system, history), so that a service
+    that caches prefixes reads it once; `request.context` sits right before the newest words.
+    """
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": _chat_messages(request),
+        "stream": True,
+        dialect.max_tokens: request.max_tokens,
+    }
+    if dialect.stream_options:
+        body["stream_options"] = {"include_usage": True}
+    if dialect.temperature:
+        body["temperature"] = request.temperature
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in request.tools]
+    return body
+
+
+def encode(body: dict[str, Any]) -> bytes:
+    """JSON in UTF-8; a lone surrogate, which no service takes, becomes a question mark."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _chat_messages(request: ModelRequest) -> list[dict[str, Any]]:
+    messages = [_message(message) for message in request.messages]
+    if request.context:
+        said = [at for at, m in enumerate(request.messages) if isinstance(m, UserSaid)]
+        at = said[-1] if said else len(messages)
+        messages.insert(at, {"role": "system", "content": request.context})
+    if request.system:
+        messages.insert(0, {"role": "system", "content": request.system})
+    return messages
+
+
+def _message(message: Message) -> dict[str, Any]:
+    match message:
+        case UserSaid(text):
+            return {"role": "user", "content": text}
+        case AssistantSaid(text, ()):
+            return {"role": "assistant", "content": text}
+        case AssistantSaid(text, calls):
+            return {
+                "role": "assistant",
+                "content": text or None,
+                "tool_calls": [
+                    {
+                        "id": call.id,
+                        "type": "function",
+                        "function": {"name": call.name, "arguments": call.arguments},
+                    }
+                    for call in calls
+                ],
+            }
+        case _:
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    function = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+    }
+    return {"type": "function", "function": function}

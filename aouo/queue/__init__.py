@@ -1,0 +1,1 @@
+"""3  Order and durability: the inbox, its lanes, and durable waits."""

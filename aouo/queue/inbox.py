@@ -1,0 +1,193 @@
+"""The inbox: what came in is stored before it is acknowledged, and waits here for its turn.
+
+The lanes' state is the jobs table, so a restart continues it, and an open burst is a job that
+still gathers. Nothing here runs a turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import structlog
+
+from aouo.events import Arrival, Inbound, Intruder
+from aouo.ports import Clock, iso, stamp
+from aouo.queue import bursts
+from aouo.store import gates, jobs, routes, updates
+from aouo.store.database import Database, Tx
+from aouo.store.jobs import Job
+
+log = structlog.get_logger()
+LEASE_S = 30.0
+
+
+class Policy(Protocol):
+    """The pure decisions that are taken before the lane."""
+
+    def concerns_us(self, inbound: Inbound, active_pack: str) -> bool:
+        """False for group talk that is not ours: not a word of it is stored."""
+        ...
+
+    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> str:
+        """The lane a job takes; those that bypass the others begin with `!`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Filed:
+    """What one transaction did: lanes that have work, and lines for the log."""
+
+    lanes: tuple[str, ...]
+    facts: tuple[tuple[str, dict[str, object]], ...]
+
+
+class Inbox:
+    """Stores arrivals, closes bursts, hands out claims.
+
+    `ready` is told each lane that got work, after the commit.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        owner: str,
+        policy: Policy,
+        burst_s: float,
+        ready: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._owner = owner
+        self._policy = policy
+        self._burst_s = burst_s
+        self._ready = ready
+        self._bursts_changed = asyncio.Event()
+
+    async def accept(self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int) -> None:
+        """Store updates, the jobs in them and the cursor in one durable transaction.
+
+        When this returns, the platform may forget them. One that was here before is dropped.
+        """
+
+        def file(tx: Tx) -> _Filed:
+            updates.advance(tx, bot_id, next_update_id)
+            return self._file_all(tx, bot_id, arrivals)
+
+        await self._commit(file)
+
+    async def submit(self, inbound: Inbound) -> None:
+        """Store a fact that comes from no platform's update, such as the terminal's."""
+
+        def file(tx: Tx) -> _Filed:
+            return _Filed(tuple(self._file(tx, inbound, self._clock.now())), ())
+
+        await self._commit(file)
+
+    async def cursor(self, bot_id: str) -> int:
+        return await self._database.read(lambda tx: updates.cursor(tx, bot_id))
+
+    async def recover(self) -> list[str]:
+        """Take back what a former process had claimed; return the lanes with work."""
+
+        def take_back(tx: Tx) -> list[str]:
+            jobs.void_claims(tx)
+            return jobs.open_lanes(tx)
+
+        return await self._database.transact(take_back)
+
+    async def claim(self, lane: str) -> Job | None:
+        now = self._clock.now()
+        until = iso(now + timedelta(seconds=LEASE_S))
+        return await self._database.transact(lambda tx: jobs.claim(tx, lane, self._owner, until))
+
+    async def renew_leases(self) -> None:
+        """Renew every claim of this process, for ever."""
+        while True:
+            await self._clock.sleep(LEASE_S / 3)
+            until = iso(self._clock.now() + timedelta(seconds=LEASE_S))
+            await self._database.transact(
+                lambda tx, until=until: jobs.renew(tx, self._owner, until)
+            )
+
+    async def close_bursts(self) -> None:
+        """Close each burst when its window is over, for ever."""
+        while True:
+            self._bursts_changed.clear()
+            due = await self._database.read(jobs.next_due)
+            if not due:
+                await self._bursts_changed.wait()
+                continue
+            wait_s = (datetime.fromisoformat(due) - self._clock.now()).total_seconds()
+            if wait_s > 0:
+                await self._clock.sleep(wait_s)
+            now = stamp(self._clock)
+            for lane in await self._database.transact(lambda tx, now=now: jobs.flush_due(tx, now)):
+                log.info("burst_flushed", lane=lane)
+                self._ready(lane)
+
+    async def _commit(self, file: Callable[[Tx], _Filed]) -> None:
+        filed = await self._database.transact(file, durable=True)
+        self._bursts_changed.set()
+        for event, fields in filed.facts:
+            log.info(event, **fields)
+        for lane in filed.lanes:
+            self._ready(lane)
+
+    def _file_all(self, tx: Tx, bot_id: str, arrivals: Sequence[Arrival]) -> _Filed:
+        now = self._clock.now()
+        lanes: list[str] = []
+        facts: list[tuple[str, dict[str, object]]] = []
+        for arrival in arrivals:
+            wanted = arrival.inbound if self._is_ours(tx, arrival.inbound) else None
+            raw = arrival.raw if wanted and arrival.keep_raw else ""
+            if not updates.add(tx, bot_id, arrival.update_id, raw, iso(now)):
+                facts.append(("update_duplicate", {"update_id": arrival.update_id}))
+            elif wanted:
+                lanes += self._file(tx, wanted, now)
+            elif arrival.why:
+                facts.append(("update_ignored", {"kind": arrival.why}))
+        return _Filed(tuple(lanes), tuple(facts))
+
+    def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:
+        if inbound is None:
+            return False
+        if inbound.addressed:
+            return True
+        route = routes.find(tx, inbound.address)
+        return self._policy.concerns_us(inbound, route.active_pack if route else "")
+
+    def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
+        """Turn one fact into jobs; return the lanes that have something ready now."""
+        if isinstance(inbound.content, Intruder):
+            hour_ago = iso(now - timedelta(hours=1))
+            if not updates.may_refuse(tx, inbound.person.id, iso(now), hour_ago):
+                return []
+        gate = gates.open_for(tx, inbound.address, inbound.person.id)
+        lane = self._policy.lane_of(inbound, answers_gate=gate is not None)
+        if lane.startswith("!"):
+            jobs.add(tx, lane, inbound, iso(now))
+            return [lane]
+        return self._file_in_lane(tx, lane, inbound, now)
+
+    def _file_in_lane(self, tx: Tx, lane: str, inbound: Inbound, now: datetime) -> list[str]:
+        burst = jobs.gathering(tx, lane, inbound.person.id)
+        if not bursts.gathers(inbound) or not self._burst_s:
+            if burst:
+                jobs.flush(tx, burst[0])
+            jobs.add(tx, lane, inbound, iso(now))
+            return [lane]
+        due_at = iso(now + timedelta(seconds=self._burst_s))
+        ends = bursts.closes(inbound)
+        if burst:
+            jobs.extend(tx, burst[0], bursts.join(burst[1], inbound), due_at)
+            if ends:
+                jobs.flush(tx, burst[0])
+        else:
+            jobs.add(tx, lane, inbound, iso(now), due_at="" if ends else due_at)
+        return [lane] if ends else []

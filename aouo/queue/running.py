@@ -1,0 +1,94 @@
+"""The turns at work, so that one can be stopped without ending its lane."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class StopReason(Enum):
+    """Why a turn was cancelled; recorded by whoever cancels."""
+
+    PERSON = "the person stopped it"
+    TIMEOUT = "it took too long"
+    SHUTDOWN = "the runtime shuts down"
+
+
+class Deadline:
+    """A turn's wall clock; stands still while the turn waits for a person."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._timeout = asyncio.timeout(limit_s)
+        self._left_s = limit_s
+
+    @property
+    def timeout(self) -> asyncio.Timeout:
+        return self._timeout
+
+    def pause(self) -> None:
+        loop = asyncio.get_running_loop()
+        when = self._timeout.when()
+        if when is not None:
+            self._left_s = max(0.0, when - loop.time())
+        self._timeout.reschedule(None)
+
+    def resume(self) -> None:
+        self._timeout.reschedule(asyncio.get_running_loop().time() + self._left_s)
+
+
+class Running:
+    """Lane → the task of its running turn."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[object]] = {}
+        self._reasons: dict[str, StopReason] = {}
+
+    def is_running(self, lane: str) -> bool:
+        return lane in self._tasks
+
+    def stop(self, lane: str, reason: StopReason) -> bool:
+        """Cancel the turn of a lane; False when none runs."""
+        task = self._tasks.get(lane)
+        if task is None:
+            return False
+        self._reasons.setdefault(lane, reason)
+        return task.cancel()
+
+    async def run(
+        self, lane: str, deadline: Deadline, turn: Callable[[], Awaitable[T]]
+    ) -> T | StopReason:
+        """Run a turn as a task of its own; the reason instead of its result when it was stopped.
+
+        A cancellation from outside cancels the turn and passes through.
+        """
+
+        async def bounded() -> T:
+            async with deadline.timeout:
+                return await turn()
+
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(_outcome(bounded()), name=f"turn {lane}")
+            self._tasks[lane] = task
+            try:
+                await asyncio.wait([task])
+            finally:
+                del self._tasks[lane]
+                reason = self._reasons.pop(lane, None)
+        if task.cancelled():
+            return reason or StopReason.SHUTDOWN
+        result = task.result()
+        if isinstance(result, TimeoutError):
+            return StopReason.TIMEOUT
+        return result
+
+
+async def _outcome(work: Awaitable[T]) -> T | TimeoutError:
+    """A timeout is an outcome here, not a failure of the group."""
+    try:
+        return await work
+    except TimeoutError as error:
+        return error

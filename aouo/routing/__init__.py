@@ -1,0 +1,1 @@
+"""2  Pure decisions: what to do with a fact, and which pack and skill are meant."""

@@ -1,0 +1,227 @@
+"""What to do with a fact: pure, one function for what is decided before the lane, one inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+from aouo.events import (
+    Button,
+    Command,
+    Inbound,
+    Intruder,
+    Migrated,
+    Text,
+    TopicNamed,
+    Unsupported,
+)
+
+BYPASSING = frozenset({"stop", "id", "whereami", "help"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunTurn:
+    """Run a turn with this pack ("" = general mode); `skill` is qualified, "" = the session's."""
+
+    pack: str
+    said: str
+    skill: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PickPack:
+    """Several packs and none chosen, or the chosen one (`gone`) is not loaded: ask."""
+
+    available: tuple[str, ...]
+    gone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObeyCommand:
+    name: str
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseCommand:
+    """A command nobody knows; or a skill of `pack`, while another pack is active here."""
+
+    name: str
+    pack: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BindPack:
+    """Bind this conversation; `tapped` when a person chose it with a button."""
+
+    pack: str
+    tapped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGate:
+    """An answer to an open question: a tap names gate and option, a text just answers."""
+
+    gate_id: str = ""
+    option: int = -1
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMenu:
+    """A button that needs no model."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Somebody who is not on the list."""
+
+    tell_id: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MoveChat:
+    new_chat_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Tell the person that this kind of message cannot be taken in."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    reason: str
+
+
+Decision: TypeAlias = (
+    RunTurn
+    | PickPack
+    | ObeyCommand
+    | RefuseCommand
+    | BindPack
+    | AnswerGate
+    | OpenMenu
+    | Refuse
+    | MoveChat
+    | Explain
+    | Ignore
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What a decision knows of this installation.
+
+    `skills` maps the command of a skill to its qualified name; `commands` are our own.
+    """
+
+    packs: tuple[str, ...] = ()
+    skills: Mapping[str, str] = field(default_factory=dict[str, str])
+    commands: frozenset[str] = frozenset()
+
+    def named(self, title: str) -> str:
+        """The pack that a topic's title names, "" = none."""
+        wanted = title.strip().casefold()
+        return next((pack for pack in self.packs if pack.casefold() == wanted), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Doorkeeper:
+    """What is decided before the lane; see `queue.inbox.Policy`."""
+
+    installed: Installed
+
+    def concerns_us(self, inbound: Inbound, active_pack: str) -> bool:
+        """Group talk is ours inside a topic that has a pack, or by its title gets one."""
+        in_topic = bool(inbound.address.thread_id)
+        return inbound.addressed or (
+            in_topic and bool(active_pack or self.installed.named(inbound.title))
+        )
+
+    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> str:
+        """Everything waits in its conversation's lane, but refusals, `/stop`, answers and reads."""
+        lane = inbound.address.lane
+        match inbound.content:
+            case Intruder():
+                return f"!refuse:{lane}"
+            case Command(name) if name in BYPASSING:
+                return f"!{lane}"
+            case Button(data) if data.startswith(("choice_", "approval_", "nav:again_")):
+                return f"!{lane}"
+            case Text() if answers_gate:
+                return f"!{lane}"
+            case _:
+                return lane
+
+
+def decide(
+    inbound: Inbound, active_pack: str, installed: Installed, *, answers_gate: bool = False
+) -> Decision:
+    """Choose what to do with `inbound`.
+
+    A conversation stays with its pack until a person moves it, so a pack that is gone asks
+    again and never falls through to another one.
+    """
+    match inbound.content:
+        case Intruder(asked_id):
+            return Refuse(asked_id)
+        case Migrated(new_chat_id):
+            return MoveChat(new_chat_id)
+        case TopicNamed(title):
+            pack = installed.named(title)
+            return BindPack(pack, tapped=False) if pack else Ignore("a topic named otherwise")
+        case Unsupported(what):
+            return Explain(what)
+        case Command(name, rest):
+            return _command(name, rest, active_pack, installed)
+        case Button() as button:
+            return _tap(button, active_pack, installed)
+        case Text(text) as content:
+            if answers_gate:
+                return AnswerGate(text=text)
+            said = "\n".join((*content.about, text))
+            return _turn(said, active_pack or installed.named(inbound.title), installed)
+        case _:
+            assert_never(inbound.content)
+
+
+def _command(name: str, rest: str, active_pack: str, installed: Installed) -> Decision:
+    if name in installed.commands:
+        return ObeyCommand(name, rest)
+    skill = installed.skills.get(name, "")
+    if not skill:
+        return RefuseCommand(name)
+    pack = skill.partition(":")[0]
+    if active_pack and active_pack != pack:
+        return RefuseCommand(name, pack)
+    return RunTurn(pack, f"/{name} {rest}".strip(), skill)
+
+
+def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
+    kind, found, rest = button.data.partition(":")
+    if kind == "pack" and found:
+        return BindPack(rest, tapped=True)
+    if kind.startswith("choice_"):
+        option = int(rest) if rest.isascii() and rest.isdigit() else -1
+        return AnswerGate(kind.removeprefix("choice_"), option)
+    if kind.startswith("approval_"):
+        return AnswerGate(kind.removeprefix("approval_"), text=rest)
+    if kind == "nav" or button.data == "menu":
+        return OpenMenu(rest or "main")
+    return _turn(f"[callback] {button.data}", active_pack, installed)
+
+
+def _turn(said: str, active_pack: str, installed: Installed) -> Decision:
+    if active_pack in installed.packs:
+        return RunTurn(active_pack, said)
+    if active_pack:
+        return PickPack(installed.packs, gone=active_pack)
+    if len(installed.packs) > 1:
+        return PickPack(installed.packs)
+    return RunTurn(installed.packs[0] if installed.packs else "", said)

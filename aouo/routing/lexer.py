@@ -1,0 +1,85 @@
+"""Takes a line that begins with a slash apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from aouo.events import Command
+
+_COMMAND = re.compile(r"/([A-Za-z0-9_-]{1,64})(?:@([A-Za-z0-9_]+))?(?:\s+|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What follows a command: positional words, and `--flag value` or `--flag` as `true`."""
+
+    args: tuple[str, ...] = ()
+    flags: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def command(text: str) -> Command | None:
+    """The command that `text` begins with; a slash in mid-text is not one.
+
+    `/name@bot` is accepted for any bot: whose command it is, is decided at the door.
+    """
+    text = text.strip()
+    found = _COMMAND.match(text)
+    if not found:
+        return None
+    return Command(found[1].lower(), text[found.end() :].strip(), text)
+
+
+def words(rest: str) -> Words:
+    """Split at white space; `'` and `"` group, a backslash takes the next sign as it is.
+
+    Raises:
+        ValueError: a quote or backslash that nothing follows; says which.
+    """
+    args: list[str] = []
+    flags: dict[str, str] = {}
+    pending = ""
+    for word, quoted in _tokens(rest):
+        if word.startswith("--") and not quoted and len(word) > 2:
+            if pending:
+                flags[pending] = "true"
+            name, given, value = word[2:].partition("=")
+            pending = "" if given else name.lower()
+            if given:
+                flags[name.lower()] = value or "true"
+        elif pending:
+            flags[pending] = word
+            pending = ""
+        else:
+            args.append(word)
+    if pending:
+        flags[pending] = "true"
+    return Words(tuple(args), flags)
+
+
+def _tokens(text: str) -> list[tuple[str, bool]]:
+    """Words with whether any part of them was quoted."""
+    found: list[tuple[str, bool]] = []
+    word, quote, quoted, escaped, begun = "", "", False, False, False
+    for sign in text:
+        if escaped:
+            word, escaped = word + sign, False
+        elif sign == "\\":
+            escaped, begun = True, True
+        elif quote:
+            quote, word = ("", word) if sign == quote else (quote, word + sign)
+        elif sign in "'\"":
+            quote, quoted, begun = sign, True, True
+        elif sign.isspace():
+            if begun:
+                found.append((word, quoted))
+            word, quoted, begun = "", False, False
+        else:
+            word, begun = word + sign, True
+    if quote:
+        raise ValueError(f"the quote {quote} is not closed")
+    if escaped:
+        raise ValueError("a backslash at the end escapes nothing")
+    if begun:
+        found.append((word, quoted))
+    return found

@@ -1,0 +1,31 @@
+"""The one way to finish what must be written although somebody cancels us meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def finish(work: Awaitable[T]) -> T:
+    """Await `work` to its end; a cancellation meanwhile takes effect afterwards.
+
+    `work` must be bounded by itself (one transaction, one semaphore).
+    """
+    task = asyncio.ensure_future(work)  # the one task outside a group: this call outlives it
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+            cancelled = True
+        except BaseException:
+            break
+    if cancelled:
+        task.exception()
+        raise asyncio.CancelledError
+    return task.result()

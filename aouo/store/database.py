@@ -1,0 +1,213 @@
+"""One SQLite file: one thread owns all writes, another the reads.
+
+A transaction is a plain function that gets a `Tx` and never waits for anything else, so
+no model or chat call can happen inside one. Transactions that queue up while another one
+commits share the next commit (group commit), each in its own savepoint, so that one that
+fails does not sink the others.
+
+Only the writer's connection checkpoints: SQLite before 3.51.3 can corrupt a file when two
+connections checkpoint at once (sqlite.org/wal.html#walresetbug).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
+
+from aouo import failpoint
+
+T = TypeVar("T")
+Value: TypeAlias = str | int | float | bytes | None
+_BATCH = 64
+
+
+class Tx:
+    """An open transaction; valid on its thread, until the function that got it returns."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: LiteralString, *values: Value) -> int:
+        """Execute one statement; return the number of rows it changed."""
+        return self._connection.execute(sql, values).rowcount
+
+    def insert(self, sql: LiteralString, *values: Value) -> int:
+        """Execute one INSERT; return the new row's id."""
+        return self._connection.execute(sql, values).lastrowid or 0
+
+    def one(self, sql: LiteralString, *values: Value) -> sqlite3.Row | None:
+        return self._connection.execute(sql, values).fetchone()
+
+    def all(self, sql: LiteralString, *values: Value) -> Sequence[sqlite3.Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def script(self, statements: Sequence[str]) -> None:
+        """Run the statements of a migration file."""
+        for statement in statements:
+            self._connection.execute(statement)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request(Generic[T]):
+    work: Callable[[Tx], T]
+    durable: bool
+    done: Future[T]
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a connection with the settings that every one of ours has."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=5, cached_statements=512)
+    connection.row_factory = sqlite3.Row
+    for pragma in (
+        "journal_mode=WAL",
+        "foreign_keys=ON",
+        "busy_timeout=5000",
+        "synchronous=NORMAL",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+class _Worker(threading.Thread):
+    """A thread with one connection that runs what is queued, `None` ends it."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self.requests: queue.SimpleQueue[_Request[Any] | None] = queue.SimpleQueue()
+        self._path = path
+        self.opened: Future[None] = Future()
+
+    def run(self) -> None:
+        try:
+            connection = connect(self._path)
+        except sqlite3.Error as error:
+            self.opened.set_exception(error)
+            return
+        self.opened.set_result(None)
+        try:
+            self.serve(connection)
+        finally:
+            connection.close()
+
+    def serve(self, connection: sqlite3.Connection) -> None:
+        raise NotImplementedError
+
+
+class _Reader(_Worker):
+    def serve(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA query_only=ON")
+        tx = Tx(connection)
+        while (request := self.requests.get()) is not None:
+            try:
+                connection.execute("BEGIN")
+                result = request.work(tx)
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+                request.done.set_exception(error)
+            else:
+                request.done.set_result(result)
+            finally:
+                connection.execute("ROLLBACK")
+
+
+class _Writer(_Worker):
+    def serve(self, connection: sqlite3.Connection) -> None:
+        tx = Tx(connection)
+        ended = False
+        while not ended:
+            batch: list[_Request[Any]] = []
+            request = self.requests.get()
+            while request is not None:
+                batch.append(request)
+                if len(batch) == _BATCH or self.requests.empty():
+                    break
+                request = self.requests.get()
+            ended = request is None
+            if batch:
+                self._commit_together(connection, tx, batch)
+
+    def _commit_together(
+        self, connection: sqlite3.Connection, tx: Tx, batch: Sequence[_Request[Any]]
+    ) -> None:
+        settled: list[Callable[[], None]] = []
+        try:
+            durable = any(request.durable for request in batch)
+            connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            connection.execute("BEGIN IMMEDIATE")
+            settled = [self._apart(connection, tx, request) for request in batch]
+            failpoint.reached("before commit")
+            connection.execute("COMMIT")
+            failpoint.reached("after commit")
+        except BaseException as error:  # noqa: BLE001 - the whole batch fails with it
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            for request in batch:
+                request.done.set_exception(error)
+            return
+        for settle in settled:
+            settle()
+
+    def _apart(
+        self, connection: sqlite3.Connection, tx: Tx, request: _Request[Any]
+    ) -> Callable[[], None]:
+        """Run one request in its savepoint; return what tells its outcome after the commit."""
+        connection.execute("SAVEPOINT one")
+        try:
+            result = request.work(tx)
+        except BaseException as failure:  # noqa: BLE001 - handed to whoever waits
+            error = failure
+            connection.execute("ROLLBACK TO one")
+            connection.execute("RELEASE one")
+            return lambda: request.done.set_exception(error)
+        connection.execute("RELEASE one")
+        return lambda: request.done.set_result(result)
+
+
+class Database:
+    """Transactions on one file; see the module for what owns what."""
+
+    def __init__(self, path: Path) -> None:
+        self._writer = _Writer(path, "aouo-writer")
+        self._reader = _Reader(path, "aouo-reader")
+
+    async def open(self) -> None:
+        """Start both threads.
+
+        Raises:
+            sqlite3.Error: the file cannot be opened.
+        """
+        for worker in (self._writer, self._reader):
+            worker.start()
+            await asyncio.wrap_future(worker.opened)
+
+    async def transact(self, work: Callable[[Tx], T], *, durable: bool = False) -> T:
+        """Run `work` in a transaction and return its result after the commit.
+
+        Once asked for, it happens even if the caller is cancelled meanwhile. `durable` waits
+        for the disk: for commits that acknowledge an update or record an effect.
+        """
+        return await self._ask(self._writer, work, durable)
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` on one consistent snapshot; it cannot write."""
+        return await self._ask(self._reader, work, durable=False)
+
+    async def _ask(self, worker: _Worker, work: Callable[[Tx], T], durable: bool) -> T:
+        done: Future[T] = Future()
+        done.set_running_or_notify_cancel()
+        worker.requests.put(_Request(work, durable, done))
+        return await asyncio.wrap_future(done)
+
+    async def close(self) -> None:
+        """Finish what is queued; the reader goes first, so that the writer checkpoints last."""
+        for worker in (self._reader, self._writer):
+            if worker.is_alive():
+                worker.requests.put(None)
+                await asyncio.to_thread(worker.join)

@@ -1,0 +1,188 @@
+"""The outbox: one row is one message that a chat shall see."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from aouo.address import ConversationAddress
+from aouo.ports import ButtonSpec, Entity, Rendered
+from aouo.store.database import Tx
+
+Kind = Literal["reply", "msg", "live", "notice"]
+State = Literal["queued", "sending", "live", "sent", "refused", "unknown", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One row. `edits` is the message id it replaces, 0 = it is a new message."""
+
+    id: int
+    address: ConversationAddress
+    turn_id: str
+    kind: Kind
+    message: Rendered
+    state: State
+    message_id: int
+    edits: int
+    attempts: int
+    error: str
+
+
+def add(
+    tx: Tx,
+    address: ConversationAddress,
+    kind: Kind,
+    message: Rendered,
+    now: str,
+    *,
+    turn_id: str = "",
+    key: str | None = None,
+    edits: int = 0,
+) -> Delivery:
+    """Queue a message; a second one with the same key is the first one, as it stands."""
+    row = tx.one(
+        "INSERT INTO deliveries (platform, chat_id, thread_id, user_id, turn_id, key, kind, body, "
+        "state, edits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?) "
+        "ON CONFLICT (key) DO NOTHING RETURNING id",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+        turn_id,
+        key,
+        kind,
+        dump(message),
+        edits,
+        now,
+    )
+    if row:
+        return Delivery(row["id"], address, turn_id, kind, message, "queued", 0, edits, 0, "")
+    row = tx.one("SELECT * FROM deliveries WHERE key = ?", key)
+    assert row is not None
+    return _delivery(row)
+
+
+def get(tx: Tx, delivery_id: int) -> Delivery | None:
+    row = tx.one("SELECT * FROM deliveries WHERE id = ?", delivery_id)
+    return _delivery(row) if row else None
+
+
+def mark(
+    tx: Tx, delivery_id: int, state: State, now: str, *, message_id: int = 0, error: str = ""
+) -> None:
+    """Move a row on; `message_id` 0 leaves what is known."""
+    tx.run(
+        "UPDATE deliveries SET state = ?, message_id = iif(? = 0, message_id, ?), error = ?, "
+        "settled_at = ?, attempts = attempts + (? = 'sending') WHERE id = ?",
+        state,
+        message_id,
+        message_id,
+        error,
+        now,
+        state,
+        delivery_id,
+    )
+
+
+def queued(tx: Tx) -> list[Delivery]:
+    """Everything that waits to be sent, in order."""
+    return [
+        _delivery(row)
+        for row in tx.all("SELECT * FROM deliveries WHERE state = 'queued' ORDER BY id")
+    ]
+
+
+def cut_off(tx: Tx, now: str) -> list[Delivery]:
+    """What a former process was sending when it died.
+
+    An edit can be repeated and is queued again. A send may have arrived: it becomes
+    `unknown`, and so it is returned.
+    """
+    tx.run("UPDATE deliveries SET state = 'queued' WHERE state = 'sending' AND edits > 0")
+    rows = tx.all(
+        "UPDATE deliveries SET state = 'unknown', settled_at = ?, error = 'process ended' "
+        "WHERE state = 'sending' RETURNING *",
+        now,
+    )
+    return [_delivery(row) for row in rows]
+
+
+def live_of(tx: Tx, turn_id: str) -> Delivery | None:
+    """The message that a turn was filling, for the process that takes the turn up."""
+    row = tx.one(
+        "SELECT * FROM deliveries WHERE turn_id = ? AND kind = 'live' AND state = 'live' "
+        "ORDER BY id DESC LIMIT 1",
+        turn_id,
+    )
+    return _delivery(row) if row else None
+
+
+def end_live(tx: Tx, turn_id: str, now: str) -> None:
+    """The turn is over: what it was filling is not live any more."""
+    tx.run(
+        "UPDATE deliveries SET state = 'dropped', settled_at = ? WHERE turn_id = ? "
+        "AND kind = 'live' AND state IN ('live', 'queued')",
+        now,
+        turn_id,
+    )
+
+
+def texts_of(tx: Tx, turn_id: str) -> list[str]:
+    """What the turn's `msg` calls have shown."""
+    rows = tx.all(
+        "SELECT body FROM deliveries WHERE turn_id = ? AND kind = 'msg' AND state <> 'refused'",
+        turn_id,
+    )
+    return [load(row["body"]).text for row in rows]
+
+
+def drop_chat(tx: Tx, address: ConversationAddress, error: str, now: str) -> int:
+    """Refuse everything queued for a conversation that is gone."""
+    return tx.run(
+        "UPDATE deliveries SET state = 'refused', error = ?, settled_at = ? WHERE state = 'queued' "
+        "AND platform = ? AND chat_id = ? AND thread_id = ?",
+        error,
+        now,
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+    )
+
+
+def prune(tx: Tx, before: str) -> int:
+    return tx.run(
+        "DELETE FROM deliveries WHERE settled_at <> '' AND settled_at < ? "
+        "AND state NOT IN ('queued', 'sending', 'live')",
+        before,
+    )
+
+
+def dump(message: Rendered) -> str:
+    return json.dumps(asdict(message), ensure_ascii=False, separators=(",", ":"))
+
+
+def load(text: str) -> Rendered:
+    body: dict[str, Any] = json.loads(text)
+    rows: Sequence[Sequence[dict[str, str]]] = body["buttons"]
+    body["entities"] = tuple(Entity(**item) for item in body["entities"])
+    body["buttons"] = tuple(tuple(ButtonSpec(**item) for item in row) for row in rows)
+    return Rendered(**body)
+
+
+def _delivery(row: sqlite3.Row) -> Delivery:
+    return Delivery(
+        row["id"],
+        ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"]),
+        row["turn_id"],
+        row["kind"],
+        load(row["body"]),
+        row["state"],
+        row["message_id"],
+        row["edits"],
+        row["attempts"],
+        row["error"],
+    )

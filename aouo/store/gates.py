@@ -1,0 +1,117 @@
+"""Gates: durable waits for a human."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from aouo.address import ConversationAddress
+from aouo.ids import ulid
+from aouo.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One question to one person; `state` is open | answered | expired | closed."""
+
+    id: str
+    kind: str
+    address: ConversationAddress
+    person: str
+    turn_id: str
+    call_id: str
+    question: str
+    options: tuple[str, ...]
+    state: str
+    answer: str
+    delivery_id: int
+    expires_at: str
+
+
+def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:
+    """Open a gate, or return the one that this call opened before a crash."""
+    address = wanted.address
+    tx.run(
+        "INSERT OR IGNORE INTO gates (id, kind, platform, chat_id, thread_id, user_id, person, "
+        "turn_id, call_id, question, options, state, created_at, expires_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)",
+        wanted.id,
+        wanted.kind,
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+        wanted.person,
+        wanted.turn_id,
+        wanted.call_id,
+        wanted.question,
+        json.dumps(wanted.options, ensure_ascii=False),
+        now,
+        wanted.expires_at,
+    )
+    row = tx.one("SELECT * FROM gates WHERE call_id = ?", wanted.call_id)
+    assert row is not None
+    return _gate(row)
+
+
+def new_id() -> str:
+    """Short enough for callback data: `choice_<id>:<n>` stays below 64 bytes."""
+    return ulid().lower()
+
+
+def get(tx: Tx, gate_id: str) -> Gate | None:
+    row = tx.one("SELECT * FROM gates WHERE id = ?", gate_id)
+    return _gate(row) if row else None
+
+
+def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
+    """The clarify gate that this person's next text here answers."""
+    row = tx.one(
+        "SELECT * FROM gates WHERE state = 'open' AND kind = 'clarify' AND platform = ? "
+        "AND chat_id = ? AND thread_id = ? AND person = ? ORDER BY created_at DESC LIMIT 1",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        person,
+    )
+    return _gate(row) if row else None
+
+
+def show(tx: Tx, gate_id: str, delivery_id: int) -> None:
+    """Remember the message that asks."""
+    tx.run("UPDATE gates SET delivery_id = ? WHERE id = ?", delivery_id, gate_id)
+
+
+def settle(tx: Tx, gate_id: str, state: str, answer: str) -> bool:
+    """Close an open gate; False when it was closed already."""
+    return (
+        tx.run(
+            "UPDATE gates SET state = ?, answer = ? WHERE id = ? AND state = 'open'",
+            state,
+            answer,
+            gate_id,
+        )
+        == 1
+    )
+
+
+def close_of_turn(tx: Tx, turn_id: str) -> None:
+    tx.run("UPDATE gates SET state = 'closed' WHERE turn_id = ? AND state = 'open'", turn_id)
+
+
+def _gate(row: sqlite3.Row) -> Gate:
+    return Gate(
+        row["id"],
+        row["kind"],
+        ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"]),
+        row["person"],
+        row["turn_id"],
+        row["call_id"],
+        row["question"],
+        tuple(json.loads(row["options"])),
+        row["state"],
+        row["answer"],
+        row["delivery_id"],
+        row["expires_at"],
+    )

@@ -1,0 +1,185 @@
+"""Jobs: stored inbounds on their way through a lane."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, replace
+
+from aouo.address import ConversationAddress
+from aouo.errors import LostClaim
+from aouo.events import Inbound
+from aouo.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One claimed job. `fence` proves the claim; `starts` counts this one too."""
+
+    id: int
+    lane: str
+    inbound: Inbound
+    starts: int
+    fence: int
+
+
+def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:
+    """Store a job, ready at once or gathering until `due_at`; return its id."""
+    address = inbound.address
+    return tx.insert(
+        "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
+        "due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        lane,
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+        inbound.person.id,
+        inbound.dump(),
+        "gathering" if due_at else "ready",
+        due_at,
+        now,
+    )
+
+
+def gathering(tx: Tx, lane: str, person: str) -> tuple[int, Inbound] | None:
+    """The open burst of `person` in this lane."""
+    row = tx.one(
+        "SELECT * FROM jobs WHERE lane = ? AND person = ? AND state = 'gathering'", lane, person
+    )
+    return (row["id"], _inbound(row)) if row else None
+
+
+def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
+    tx.run("UPDATE jobs SET body = ?, due_at = ? WHERE id = ?", inbound.dump(), due_at, job_id)
+
+
+def flush(tx: Tx, job_id: int) -> None:
+    tx.run("UPDATE jobs SET state = 'ready' WHERE id = ? AND state = 'gathering'", job_id)
+
+
+def flush_due(tx: Tx, now: str) -> list[str]:
+    """Close the bursts whose window is over; return their lanes."""
+    rows = tx.all(
+        "UPDATE jobs SET state = 'ready' WHERE state = 'gathering' AND due_at <= ? RETURNING lane",
+        now,
+    )
+    return [row["lane"] for row in rows]
+
+
+def next_due(tx: Tx) -> str:
+    """When the next burst closes, "" = no burst is open."""
+    row = tx.one("SELECT min(due_at) AS due FROM jobs WHERE state = 'gathering'")
+    return (row["due"] if row else None) or ""
+
+
+def void_claims(tx: Tx) -> None:
+    """Give back what a former process held; the caller owns the home's lock."""
+    tx.run("UPDATE jobs SET state = 'ready', owner = '', fence = fence + 1 WHERE state = 'running'")
+
+
+def open_lanes(tx: Tx) -> list[str]:
+    """Lanes with something ready; those that bypass the others first."""
+    rows = tx.all(
+        "SELECT lane FROM jobs WHERE state = 'ready' GROUP BY lane "
+        "ORDER BY lane NOT LIKE '!%', min(id)"
+    )
+    return [row["lane"] for row in rows]
+
+
+def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
+    """Take the oldest ready job of a lane; the claim's fence is higher than any before."""
+    row = tx.one(
+        "UPDATE jobs SET state = 'running', owner = ?, lease_until = ?, fence = fence + 1, "
+        "starts = starts + 1 WHERE id = (SELECT id FROM jobs WHERE lane = ? AND state = 'ready' "
+        "ORDER BY id LIMIT 1) AND NOT EXISTS "
+        "(SELECT 1 FROM jobs WHERE lane = ? AND state = 'running') RETURNING *",
+        owner,
+        lease_until,
+        lane,
+        lane,
+    )
+    return Job(row["id"], lane, _inbound(row), row["starts"], row["fence"]) if row else None
+
+
+def renew(tx: Tx, owner: str, lease_until: str) -> None:
+    tx.run(
+        "UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running'", lease_until, owner
+    )
+
+
+def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
+    """End a claim with `done`, `parked`, `dropped` or `aside`.
+
+    Raises:
+        LostClaim: somebody with a newer fence owns the job.
+    """
+    changed = tx.run(
+        "UPDATE jobs SET state = ?, outcome = ?, owner = '', settled_at = ? "
+        "WHERE id = ? AND fence = ? AND state = 'running'",
+        state,
+        outcome,
+        now,
+        job.id,
+        job.fence,
+    )
+    if not changed:
+        raise LostClaim(f"job {job.id} with fence {job.fence}")
+
+
+def release(tx: Tx, job: Job) -> None:
+    """Give a claim back unfinished, as if it had not begun: the process shuts down."""
+    tx.run(
+        "UPDATE jobs SET state = 'ready', owner = '', starts = starts - 1 "
+        "WHERE id = ? AND fence = ? AND state = 'running'",
+        job.id,
+        job.fence,
+    )
+
+
+def hold(tx: Tx, job: Job) -> None:
+    """Check the fence before writing anything in the name of a claim.
+
+    Raises:
+        LostClaim: as in `settle`.
+    """
+    if not tx.one(
+        "SELECT 1 FROM jobs WHERE id = ? AND fence = ? AND state = 'running'", job.id, job.fence
+    ):
+        raise LostClaim(f"job {job.id} with fence {job.fence}")
+
+
+def replay_parked(tx: Tx, address: ConversationAddress) -> int:
+    """Make what waited for a pack ready again, in its old order; return how many."""
+    return tx.run(
+        "UPDATE jobs SET state = 'ready', starts = 0 WHERE state = 'parked' AND platform = ? "
+        "AND chat_id = ? AND thread_id = ? AND user_id = ?",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+    )
+
+
+def drop_waiting(tx: Tx, lane: str, person: str, now: str) -> int:
+    """Drop what `person` sent to this lane and nobody has begun; return how many."""
+    return tx.run(
+        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
+        "AND person = ? AND state IN ('gathering', 'ready')",
+        now,
+        lane,
+        person,
+    )
+
+
+def count_by_state(tx: Tx) -> dict[str, int]:
+    rows = tx.all(
+        "SELECT state, count(*) AS n FROM jobs "
+        "WHERE state IN ('gathering', 'ready', 'running', 'parked') GROUP BY state"
+    )
+    return {row["state"]: row["n"] for row in rows}
+
+
+def _inbound(row: sqlite3.Row) -> Inbound:
+    """The columns know where the conversation lives now; the body where it lived."""
+    address = ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
+    return replace(Inbound.load(row["body"]), address=address)

@@ -1,0 +1,117 @@
+"""Routes: which pack, skill and session a conversation is bound to."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from aouo.address import ConversationAddress
+from aouo.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One stored binding; "" where nothing is bound. `version` guards writers outside the lane."""
+
+    id: int
+    active_pack: str
+    active_skill: str
+    session_id: str
+    gone: str
+    version: int
+
+
+def get_or_create(tx: Tx, address: ConversationAddress, chat_kind: str, now: str) -> Route:
+    """The conversation's route; a new one is bound to nothing."""
+    if route := find(tx, address):
+        return route
+    tx.run(
+        "INSERT INTO conversation_routes "
+        "(platform, chat_id, thread_id, user_id, chat_kind, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+        chat_kind,
+        now,
+    )
+    route = find(tx, address)
+    assert route is not None
+    return route
+
+
+def find(tx: Tx, address: ConversationAddress) -> Route | None:
+    row = tx.one(
+        "SELECT * FROM conversation_routes WHERE platform = ? AND chat_id = ? AND thread_id = ? "
+        "AND user_id = ?",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+    )
+    return _route(row) if row else None
+
+
+def set_pack(tx: Tx, route: Route, pack: str, now: str, *, skill: str = "") -> bool:
+    """Bind a pack; the session is cleared exactly when the pack changes.
+
+    Compare-and-set on the version: False means that somebody else wrote meanwhile and the
+    caller has to read and decide again. `skill` is qualified.
+    """
+    session_id = route.session_id if pack == route.active_pack else ""
+    return _write(tx, route, pack, skill, session_id, now)
+
+
+def set_session(tx: Tx, route: Route, session_id: str, now: str) -> bool:
+    """Point to a session; False as in `set_pack`."""
+    return _write(tx, route, route.active_pack, route.active_skill, session_id, now)
+
+
+def _write(tx: Tx, route: Route, pack: str, skill: str, session_id: str, now: str) -> bool:
+    return (
+        tx.run(
+            "UPDATE conversation_routes SET active_pack = ?, active_skill = ?, session_id = ?, "
+            "version = version + 1, updated_at = ? WHERE id = ? AND version = ?",
+            pack,
+            skill,
+            session_id,
+            now,
+            route.id,
+            route.version,
+        )
+        == 1
+    )
+
+
+def set_gone(tx: Tx, address: ConversationAddress, reason: str, now: str) -> None:
+    """Note why nothing can be sent to this conversation, "" = it can again."""
+    tx.run(
+        "UPDATE conversation_routes SET gone = ?, updated_at = ? WHERE platform = ? "
+        "AND chat_id = ? AND thread_id = ? AND user_id = ?",
+        reason,
+        now,
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+    )
+
+
+def packs_in_use(tx: Tx) -> dict[str, int]:
+    """How many conversations each pack serves."""
+    rows = tx.all(
+        "SELECT active_pack, count(*) AS n FROM conversation_routes "
+        "WHERE active_pack <> '' GROUP BY active_pack"
+    )
+    return {row["active_pack"]: row["n"] for row in rows}
+
+
+def _route(row: sqlite3.Row) -> Route:
+    return Route(
+        row["id"],
+        row["active_pack"],
+        row["active_skill"],
+        row["session_id"],
+        row["gone"],
+        row["version"],
+    )

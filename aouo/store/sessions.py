@@ -1,0 +1,96 @@
+"""Sessions: streams of history, and the rule that a route's pointer heals itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.address import ConversationAddress
+from aouo.ids import SessionId
+from aouo.store import routes
+from aouo.store.database import Tx
+from aouo.store.routes import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A session for a turn; `stale_key` is the key the route's old pointer had, "" = it was right."""
+
+    id: str
+    key: str
+    stale_key: str = ""
+
+
+def create(tx: Tx, address: ConversationAddress, pack: str, now: str) -> str:
+    """A truly fresh session of this conversation with this pack."""
+    key = address.session_key(pack)
+    session_id = str(SessionId.new("chat", str(address)))
+    tx.run(
+        "INSERT INTO sessions (id, session_key, created_at, updated_at) VALUES (?, ?, ?, ?)",
+        session_id,
+        key,
+        now,
+        now,
+    )
+    return session_id
+
+
+def resolve(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: str) -> Resolved:
+    """The session of this turn, whose key always equals the one derived from address and pack.
+
+    A pointer to a session with another key is stale: the newest session with the right key
+    takes its place, else a new one, and the route is repaired in the same transaction.
+    """
+    key = address.session_key(pack)
+    row = tx.one("SELECT session_key FROM sessions WHERE id = ?", route.session_id)
+    if row and row["session_key"] == key:
+        return Resolved(route.session_id, key)
+    newest = tx.one(
+        "SELECT id FROM sessions WHERE session_key = ? ORDER BY created_at DESC, rowid DESC LIMIT 1",
+        key,
+    )
+    session_id = newest["id"] if newest else create(tx, address, pack, now)
+    routes.set_session(tx, route, session_id, now)
+    return Resolved(session_id, key, row["session_key"] if row else "")
+
+
+def touch(tx: Tx, session_id: str, now: str) -> None:
+    tx.run("UPDATE sessions SET updated_at = ? WHERE id = ?", now, session_id)
+
+
+def pin_skill(tx: Tx, session_id: str, skill: str) -> None:
+    """Remember the session's active skill; `skill` is qualified."""
+    tx.run("UPDATE sessions SET active_skill = ? WHERE id = ?", skill, session_id)
+
+
+def active_skill(tx: Tx, session_id: str) -> str:
+    row = tx.one("SELECT active_skill FROM sessions WHERE id = ?", session_id)
+    return row["active_skill"] if row else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A session as a person chooses among them."""
+
+    id: str
+    title: str
+    updated_at: str
+    messages: int
+
+
+def recent(tx: Tx, key: str, limit: int) -> list[Listed]:
+    """The newest sessions with this key that hold anything; titles fall back to the first words."""
+    rows = tx.all(
+        "SELECT s.id, s.updated_at, coalesce(nullif(s.title, ''), (SELECT substr(m.text, 1, 60) "
+        "FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1 AND m.role = 'user' "
+        "ORDER BY m.id LIMIT 1), '') AS title, (SELECT count(*) FROM messages AS m "
+        "WHERE m.session_id = s.id AND m.visible = 1) AS n FROM sessions AS s "
+        "WHERE s.session_key = ? ORDER BY s.updated_at DESC, s.rowid DESC LIMIT ?",
+        key,
+        limit,
+    )
+    return [Listed(row["id"], row["title"], row["updated_at"], row["n"]) for row in rows]
+
+
+def key_of(tx: Tx, session_id: str) -> str:
+    row = tx.one("SELECT session_key FROM sessions WHERE id = ?", session_id)
+    return row["session_key"] if row else ""

@@ -1,0 +1,226 @@
+"""Turns, what was said in them, and the tool calls they made."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from aouo.events import Thought
+from aouo.ids import ulid
+from aouo.store.database import Tx
+from aouo.transcript import (
+    AssistantSaid,
+    Message,
+    ToolCall,
+    ToolReturned,
+    UserSaid,
+    dump_calls,
+    load_calls,
+)
+
+Status = Literal["ack", "nack", "aborted"]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that has begun. `resumes` counts how often a new process took it up."""
+
+    id: str
+    session_id: str
+    pack: str
+    skill: str
+    resumes: int
+
+
+def open_turn(
+    tx: Tx, job_id: int, session_id: str, pack: str, skill: str, said: str, now: str
+) -> OpenTurn:
+    """Begin a turn with the person's message as its first row."""
+    turn = OpenTurn(ulid(), session_id, pack, skill, 0)
+    tx.run(
+        "INSERT INTO turns (id, job_id, session_id, pack, skill, status, started_at) "
+        "VALUES (?, ?, ?, ?, ?, 'open', ?)",
+        turn.id,
+        job_id,
+        session_id,
+        pack,
+        skill,
+        now,
+    )
+    _append(tx, turn.session_id, turn.id, "user", said, now)
+    return turn
+
+
+def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
+    """The turn that a former process left open for this job, counted as resumed."""
+    row = tx.one(
+        "UPDATE turns SET resumes = resumes + 1 WHERE job_id = ? AND status = 'open' RETURNING *",
+        job_id,
+    )
+    if row is None:
+        return None
+    return OpenTurn(row["id"], row["session_id"], row["pack"], row["skill"], row["resumes"])
+
+
+def said(tx: Tx, turn_id: str) -> list[Message]:
+    """Everything this turn has recorded so far, the person's message first."""
+    return [_message(row) for row in _rows_of(tx, turn_id)]
+
+
+def history(tx: Tx, session_id: str, limit: int) -> list[Message]:
+    """The newest `limit` visible entries of a session, oldest first."""
+    rows = tx.all(
+        "SELECT * FROM messages WHERE session_id = ? AND visible = 1 ORDER BY id DESC LIMIT ?",
+        session_id,
+        limit,
+    )
+    return [_message(row) for row in reversed(rows)]
+
+
+def record_calls(
+    tx: Tx, turn: OpenTurn, entry: AssistantSaid, again: Sequence[bool], now: str
+) -> None:
+    """Append the model's words with its calls, each as an intent."""
+    _append(
+        tx, turn.session_id, turn.id, "assistant", entry.text, now, calls=dump_calls(entry.calls)
+    )
+    for call, may in zip(entry.calls, again, strict=True):
+        tx.run(
+            "INSERT INTO tool_calls (id, turn_id, name, arguments, again, state, started_at) "
+            "VALUES (?, ?, ?, ?, ?, 'intent', ?)",
+            call.id,
+            turn.id,
+            call.name,
+            call.arguments,
+            int(may),
+            now,
+        )
+
+
+def record_result(
+    tx: Tx, turn: OpenTurn, result: ToolReturned, state: str, effect: bool, now: str
+) -> None:
+    """Append a call's result; the intent becomes `done`, `failed` or `unknown`."""
+    tx.run(
+        "UPDATE tool_calls SET state = ?, result = ?, effect = ?, ended_at = ? WHERE id = ?",
+        state,
+        result.text,
+        int(effect),
+        now,
+        result.call_id,
+    )
+    tx.run(
+        "INSERT INTO messages (session_id, turn_id, role, text, call_id, tool, failed, created_at) "
+        "VALUES (?, ?, 'tool', ?, ?, ?, ?, ?)",
+        turn.session_id,
+        turn.id,
+        result.text,
+        result.call_id,
+        result.name,
+        int(result.failed),
+        now,
+    )
+
+
+def record_nudge(tx: Tx, turn: OpenTurn, said_by_model: str, nudge: str, now: str) -> None:
+    """Append an answer that was sent back and the words that sent it back."""
+    if said_by_model:
+        _append(tx, turn.session_id, turn.id, "assistant", said_by_model, now)
+    _append(tx, turn.session_id, turn.id, "user", nudge, now)
+
+
+def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
+    """Calls with an intent and no result: call id → may it run again."""
+    rows = tx.all(
+        "SELECT id, again FROM tool_calls WHERE turn_id = ? AND state = 'intent'", turn_id
+    )
+    return {row["id"]: bool(row["again"]) for row in rows}
+
+
+def effects(tx: Tx, turn_id: str) -> list[str]:
+    """Names of the tools whose calls took effect, or may have, in order."""
+    rows = tx.all(
+        "SELECT name FROM tool_calls WHERE turn_id = ? AND (effect = 1 OR state = 'unknown') "
+        "ORDER BY started_at, id",
+        turn_id,
+    )
+    return [row["name"] for row in rows]
+
+
+def close_ack(tx: Tx, turn: OpenTurn, answer: str, thoughts: Sequence[Thought], now: str) -> None:
+    """The answer is the turn's last entry; all of the turn becomes history."""
+    _append(
+        tx,
+        turn.session_id,
+        turn.id,
+        "assistant",
+        answer,
+        now,
+        thoughts=json.dumps([asdict(item) for item in thoughts]) if thoughts else "",
+    )
+    tx.run("UPDATE messages SET visible = 1 WHERE turn_id = ?", turn.id)
+    _close(tx, turn, "ack", "", now)
+
+
+def close_without_answer(tx: Tx, turn: OpenTurn, status: Status, line: str, now: str) -> None:
+    """History keeps the person's message and one line that names what happened."""
+    tx.run(
+        "UPDATE messages SET visible = 1 WHERE id = "
+        "(SELECT min(id) FROM messages WHERE turn_id = ?)",
+        turn.id,
+    )
+    note = _append(tx, turn.session_id, turn.id, "assistant", line, now)
+    tx.run("UPDATE messages SET visible = 1 WHERE id = ?", note)
+    _close(tx, turn, status, line, now)
+
+
+def _close(tx: Tx, turn: OpenTurn, status: Status, reason: str, now: str) -> None:
+    tx.run(
+        "UPDATE turns SET status = ?, reason = ?, settled_at = ? WHERE id = ?",
+        status,
+        reason,
+        now,
+        turn.id,
+    )
+
+
+def _append(
+    tx: Tx,
+    session_id: str,
+    turn_id: str,
+    role: str,
+    text: str,
+    now: str,
+    *,
+    calls: str = "",
+    thoughts: str = "",
+) -> int:
+    return tx.insert(
+        "INSERT INTO messages (session_id, turn_id, role, text, calls, thoughts, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        session_id,
+        turn_id,
+        role,
+        text,
+        calls,
+        thoughts,
+        now,
+    )
+
+
+def _rows_of(tx: Tx, turn_id: str) -> Sequence[sqlite3.Row]:
+    return tx.all("SELECT * FROM messages WHERE turn_id = ? ORDER BY id", turn_id)
+
+
+def _message(row: sqlite3.Row) -> Message:
+    match row["role"]:
+        case "user":
+            return UserSaid(row["text"])
+        case "assistant":
+            calls: tuple[ToolCall, ...] = load_calls(row["calls"]) if row["calls"] else ()
+            return AssistantSaid(row["text"], calls)
+        case _:
+            return ToolReturned(row["call_id"], row["tool"], row["text"], bool(row["failed"]))

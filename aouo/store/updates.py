@@ -1,0 +1,54 @@
+"""Updates as they came, and how far we have read."""
+
+from __future__ import annotations
+
+from aouo.store.database import Tx
+
+
+def add(tx: Tx, bot_id: str, update_id: int, body: str, now: str) -> bool:
+    """Store one update; False when it was here before."""
+    return (
+        tx.run(
+            "INSERT OR IGNORE INTO updates (bot_id, update_id, received_at, body) VALUES (?, ?, ?, ?)",
+            bot_id,
+            update_id,
+            now,
+            body,
+        )
+        == 1
+    )
+
+
+def advance(tx: Tx, bot_id: str, next_update_id: int) -> None:
+    """Move the cursor, never back."""
+    tx.run(
+        "INSERT INTO cursors VALUES (?, ?) ON CONFLICT (bot_id) DO UPDATE "
+        "SET next_update_id = max(next_update_id, excluded.next_update_id)",
+        bot_id,
+        next_update_id,
+    )
+
+
+def cursor(tx: Tx, bot_id: str) -> int:
+    """The id of the first update we have not stored yet, 0 = none known."""
+    row = tx.one("SELECT next_update_id FROM cursors WHERE bot_id = ?", bot_id)
+    return row["next_update_id"] if row else 0
+
+
+def may_refuse(tx: Tx, person: str, now: str, hour_ago: str) -> bool:
+    """Count this hour's one refusal of `person`; False when it was used up already."""
+    return (
+        tx.run(
+            "INSERT INTO refusals VALUES (?, ?) ON CONFLICT (person) DO UPDATE "
+            "SET at = excluded.at WHERE at <= ?",
+            person,
+            now,
+            hour_ago,
+        )
+        == 1
+    )
+
+
+def prune(tx: Tx, before: str) -> int:
+    """Forget updates received before `before`; return how many."""
+    return tx.run("DELETE FROM updates WHERE received_at < ?", before)

@@ -1,0 +1,1 @@
+"""What a model may call: a registry, the toolbox, one file per tool."""

@@ -1,0 +1,87 @@
+"""`msg`: say something in the conversation while a turn is still at work."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from pydantic import field_validator
+
+from aouo.errors import ToolFailed
+from aouo.ports import ButtonSpec, Payload, PayloadType
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+MAX_DATA_BYTES = 64
+
+
+class Msg(Arguments):
+    type: PayloadType
+    text: str = ""
+    url: str = ""
+    buttons: list[list[str]] = []
+    """rows of "Label|data\""""
+    reply_to: str = ""
+    tag: str = ""
+    action: str = "typing"
+
+    @field_validator("buttons", mode="before")
+    @classmethod
+    def _from_json(cls, value: Any) -> Any:
+        """A list or its JSON text; one row may stand without its brackets."""
+        if isinstance(value, str):
+            value = json.loads(value)
+        if isinstance(value, list):
+            rows = cast("list[Any]", value)
+            return [[row] if isinstance(row, str) else row for row in rows]
+        return value
+
+    @field_validator("reply_to", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int) else value
+
+
+async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
+    if wish.type in ("text", "keyboard") and not wish.text.strip():
+        raise ToolFailed(f"msg of type {wish.type} needs a text.")
+    if wish.type not in ("text", "keyboard", "action") and not wish.url:
+        raise ToolFailed(f"msg of type {wish.type} needs a url.")
+    payload = Payload(
+        type=wish.type,
+        text=wish.text.replace("\\n", "\n"),
+        url=wish.url,
+        buttons=tuple(tuple(map(_button, row)) for row in wish.buttons),
+        reply_to=wish.reply_to,
+        tag=wish.tag,
+        action=wish.action,
+    )
+    sent = await context.adapter.dispatch_message(payload, call_id)
+    answer: dict[str, Any] = {
+        "ok": sent.ok,
+        "message_id": sent.message_id,
+        "sent_content": sent.ok and wish.type != "action",
+    }
+    if sent.note:
+        answer["note"] = sent.note
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _button(cell: str) -> ButtonSpec:
+    label, bar, data = cell.rpartition("|")
+    label, data = (label, data) if bar else (cell, cell)
+    if not label.strip() or not 0 < len(data.encode()) <= MAX_DATA_BYTES:
+        raise ToolFailed(
+            f'Button {cell!r}: write "Label|data" with data of 1 to {MAX_DATA_BYTES} bytes.'
+        )
+    return ButtonSpec(label, data)
+
+
+def msg() -> Tool:
+    return tool(
+        "msg",
+        "Show a message or buttons now, before the final answer. Your final text is sent anyway.",
+        Msg,
+        _say,
+        effect=True,
+        timeout_s=120.0,
+    )

@@ -1,0 +1,28 @@
+"""`skill_view`: read a skill of the turn's own pack, or a file beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aouo.packs.library import Library
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+
+class SkillView(Arguments):
+    name: str
+    file: str = ""
+
+
+def skill_view(library: Callable[[], Library]) -> Tool:
+    """A skill of another pack is refused: the pack is fixed for the turn."""
+
+    async def _view(wish: SkillView, context: ToolContext, call_id: str) -> str:
+        del call_id
+        skill = library().resolve_skill(context.pack, wish.name)
+        if wish.file:
+            return skill.attachment(wish.file)
+        beside = skill.attachments
+        files = f"\n\nFiles beside it: {', '.join(beside)}" if beside else ""
+        return f"# {skill.display_name}\n\n{skill.body}{files}"
+
+    return tool("skill_view", "Read a skill's instructions before following it.", SkillView, _view)

@@ -1,0 +1,1 @@
+"""4  A job becomes an answer: four pipelines around a model."""

@@ -1,0 +1,188 @@
+"""What a turn knows and how it ends: the two contexts that pipeline steps see."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import structlog
+
+from aouo.address import ConversationAddress
+from aouo.events import Event, Origin, Person, Thought
+from aouo.ports import ChatModel, TurnView
+from aouo.store.turns import OpenTurn
+from aouo.store.usage import Spent
+from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolCall, ToolSpec, Usage
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The turn has an answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nack:
+    """The turn failed; final, nothing retries it."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """The turn was ended on purpose."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """One more dispatch; the model reads the reason."""
+
+    reason: str
+
+
+Ending: TypeAlias = Ack | Nack | Abort
+
+
+@dataclass(frozen=True, slots=True)
+class PackView:
+    """What the prompt says of the active pack; "" where there is nothing."""
+
+    name: str = ""
+    display_name: str = ""
+    description: str = ""
+    soul_additions: str = ""
+    rules_additions: str = ""
+    skills: tuple[tuple[str, str], ...] = ()
+    history_messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is fixed when a turn starts."""
+
+    turn: OpenTurn
+    session_key: str
+    address: ConversationAddress
+    person: Person
+    origin: Origin
+    chat_kind: str
+    pack: PackView
+    skill_body: str
+    tools: tuple[str, ...]
+
+
+class Result(Protocol):
+    """What came of a tool call: the text the model reads, and whether something changed."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def failed(self) -> bool: ...
+    @property
+    def effect(self) -> bool: ...
+
+
+@dataclass(slots=True)
+class Meter:
+    """Calls and milliseconds of each step of a turn."""
+
+    calls: Counter[str] = field(default_factory=Counter[str])
+    ms: dict[str, float] = field(default_factory=dict[str, float])
+
+    def add(self, step: str, ms: float) -> None:
+        self.calls[step] += 1
+        self.ms[step] = self.ms.get(step, 0.0) + ms
+
+
+class TurnContext:
+    """One turn. Steps read and fill it; `abort` ends it."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        *,
+        model: ChatModel,
+        view: TurnView,
+        call_tool: Callable[[ToolCall], Awaitable[Result]],
+        publish: Callable[[Event], None],
+    ) -> None:
+        self.facts = facts
+        self.model = model
+        self.view = view
+        self.call_tool = call_tool
+        self.publish = publish
+        self.history: list[Message] = []
+        self.said: list[Message] = []
+        self.memory: Mapping[str, str] = {}
+        self.system = ""
+        self.changing = ""
+        self.tools: tuple[ToolSpec, ...] = ()
+        self.thoughts: list[Thought] = []
+        self.spent: list[Spent] = []
+        self.total = Usage()
+        self.provider_ms = 0.0
+        self.dispatches = 0
+        self.tool_calls = 0
+        self.nudges = 0
+        self.ending: Ending | None = None
+        self.meter = Meter()
+
+    def abort(self, reason: str) -> None:
+        """End the turn on purpose; steps that have not begun are skipped."""
+        self.end(Abort(reason))
+
+    def end(self, ending: Ending) -> None:
+        """The first ending wins; another kind afterwards is a bug and is logged."""
+        if self.ending is None:
+            self.ending = ending
+        elif self.ending != ending:
+            log.error("conflicting_signal", first=repr(self.ending), second=repr(ending))
+
+    @property
+    def stopped(self) -> bool:
+        return self.ending is not None
+
+
+class DispatchContext:
+    """One iteration: a model call and its tools. Only here can a turn be acked or nacked."""
+
+    def __init__(self, turn: TurnContext, iteration: int) -> None:
+        self.turn = turn
+        self.iteration = iteration
+        self.messages: Sequence[Message] = ()
+        self.request: ModelRequest | None = None
+        self.said = AssistantSaid("")
+        self.usage = Usage()
+        self.finish_reason = ""
+        self.again: Retry | None = None
+
+    def ack(self, text: str) -> None:
+        """The loop ends with this answer."""
+        self.turn.end(Ack(text))
+
+    def nack(self, error: Exception) -> None:
+        """The loop ends without one."""
+        self.turn.end(Nack(error))
+
+    def abort(self, reason: str) -> None:
+        """The abort of a dispatch aborts the turn."""
+        self.turn.abort(reason)
+
+    def retry(self, reason: str) -> None:
+        """Send the answer back; the model reads `reason`."""
+        self.again = Retry(reason)
+
+    @property
+    def stopped(self) -> bool:
+        return self.turn.stopped
+
+    @property
+    def meter(self) -> Meter:
+        return self.turn.meter

@@ -1,0 +1,49 @@
+"""What a turn does, as four lists: reading this is reading the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aouo.ports import Clock
+from aouo.store.database import Database
+from aouo.transcript import ToolSpec
+from aouo.turn.pipelines import Pipelines
+from aouo.turn.prompt import Persona
+from aouo.turn.quota import Quota
+from aouo.turn.steps import dispatch, turn_input, turn_output
+
+
+def default(
+    *,
+    database: Database,
+    clock: Clock,
+    quota: Quota,
+    persona: Callable[[], Persona],
+    read_memory: Callable[[str], Mapping[str, str]],
+    specs: Callable[[tuple[str, ...]], tuple[ToolSpec, ...]],
+    redact: Callable[[str], str],
+    max_history_messages: int,
+    max_dispatches: int,
+    max_tokens: int,
+    context_window: int,
+) -> Pipelines:
+    """The built-in steps. Pack and skill are resolved before: they decide where a turn runs."""
+    return Pipelines(
+        turn_input=(
+            turn_input.quota_gate(quota),
+            turn_input.load_history(database, max_history_messages),
+            turn_input.load_memory(read_memory),
+            turn_input.system_prompt(persona, clock),
+            turn_input.tool_view(specs),
+        ),
+        dispatch_input=(
+            dispatch.loop_policy(quota, max_dispatches),
+            dispatch.fit_to_window(max_tokens, context_window),
+            dispatch.ordering_repair(),
+        ),
+        dispatch_output=(
+            dispatch.record_usage(),
+            dispatch.decide(),
+        ),
+        turn_output=(turn_output.safety(redact),),
+    )

@@ -1,0 +1,75 @@
+"""Writes a turn down as it happens: intent before effect, result after it.
+
+Every write first proves that the job is still ours, so a worker that lost its claim cannot
+write into a turn that another one has taken up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from aouo.ports import Clock, stamp
+from aouo.shield import finish
+from aouo.store import jobs, turns, usage
+from aouo.store.database import Database, Tx
+from aouo.store.jobs import Job
+from aouo.store.usage import Spent
+from aouo.transcript import AssistantSaid, ToolReturned
+from aouo.turn.context import TurnContext
+
+
+class Journal:
+    """One turn's rows."""
+
+    def __init__(self, *, database: Database, clock: Clock, job: Job) -> None:
+        self._database = database
+        self._clock = clock
+        self._job = job
+
+    async def calls(self, ctx: TurnContext, said: AssistantSaid, again: Sequence[bool]) -> None:
+        """The model's words with its calls, each as an intent; on disk before any is made."""
+        await self._write(
+            ctx,
+            lambda tx, now: turns.record_calls(tx, ctx.facts.turn, said, again, now),
+            durable=True,
+        )
+        ctx.said.append(said)
+
+    async def result(
+        self, ctx: TurnContext, result: ToolReturned, *, state: str, effect: bool
+    ) -> None:
+        """A call's result; on disk if the call changed something."""
+        await self._write(
+            ctx,
+            lambda tx, now: turns.record_result(tx, ctx.facts.turn, result, state, effect, now),
+            durable=effect,
+        )
+        ctx.said.append(result)
+
+    async def nudge(self, ctx: TurnContext, answer: str, reason: str) -> None:
+        """An answer that was sent back, and why."""
+        await self._write(
+            ctx, lambda tx, now: turns.record_nudge(tx, ctx.facts.turn, answer, reason, now)
+        )
+
+    async def intents(self, turn_id: str) -> dict[str, bool]:
+        """Calls that a crash cut off: call id → may run again."""
+        return await self._database.read(lambda tx: turns.intents(tx, turn_id))
+
+    async def _write(
+        self, ctx: TurnContext, work: Callable[[Tx, str], None], *, durable: bool = False
+    ) -> None:
+        now = stamp(self._clock)
+        spent, ctx.spent = ctx.spent, []
+
+        def write(tx: Tx) -> None:
+            jobs.hold(tx, self._job)
+            record_all(tx, spent, now)
+            work(tx, now)
+
+        await finish(self._database.transact(write, durable=durable))
+
+
+def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:
+    for row in spent:
+        usage.record(tx, row, now)

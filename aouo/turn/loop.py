@@ -1,0 +1,56 @@
+"""A turn: context once, then model and tools until there is an answer, then the afterwork."""
+
+from __future__ import annotations
+
+import itertools
+
+from aouo.transcript import AssistantSaid, UserSaid
+from aouo.turn import pipelines
+from aouo.turn.context import Ack, DispatchContext, Ending, Nack, TurnContext
+from aouo.turn.execute import Executor
+from aouo.turn.journal import Journal
+from aouo.turn.pipelines import Pipelines
+
+
+async def run_turn(
+    ctx: TurnContext, steps: Pipelines, executor: Executor, journal: Journal
+) -> Ending:
+    """Return how the turn ended; whatever happens is an ending, but cancellation passes through.
+
+    `turn_output` runs on an answer only, and cannot take it back.
+    """
+    try:
+        await pipelines.run("turn_input", steps.turn_input, ctx)
+        if not ctx.stopped:
+            await executor.take_up(ctx)
+            await _dispatch(ctx, steps, executor, journal)
+        if isinstance(ctx.ending, Ack):
+            await pipelines.run("turn_output", steps.turn_output, ctx)
+    except Exception as error:  # noqa: BLE001 - a turn that fails has an ending too
+        if not isinstance(ctx.ending, Ack):
+            ctx.end(Nack(error))
+        else:
+            pipelines.log.exception("turn_output_failed", error=repr(error))
+    assert ctx.ending is not None
+    return ctx.ending
+
+
+async def _dispatch(
+    ctx: TurnContext, steps: Pipelines, executor: Executor, journal: Journal
+) -> None:
+    """Iterate until a step ends the turn; `dispatch_output` always has its say."""
+    for iteration in itertools.count():
+        dispatch = DispatchContext(ctx, iteration)
+        dispatch.messages = [*ctx.history, *ctx.said]
+        await pipelines.run("dispatch_input", steps.dispatch_input, dispatch)
+        if ctx.stopped:
+            return
+        await executor.dispatch(dispatch)
+        await pipelines.run("dispatch_output", steps.dispatch_output, dispatch)
+        if ctx.stopped:
+            return
+        if dispatch.again:
+            await journal.nudge(ctx, dispatch.said.text, dispatch.again.reason)
+            if dispatch.said.text:
+                ctx.said.append(AssistantSaid(dispatch.said.text))
+            ctx.said.append(UserSaid(dispatch.again.reason))

@@ -1,0 +1,1 @@
+"""The built-in steps, one module per pipeline."""

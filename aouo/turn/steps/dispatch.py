@@ -1,0 +1,92 @@
+"""Around each model call: what it may still cost, what it sees, what its answer means."""
+
+from __future__ import annotations
+
+from aouo.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer
+from aouo.transcript import estimate_tokens, message_tokens
+from aouo.turn import history
+from aouo.turn.context import DispatchContext
+from aouo.turn.pipelines import Next, Step
+from aouo.turn.quota import Quota
+
+NUDGE = "[You gave no answer. Say what you found or did, or what you need from the person.]"
+LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
+
+
+def loop_policy(quota: Quota, max_dispatches: int) -> Step[DispatchContext]:
+    """Rounds and tokens, checked before each call."""
+
+    async def run(ctx: DispatchContext, call_next: Next) -> None:
+        if ctx.iteration >= max_dispatches:
+            raise DispatchLimitReached(max_dispatches)
+        if ctx.iteration:
+            unwritten = [row.tokens for row in ctx.turn.spent]
+            pending = sum(row.input_tokens + row.output_tokens for row in unwritten)
+            await quota.check(ctx.turn.facts.turn.session_id, pending)
+        await call_next()
+
+    return Step("loop policy", run)
+
+
+def fit_to_window(max_tokens: int, window_override: int) -> Step[DispatchContext]:
+    """As many of the newest turns as the window has room for; this turn is never cut."""
+
+    async def run(ctx: DispatchContext, call_next: Next) -> None:
+        turn = ctx.turn
+        window = window_override or turn.model.context_window
+        reserve = min(4096, window // 4)
+        fixed = estimate_tokens(turn.system + turn.changing)
+        fixed += sum(estimate_tokens(repr(spec.parameters)) + 40 for spec in turn.tools)
+        fixed += sum(message_tokens(entry) for entry in turn.said)
+        room = window - min(max_tokens, reserve) - fixed
+        ctx.messages = [*history.newest_that_fit(turn.history, room), *turn.said]
+        await call_next()
+
+    return Step("fit to window", run, requires=frozenset({"history", "system", "tools"}))
+
+
+def ordering_repair() -> Step[DispatchContext]:
+    """No provider accepts calls without results; a turn taken up after a crash may hold some."""
+
+    async def run(ctx: DispatchContext, call_next: Next) -> None:
+        ctx.messages = history.sanitised(ctx.messages)
+        await call_next()
+
+    return Step("ordering repair", run)
+
+
+def record_usage() -> Step[DispatchContext]:
+    """Add this call to the turn's total; the rows are written with the next commit."""
+
+    async def run(ctx: DispatchContext, call_next: Next) -> None:
+        total, used = ctx.turn.total, ctx.usage
+        ctx.turn.total = type(total)(
+            total.input_tokens + used.input_tokens,
+            total.cached_tokens + used.cached_tokens,
+            total.output_tokens + used.output_tokens,
+        )
+        ctx.turn.dispatches += 1
+        await call_next()
+
+    return Step("record usage", run)
+
+
+def decide() -> Step[DispatchContext]:
+    """Calls go on, text is the answer, silence is asked once more."""
+
+    async def run(ctx: DispatchContext, call_next: Next) -> None:
+        await call_next()
+        if ctx.stopped or ctx.again or ctx.said.calls:
+            return
+        text = ctx.said.text.strip()
+        if ctx.finish_reason == "content_filter":
+            ctx.nack(ContentFiltered("the service ended the answer"))
+        elif text:
+            ctx.ack(text + (LENGTH_NOTE if ctx.finish_reason == "length" else ""))
+        elif ctx.turn.nudges == 0:
+            ctx.turn.nudges = 1
+            ctx.retry(NUDGE)
+        else:
+            ctx.nack(EmptyAnswer(f"silent in dispatch {ctx.iteration}"))
+
+    return Step("decide", run)

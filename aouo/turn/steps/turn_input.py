@@ -1,0 +1,74 @@
+"""Before the first model call, once: may it run, what does it know, what may it use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aouo.ports import Clock
+from aouo.store import turns
+from aouo.store.database import Database, Tx
+from aouo.transcript import Message, ToolSpec
+from aouo.turn import history, prompt
+from aouo.turn.context import TurnContext
+from aouo.turn.pipelines import Next, Step
+from aouo.turn.prompt import Persona
+from aouo.turn.quota import Quota
+
+
+def quota_gate(quota: Quota) -> Step[TurnContext]:
+    """Refuse before anything costs money."""
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        await quota.check(ctx.facts.turn.session_id, 0)
+        await call_next()
+
+    return Step("quota gate", run, cost="io")
+
+
+def load_history(database: Database, max_messages: int) -> Step[TurnContext]:
+    """The session's settled past, and what this very turn had recorded before a crash."""
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        turn = ctx.facts.turn
+        limit = ctx.facts.pack.history_messages or max_messages
+
+        def load(tx: Tx) -> tuple[list[Message], list[Message]]:
+            return turns.history(tx, turn.session_id, limit), turns.said(tx, turn.id)
+
+        past, ctx.said = await database.read(load)
+        ctx.history = history.sanitised(past)
+        await call_next()
+
+    return Step("history", run, provides=frozenset({"history"}), cost="io")
+
+
+def load_memory(read: Callable[[str], Mapping[str, str]]) -> Step[TurnContext]:
+    """The pack's memory files; `read` looks at their times, so a write shows next turn."""
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        ctx.memory = read(ctx.facts.pack.name)
+        await call_next()
+
+    return Step("memory", run, provides=frozenset({"memory"}), cost="io")
+
+
+def system_prompt(persona: Callable[[], Persona], clock: Clock) -> Step[TurnContext]:
+    """Who the model is, and the pack it is in."""
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        ctx.system = prompt.system(persona(), ctx.facts, ctx.memory, brief=ctx.model.brief)
+        ctx.changing = prompt.changing(ctx.facts, clock.now().astimezone())
+        await call_next()
+
+    needs = frozenset({"memory"})
+    return Step("system prompt", run, requires=needs, provides=frozenset({"system"}))
+
+
+def tool_view(specs: Callable[[tuple[str, ...]], tuple[ToolSpec, ...]]) -> Step[TurnContext]:
+    """What the model is told it may call: what the pack allows, nothing else."""
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        ctx.tools = specs(ctx.facts.tools)
+        await call_next()
+
+    return Step("tool view", run, provides=frozenset({"tools"}))

@@ -1,0 +1,19 @@
+"""After the answer, once: what must hold of it before it is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aouo.turn.context import Ack, TurnContext
+from aouo.turn.pipelines import Next, Step
+
+
+def safety(redact: Callable[[str], str]) -> Step[TurnContext]:
+    """No secret leaves with an answer, whoever put it there."""
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        if isinstance(ctx.ending, Ack):
+            ctx.ending = Ack(redact(ctx.ending.text))
+        await call_next()
+
+    return Step("safety", run)

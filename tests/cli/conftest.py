@@ -1,0 +1,24 @@
+"""A runner whose home is a fresh folder, far from the machine's own settings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from aouo.home import Home
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def runner(home: Home, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+    for name in os.environ:
+        if name.startswith("AOUO_") or name.endswith(("_API_KEY", "_BOT_TOKEN")):
+            monkeypatch.delenv(name)
+    return CliRunner(env={"AOUO_HOME": str(home.path), "NO_COLOR": "1"})

@@ -1,0 +1,229 @@
+"""Verbs that talk to the running bot, against a bot that is played by a real socket and lock."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from click.testing import CliRunner
+
+from aouo.cli.control import NoAnswer, NotRunning, ask, stream
+from aouo.cli.main import aouo
+from aouo.cli.status import duration
+from aouo.home import Home, is_locked, reachable
+
+Handle: TypeAlias = Callable[[dict[str, Any]], list[dict[str, Any]]]
+ROOT = Path(__file__).parents[2]
+
+
+@contextlib.contextmanager
+def bot(home: Home, handle: Handle) -> Generator[list[dict[str, Any]]]:
+    """Answer requests on the home's socket; yields the list of what was asked."""
+    home.create()
+    asked: list[dict[str, Any]] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rwb") as lines:
+                if request := lines.readline():
+                    asked.append(json.loads(request))
+                    for answer in handle(asked[-1]):
+                        lines.write(json.dumps(answer).encode() + b"\n")
+
+    with socket.socket(socket.AF_UNIX) as server:
+        with reachable(home.control_socket) as address:
+            server.bind(address)
+        server.listen()
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield asked
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            home.control_socket.unlink()
+
+
+FACTS = {
+    "pid": 4711,
+    "since": "2026-11-21T10:00:00Z",
+    "uptime_s": 11000.5,
+    "telegram": {"state": "polling", "bot": "@my_bot", "last_poll_s": 3.2},
+    "model": {"provider": "local", "model": "SmolLM2", "note": "for trying"},
+    "packs": ["notes", "vocab"],
+    "lanes": {"running": 1, "waiting": 0},
+    "config": {"from_last_good": True, "problems": ["log.levell: unknown key"]},
+}
+
+
+def test_status_says_what_the_bot_says(runner: CliRunner, home: Home):
+    with bot(home, lambda _: [{"ok": True, **FACTS}]) as asked:
+        result = runner.invoke(aouo, ["status"])
+        as_json = runner.invoke(aouo, ["status", "--json"])
+
+    assert asked == [{"verb": "status"}, {"verb": "status"}]
+    assert json.loads(as_json.stdout) == {"running": True, **FACTS}
+    assert result.stdout.splitlines() == [
+        "aouo is running: pid 4711, since 2026-11-21T10:00:00Z, up 3 h 3 min",
+        "  telegram   state polling, bot @my_bot, last poll 3 s ago",
+        "  model      provider local, model SmolLM2, note for trying",
+        "  packs      notes, vocab",
+        "  lanes      running 1, waiting 0",
+        "  config     BROKEN, the last good one is in force: log.levell: unknown key",
+    ]
+
+
+def test_status_without_a_bot_is_exit_1_and_one_line(runner: CliRunner, home: Home):
+    result = runner.invoke(aouo, ["status"])
+    as_json = runner.invoke(aouo, ["status", "--json"])
+
+    assert (result.exit_code, as_json.exit_code) == (1, 1)
+    assert result.stderr == f"aouo is not running at {home.path}. Start it with `aouo start`.\n"
+    assert not json.loads(as_json.stdout)["running"]
+
+
+def test_status_of_a_bot_that_only_begins_says_so(runner: CliRunner, home: Home):
+    with home.lock():
+        result = runner.invoke(aouo, ["status"])
+
+    assert result.exit_code == 1
+    assert "does not answer (yet)" in result.stderr
+
+
+def test_a_socket_that_nobody_serves_counts_as_not_running(home: Home):
+    home.create()
+    with socket.socket(socket.AF_UNIX) as server, reachable(home.control_socket) as address:
+        server.bind(address)
+
+    with pytest.raises(NotRunning):
+        ask(home, "status")
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ([{"ok": False, "error": "No such verb.", "fix": "Update."}], "No such verb. Update."),
+        ([], "closed the connection"),
+        ([[]], "something else"),
+    ],
+)
+def test_a_refusal_and_a_broken_answer_are_errors(home: Home, answers: list[Any], words: str):
+    with bot(home, lambda _: answers), pytest.raises(NoAnswer, match=words):
+        ask(home, "reload")
+
+
+def test_a_bot_that_is_silent_is_not_waited_for_forever(home: Home):
+    silence = threading.Event()
+
+    def never(_: dict[str, Any]) -> list[dict[str, Any]]:
+        silence.wait(5)
+        return []
+
+    with bot(home, never):
+        with pytest.raises(NoAnswer, match="did not answer within"):
+            ask(home, "status", timeout_s=0.05)
+        silence.set()
+
+
+def test_a_stream_ends_when_it_is_done(home: Home):
+    lines = [{"n": 1}, {"ok": True, "n": 2}, {"done": True}, {"n": 3}]
+    with bot(home, lambda _: lines) as asked:
+        answers = list(stream(home, "chat", pack="notes"))
+
+    assert answers == [{"n": 1}, {"n": 2}]
+    assert asked == [{"verb": "chat", "pack": "notes"}]
+
+
+def test_stop_without_a_bot_has_nothing_to_do(runner: CliRunner, home: Home):
+    result = runner.invoke(aouo, ["stop"])
+
+    assert (result.exit_code, result.stdout) == (0, f"aouo is not running at {home.path}.\n")
+
+
+def test_stop_asks_and_waits_until_the_home_is_free(runner: CliRunner, home: Home):
+    lock = home.lock()
+
+    def close(_: dict[str, Any]) -> list[dict[str, Any]]:
+        threading.Timer(0.1, lock.close).start()
+        return [{"ok": True}]
+
+    with bot(home, close) as asked:
+        result = runner.invoke(aouo, ["stop", "--timeout", "5"])
+
+    assert (result.exit_code, result.stdout) == (0, "Stopped.\n")
+    assert asked == [{"verb": "stop"}]
+    assert not is_locked(home)
+
+
+def test_a_bot_without_a_socket_is_ended_by_a_signal(runner: CliRunner, home: Home):
+    program = (
+        "import sys; from pathlib import Path; from aouo.home import Home\n"
+        "lock = Home(Path(sys.argv[1])).lock(); print('held', flush=True); input()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program, str(home.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+
+        result = runner.invoke(aouo, ["stop", "--timeout", "5"])
+
+    assert result.exit_code == 0
+    assert holder.returncode == -signal.SIGTERM
+
+
+def test_a_bot_that_will_not_end_is_exit_1(runner: CliRunner, home: Home):
+    previous = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with home.lock():
+            result = runner.invoke(aouo, ["stop", "--timeout", "0.1"])
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+    assert result.exit_code == 1
+    assert "still runs" in result.stderr
+
+
+def test_restart_waits_for_the_bot_to_come_back(runner: CliRunner, home: Home):
+    since = ["first", "first", "second"]
+
+    def handle(request: dict[str, Any]) -> list[dict[str, Any]]:
+        if request["verb"] == "restart":
+            return [{"ok": True}]
+        return [{"ok": True, "pid": 7, "since": since.pop(0)}]
+
+    with bot(home, handle) as asked:
+        result = runner.invoke(aouo, ["restart", "--timeout", "5"])
+
+    assert (result.exit_code, result.stdout) == (0, "Restarted: pid 7.\n")
+    assert [request["verb"] for request in asked] == ["status", "restart", "status", "status"]
+
+
+def test_restart_without_a_bot_is_exit_1(runner: CliRunner):
+    assert runner.invoke(aouo, ["restart"]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(5.9, "5 s"), (65, "1 min 5 s"), (7320, "2 h 2 min"), (180_000, "2 d 2 h")],
+)
+def test_a_duration_is_told_in_its_two_largest_units(seconds: float, text: str):
+    assert duration(seconds) == text

@@ -1,0 +1,202 @@
+"""`aouo doctor` and `aouo pack`: what is wrong, where, and what mends it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from aouo.cli.main import aouo
+from aouo.home import Home
+
+TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
+PACK = {"name": "tiny", "version": "1.0.0", "display_name": "Tiny"}
+
+
+class Services(BaseHTTPRequestHandler):
+    """A Bot API and a model's server, each with one good credential."""
+
+    def do_GET(self) -> None:
+        status, body = self.answer()
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def answer(self) -> tuple[int, dict[str, Any]]:
+        if self.path.startswith("/bot"):
+            if self.path == f"/bot{TOKEN}/getMe":
+                return 200, {"ok": True, "result": {"username": "my_bot"}}
+            return 401, {"ok": False, "error_code": 401}
+        good = self.headers.get("Authorization") == "Bearer good-key"
+        return (200, {"data": []}) if good and self.path == "/v1/models" else (401, {})
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Quiet."""
+
+
+@pytest.fixture
+def services() -> Generator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Services) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def configure(home: Home, services: str, *, token: str = TOKEN, key: str = "good-key") -> None:
+    home.create()
+    home.config.write_text(
+        json.dumps(
+            {
+                "telegram": {
+                    "bot_token": token,
+                    "allowed_user_ids": [1],
+                    "api_base_url": services,
+                },
+                "provider": {"backend": "mine"},
+                "providers": {"mine": {"base_url": f"{services}/v1", "api_key": key}},
+            }
+        )
+    )
+    home.config.chmod(0o600)
+
+
+def checks(runner: CliRunner, *arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
+    result = runner.invoke(aouo, ["doctor", "--json", *arguments])
+    facts = json.loads(result.stdout)
+    assert facts["ok"] == (result.exit_code == 0)
+    return result.exit_code, {check["name"]: check for check in facts["checks"]}
+
+
+def write_pack(folder: Path, **changes: object) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "pack.yml").write_text(json.dumps({**PACK, **changes}))
+    return folder
+
+
+def test_a_sound_home_passes_and_privacy_mode_is_mentioned(
+    runner: CliRunner, home: Home, services: str
+):
+    configure(home, services)
+
+    code, found = checks(runner)
+
+    assert code == 0
+    assert found["telegram"]["status"] == "ok"
+    assert "privacy mode" in found["telegram"]["detail"]
+    assert found["model mine"]["status"] == "ok"
+
+
+def test_a_refused_token_and_a_refused_key_fail_without_being_shown(
+    runner: CliRunner, home: Home, services: str
+):
+    configure(home, services, token=TOKEN + "x", key="wrong-key")
+
+    code, found = checks(runner)
+
+    assert code == 1
+    assert found["telegram"]["status"] == "fail"
+    assert "BotFather" in found["telegram"]["fix"]
+    assert found["model mine"]["status"] == "fail"
+    assert TOKEN not in json.dumps(found)
+
+
+def test_a_server_that_is_not_there_fails_within_the_time_limit(runner: CliRunner, home: Home):
+    configure(home, "http://127.0.0.1:9")
+
+    code, found = checks(runner)
+
+    assert code == 1
+    assert "Cannot connect" in found["telegram"]["detail"]
+
+
+def test_fast_leaves_the_network_out(runner: CliRunner, home: Home):
+    configure(home, "http://127.0.0.1:9")
+
+    code, found = checks(runner, "--fast")
+
+    assert code == 0
+    assert found["telegram"]["status"] == "skip"
+    assert found["model mine"]["status"] == "skip"
+
+
+def test_a_home_that_is_not_there_fails_and_names_init(runner: CliRunner):
+    code, found = checks(runner, "--fast")
+
+    assert code == 1
+    assert "aouo init" in found["home"]["fix"]
+
+
+def test_a_missing_key_fails_and_names_it(runner: CliRunner, home: Home):
+    home.create()
+    home.config.write_text('{"provider": {"backend": "groq"}}')
+
+    _, found = checks(runner, "--fast")
+
+    assert (found["model groq"]["status"], found["model groq"]["fix"]) == (
+        "fail",
+        "Set groq.api_key.",
+    )
+
+
+def test_every_problem_of_the_file_is_a_failed_check(runner: CliRunner, home: Home):
+    home.create()
+    home.config.write_text('{"logg": {}, "uii": {}}')
+
+    result = runner.invoke(aouo, ["doctor", "--fast"])
+
+    assert result.exit_code == 1
+    assert result.stdout.count("fail config: ") == 2
+    assert "did you mean log?" in result.stdout
+
+
+def test_a_broken_pack_fails_the_doctor_and_is_listed_as_broken(runner: CliRunner, home: Home):
+    home.create()
+    write_pack(home.packs / "tiny", version="one")
+
+    _, found = checks(runner, "--fast")
+    listed = json.loads(runner.invoke(aouo, ["pack", "list", "--json"]).stdout)
+
+    assert found["pack tiny"]["status"] == "fail"
+    assert list(listed["broken"]) == ["tiny"]
+
+
+def test_a_linked_pack_is_listed(runner: CliRunner, home: Home, tmp_path: Path):
+    folder = write_pack(tmp_path / "work" / "tiny")
+
+    linked = runner.invoke(aouo, ["pack", "link", str(folder)])
+    listed = runner.invoke(aouo, ["pack", "list"])
+
+    assert linked.exit_code == 0, linked.output
+    assert listed.stdout.split() == ["tiny", "1.0.0", str(folder)]
+    assert (home.packs / "tiny").is_symlink()
+
+
+def test_linking_what_is_no_pack_is_a_set_up_error(runner: CliRunner, tmp_path: Path):
+    result = runner.invoke(aouo, ["pack", "link", str(tmp_path)])
+
+    assert result.exit_code == 3
+    assert "pack.yml" in result.stderr
+
+
+def test_validate_is_0_for_a_sound_pack_and_1_with_file_and_field(
+    runner: CliRunner, tmp_path: Path
+):
+    sound = write_pack(tmp_path / "tiny")
+    wrong = write_pack(tmp_path / "wrong", versoin="1")
+
+    good = runner.invoke(aouo, ["pack", "validate", str(sound)])
+    bad = runner.invoke(aouo, ["pack", "validate", str(wrong)])
+
+    assert (good.exit_code, bad.exit_code) == (0, 1), good.output
+    assert "pack.yml" in bad.stderr
+    assert "versoin" in bad.stderr

@@ -1,0 +1,166 @@
+"""`aouo init` and `aouo config`: nothing is overwritten, nothing wrong saved, no secret shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from aouo.cli.main import aouo
+from aouo.home import Home
+
+SAMPLE = Path(__file__).parents[2] / "config.sample.json"
+TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
+
+
+def test_init_writes_the_sample_for_the_owner_alone(runner: CliRunner, home: Home):
+    result = runner.invoke(aouo, ["init"])
+
+    assert result.exit_code == 0
+    assert home.config.read_text() == SAMPLE.read_text()
+    assert home.config.stat().st_mode & 0o777 == 0o600
+    assert "aouo start" in result.stdout
+
+
+def test_init_takes_the_token_and_the_owner(runner: CliRunner, home: Home):
+    result = runner.invoke(aouo, ["init", "--token", TOKEN, "--owner", "42"])
+
+    telegram = json.loads(home.config.read_text())["telegram"]
+    assert telegram["bot_token"] == TOKEN
+    assert telegram["allowed_user_ids"] == [42]
+    assert TOKEN not in result.output
+
+
+def test_init_again_overwrites_nothing_and_says_so(runner: CliRunner, home: Home):
+    runner.invoke(aouo, ["init", "--owner", "42"])
+    home.soul.write_text("mine")
+    before = home.config.read_text()
+
+    result = runner.invoke(aouo, ["init", "--owner", "43"])
+
+    assert result.exit_code == 0
+    assert home.config.read_text() == before
+    assert home.soul.read_text() == "mine"
+    assert "unchanged" in result.stderr
+
+
+def test_init_refuses_what_is_no_token(runner: CliRunner, home: Home):
+    assert runner.invoke(aouo, ["init", "--token", "hello"]).exit_code == 2
+    assert not home.path.exists()
+
+
+def test_init_as_json_tells_what_was_made(runner: CliRunner, home: Home):
+    facts = json.loads(runner.invoke(aouo, ["init", "--json"]).stdout)
+
+    assert facts["home"] == str(home.path)
+    assert facts["config_written"]
+    assert str(home.config) in facts["created"]
+
+
+def test_show_and_get_mask_every_secret(runner: CliRunner):
+    runner.invoke(aouo, ["init", "--token", TOKEN])
+    runner.invoke(aouo, ["config", "set", "telegram.proxy", "socks5://me:hunter22@127.0.0.1:1"])
+
+    for arguments in (["show"], ["show", "--json"], ["get", "telegram"]):
+        shown = runner.invoke(aouo, ["config", *arguments]).output
+
+        assert TOKEN not in shown
+        assert "hunter22" not in shown
+        assert "****" in shown
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "stored"),
+    [
+        ("log.level", "debug", "debug"),
+        ("telegram.message_batch_ms", "0", 0),
+        ("telegram.resend_unknown", "true", True),
+        ("telegram.allowed_user_ids", "1,2", [1, 2]),
+        ("telegram.allowed_user_ids", "[3]", [3]),
+        ("cron.default_chat_id", "-100123", "-100123"),
+        ("providers.mine.base_url", "http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"),
+    ],
+)
+def test_set_stores_a_value_of_the_key_s_type(
+    runner: CliRunner, key: str, value: str, stored: object
+):
+    result = runner.invoke(aouo, ["config", "set", key, "--", value])
+
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(runner.invoke(aouo, ["config", "get", key, "--json"]).stdout) == stored
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code", "words"),
+    [
+        ("telegram.allowed_user_id", "1", 2, "telegram.allowed_user_ids"),
+        ("telegram.allowed_user_ids", "oops", 3, "telegram.allowed_user_ids.0"),
+        ("provider.backend", "gemni", 3, "choose one of"),
+    ],
+)
+def test_set_saves_nothing_wrong(
+    runner: CliRunner, home: Home, key: str, value: str, code: int, words: str
+):
+    runner.invoke(aouo, ["init"])
+    before = home.config.read_text()
+
+    result = runner.invoke(aouo, ["config", "set", key, value])
+
+    assert result.exit_code == code
+    assert words in result.stderr
+    assert home.config.read_text() == before
+
+
+def test_get_of_an_unknown_key_names_the_nearest(runner: CliRunner):
+    result = runner.invoke(aouo, ["config", "get", "telegram.bot_tokn"])
+
+    assert result.exit_code == 2
+    assert "telegram.bot_token" in result.stderr
+
+
+def test_validate_prints_every_problem(runner: CliRunner, home: Home):
+    home.create()
+    home.config.write_text('{"logg": {}, "ui": {"show_tool_calls": "perhaps"}}')
+
+    result = runner.invoke(aouo, ["config", "validate"])
+    as_json = runner.invoke(aouo, ["config", "validate", "--json"])
+
+    assert (result.exit_code, as_json.exit_code) == (3, 3)
+    assert len(result.stderr.splitlines()) == 2
+    assert not json.loads(as_json.stdout)["ok"]
+    assert len(json.loads(as_json.stdout)["problems"]) == 2
+
+
+def test_a_broken_file_is_told_while_the_last_good_one_is_shown(runner: CliRunner, home: Home):
+    runner.invoke(aouo, ["init"])
+    runner.invoke(aouo, ["config", "show"])
+    home.config.write_text("{")
+
+    result = runner.invoke(aouo, ["config", "get", "log.level"])
+
+    assert (result.exit_code, result.stdout) == (0, "info\n")
+    assert "line 1 column 2" in result.stderr
+    assert "last good" in result.stderr
+
+
+def test_edit_saves_what_is_valid_and_nothing_else(runner: CliRunner, home: Home):
+    runner.invoke(aouo, ["init"])
+    before = home.config.read_text()
+
+    wrong = runner.invoke(aouo, ["config", "edit"], env={"EDITOR": "sed -i s/edits/edit/"})
+    after_wrong = home.config.read_text()
+    right = runner.invoke(aouo, ["config", "edit"], env={"EDITOR": "sed -i s/edits/draft/"})
+
+    assert (wrong.exit_code, after_wrong) == (3, before)
+    assert right.exit_code == 0
+    assert json.loads(home.config.read_text())["telegram"]["streaming"] == "draft"
+    assert list(home.run.iterdir()) == []
+
+
+def test_the_schema_is_json_and_refuses_unknown_keys(runner: CliRunner):
+    schema = json.loads(runner.invoke(aouo, ["config", "schema"]).stdout)
+
+    assert schema["additionalProperties"] is False
+    assert "telegram" in schema["properties"]

@@ -1,0 +1,96 @@
+"""The emulator as a process of its own, and who may talk to it."""
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from pathlib import Path
+
+from aiohttp import ClientSession
+
+from aouo.emulator import ADA, Emulator, EmulatorClient
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "aouo/emulator/page"
+
+
+async def start(*options: str) -> tuple[Process, dict[str, str]]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "aouo.emulator", *options, stdin=PIPE, stdout=PIPE, cwd=ROOT
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(10):
+        return process, json.loads(await process.stdout.readline())
+
+
+async def test_it_prints_its_address_and_stops_at_sigterm() -> None:
+    process, ready = await start("--token", "77:abc", "--without", "forum", "--without", "ben")
+
+    async with EmulatorClient(ready["url"]) as people:
+        state = await people.act("state")
+        await people.say(ADA, ADA, "hello")
+    process.send_signal(signal.SIGTERM)
+
+    assert [chat["type"] for chat in state["chats"]] == ["private", "group"]
+    assert ready["page"] == f"{ready['url']}/"
+    async with asyncio.timeout(10):
+        assert await process.wait() == 0
+
+
+async def test_it_stops_with_its_parent() -> None:
+    process, _ = await start("--with-parent")
+    assert process.stdin is not None
+
+    process.stdin.close()
+
+    async with asyncio.timeout(10):
+        assert await process.wait() == 0
+
+
+async def test_another_host_name_is_refused(emu: Emulator, http: ClientSession) -> None:
+    """A name that was rebound to 127.0.0.1 must not reach the page or the API."""
+    for path in ("/", "/emulator/state", f"/bot{emu.token}/getMe"):
+        headers = {"Host": "evil.example"}
+        async with http.post(f"{emu.base_url}{path}", json={}, headers=headers) as response:
+            assert response.status == 403
+
+
+async def test_a_form_of_another_page_is_refused(emu: Emulator, http: ClientSession) -> None:
+    async with http.post(f"{emu.base_url}/emulator/state", data={"a": "b"}) as response:
+        assert response.status == 415
+
+
+async def test_the_page_and_its_parts_are_served(emu: Emulator, http: ClientSession) -> None:
+    async with http.get(f"{emu.base_url}/") as response:
+        page = await response.text()
+    assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+
+    parts = re.findall(r'(?:src|href)="([^"]+)"', page)
+    parts += [f"/page/{path.name}" for path in PAGE.iterdir()]
+    for part in parts:
+        async with http.get(f"{emu.base_url}{part}") as response:
+            assert (part, response.status) == (part, 200)
+
+
+def test_the_page_makes_no_markup_from_data_and_loads_nothing_foreign() -> None:
+    scripts = "".join(path.read_text() for path in PAGE.glob("*.js"))
+    styles = "".join(path.read_text() for path in PAGE.glob("*.css"))
+
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", scripts)
+    assert all(part.startswith("/page/") for part in re.findall(r'from "([^"]+)"', scripts))
+    assert not re.search(r"url\(|@import", styles)
+
+
+async def test_what_people_attach_is_never_run_by_the_browser(
+    emu: Emulator, http: ClientSession
+) -> None:
+    sent = await emu.client.send_file(
+        ADA, ADA, "document", b"<script>", name="a.html", mime="text/html"
+    )
+    file_id = sent.raw["document"]["file_id"]
+
+    async with http.get(f"{emu.base_url}/emulator/media/{file_id}") as response:
+        assert response.content_type == "application/octet-stream"
+        assert response.headers["X-Content-Type-Options"] == "nosniff"

@@ -1,0 +1,353 @@
+"""An OpenAI-compatible model service on loopback that says what a test tells it to.
+
+    async with ModelServer() as server:
+        server.say("Hello")
+        model = CompatibleModel(base_url=server.base_url, ...)
+
+Replies are used up in order, one a request; with none left, the last user message is said
+back. `script` answers by what was asked instead. `requests` holds the bodies as received.
+As a process of its own, for benchmarks: `python -m tests.fakes.model_server --port 0`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from aiohttp import web
+
+Body: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CallPart:
+    """One tool call of a reply; `arguments` as a str goes out as it is, broken or not."""
+
+    tool: str
+    arguments: Mapping[str, Any] | str = field(default_factory=dict[str, Any])
+    id: str = ""
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(self.arguments, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A streamed answer: text in pieces, then calls, then a finish reason and the usage.
+
+    `cut_after` breaks the connection behind that many chunks; `stall_after` waits there until
+    the server's `release` is set.
+    """
+
+    text: str = ""
+    calls: tuple[CallPart, ...] = ()
+    chunks: int = 1
+    usage: tuple[int, int, int] | None = (10, 0, 5)
+    """Prompt, cached and completion tokens."""
+    reason: str = ""
+    cut_after: int | None = None
+    stall_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """An answer with an HTTP status; a body that is no str goes out as JSON."""
+
+    status: int
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Exactly these bytes, in these pieces."""
+
+    pieces: tuple[bytes, ...]
+    status: int = 200
+    content_type: str = "text/event-stream"
+    cut: bool = False
+    """End by breaking the connection."""
+
+
+Reply: TypeAlias = Says | Fails | Raw
+Script: TypeAlias = Callable[[Body], Reply | str]
+
+
+class ModelServer:
+    """The service; an async context manager that listens while it is open."""
+
+    def __init__(self, script: Script | None = None, *, port: int = 0, api_key: str = "") -> None:
+        self.requests: list[Body] = []
+        self.headers: list[dict[str, str]] = []
+        self.release = asyncio.Event()
+        """Set it to let stalled answers go on."""
+        self.stalled = asyncio.Event()
+        """Set when an answer has begun to stall."""
+        self.closed_by_client = asyncio.Event()
+        """Set when a client left before its answer was all written."""
+        self._replies: deque[Reply] = deque()
+        self._script = script
+        self._port = port
+        self._api_key = api_key
+        self._runner: web.ServerRunner | None = None
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    @property
+    def left(self) -> int:
+        """Scripted replies nobody has asked for yet."""
+        return len(self._replies)
+
+    def say(
+        self, text: str, *, chunks: int = 1, usage: tuple[int, int, int] | None = (10, 0, 5)
+    ) -> None:
+        self._replies.append(Says(text, chunks=chunks, usage=usage))
+
+    def call(self, tool: str, args: Mapping[str, Any] | str | None = None, id: str = "") -> None:  # noqa: A002
+        """Answer with one tool call."""
+        self.calls(CallPart(tool, args if args is not None else {}, id))
+
+    def calls(self, *parts: CallPart, text: str = "") -> None:
+        """Answer with several tool calls in one response, perhaps with words before them."""
+        self._replies.append(Says(text, parts))
+
+    def fail(
+        self, status: int, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self._replies.append(Fails(status, body, headers or {}))
+
+    def cut(self, after_chunks: int, text: str = "The connection breaks here") -> None:
+        """Break the connection behind that many of five chunks."""
+        self._replies.append(Says(text, chunks=5, cut_after=after_chunks))
+
+    def stall(self, after_chunks: int = 0, text: str = "Slowly but surely") -> None:
+        """Fall silent behind that many of five chunks until `release` is set."""
+        self._replies.append(Says(text, chunks=5, stall_after=after_chunks))
+
+    def raw(
+        self, *pieces: bytes, content_type: str = "text/event-stream", cut: bool = False
+    ) -> None:
+        self._replies.append(Raw(pieces, content_type=content_type, cut=cut))
+
+    def reply(self, *replies: Reply) -> None:
+        self._replies.extend(replies)
+
+    async def __aenter__(self) -> Self:
+        server = web.Server(self._answer, handler_cancellation=True)
+        self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
+        await site.start()
+        host: tuple[str, int] = self._runner.addresses[0]
+        self._port = host[1]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release.set()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if not request.path.endswith("/chat/completions"):
+            return _failed(Fails(404, _error("no such path", code="not_found")))
+        if self._api_key and request.headers.get("Authorization") != f"Bearer {self._api_key}":
+            return _failed(Fails(401, _error("wrong key", code="invalid_api_key")))
+        body: Body = json.loads(await request.read())
+        self.requests.append(body)
+        self.headers.append(dict(request.headers))
+        match self._next(body):
+            case Fails() as fails:
+                return _failed(fails)
+            case Raw() as raw:
+                return await self._write(request, list(raw.pieces), raw.content_type, cut=raw.cut)
+            case Says() as says if not body.get("stream"):
+                return web.json_response(_whole(says, str(body.get("model"))))
+            case says:
+                pieces = _stream(says, str(body.get("model")))
+                return await self._write(
+                    request,
+                    pieces if says.cut_after is None else pieces[: says.cut_after],
+                    cut=says.cut_after is not None,
+                    stall_after=says.stall_after,
+                )
+
+    def _next(self, body: Body) -> Reply:
+        if self._script is not None:
+            reply = self._script(body)
+            return Says(reply) if isinstance(reply, str) else reply
+        return self._replies.popleft() if self._replies else Says(last_words(body))
+
+    async def _write(
+        self,
+        request: web.BaseRequest,
+        pieces: Sequence[bytes],
+        content_type: str = "text/event-stream",
+        *,
+        cut: bool = False,
+        stall_after: int | None = None,
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": content_type})
+        try:
+            await response.prepare(request)
+            for at, piece in enumerate(pieces):
+                if at == stall_after:
+                    self.stalled.set()
+                    await self.release.wait()
+                await response.write(piece)
+            if cut and request.transport is not None:
+                request.transport.abort()
+                return response
+            await response.write_eof()
+        except (ConnectionError, asyncio.CancelledError):
+            self.closed_by_client.set()
+            raise
+        return response
+
+
+def last_words(body: Body) -> str:
+    """What the last user message of a request says."""
+    for message in reversed(body["messages"]):
+        if message["role"] == "user":
+            return str(message["content"])
+    return ""
+
+
+def _failed(fails: Fails) -> web.Response:
+    body = fails.body
+    if body is None:
+        body = _error(f"status {fails.status}")
+    if isinstance(body, str):
+        return web.Response(status=fails.status, text=body, headers=fails.headers)
+    return web.json_response(body, status=fails.status, headers=fails.headers)
+
+
+def _error(message: str, *, code: str | None = None) -> Body:
+    return {"error": {"message": message, "type": None, "param": None, "code": code}}
+
+
+def _stream(says: Says, model: str) -> list[bytes]:
+    deltas: list[Body] = [{"content": part} for part in _split(says.text, says.chunks)]
+    for at, call in enumerate(says.calls):
+        head = {"name": call.tool, "arguments": ""}
+        deltas.append(
+            {"tool_calls": [_piece(at, head) | {"id": _id(at, call), "type": "function"}]}
+        )
+        deltas += [
+            {"tool_calls": [_piece(at, {"arguments": part})]} for part in _split(call.text, 2)
+        ]
+    if deltas:
+        deltas[0]["role"] = "assistant"
+    chunks: list[Body] = [{"choices": [_choice(delta, None)]} for delta in deltas]
+    chunks.append({"choices": [_choice({}, _reason(says))]})
+    if says.usage:
+        chunks.append({"choices": [], "usage": _usage(says.usage)})
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
+    lines = [json.dumps(head | chunk, ensure_ascii=False).encode() for chunk in chunks]
+    return [b"data: %b\n\n" % line for line in [*lines, b"[DONE]"]]
+
+
+def _whole(says: Says, model: str) -> Body:
+    calls = [
+        {
+            "id": _id(at, call),
+            "type": "function",
+            "function": {"name": call.tool, "arguments": call.text},
+        }
+        for at, call in enumerate(says.calls)
+    ]
+    message = {"role": "assistant", "content": says.text or None} | (
+        {"tool_calls": calls} if calls else {}
+    )
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": _reason(says)}],
+        "usage": _usage(says.usage or (0, 0, 0)),
+    }
+
+
+def _choice(delta: Body, reason: str | None) -> Body:
+    return {"index": 0, "delta": delta, "finish_reason": reason}
+
+
+def _piece(at: int, function: Body) -> Body:
+    return {"index": at, "function": function}
+
+
+def _id(at: int, call: CallPart) -> str:
+    return call.id or f"call_{at}"
+
+
+def _reason(says: Says) -> str:
+    return says.reason or ("tool_calls" if says.calls else "stop")
+
+
+def _usage(tokens: tuple[int, int, int]) -> Body:
+    prompt, cached, completion = tokens
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
+
+
+def _split(text: str, pieces: int) -> list[str]:
+    """`text` in at most that many pieces of about one length; none for no text."""
+    size = max(1, -(-len(text) // max(1, pieces)))
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+async def _serve(port: int, text: str, chunks: int) -> None:
+    """Answer every request at once with the same words, until killed."""
+    reply = Says(text, chunks=chunks)
+    server = ModelServer(lambda _: reply, port=port)
+    server.requests = _Forgetful()
+    server.headers = _Forgetful()
+    async with server:
+        print(json.dumps({"port": server.port, "base_url": server.base_url}), flush=True)  # noqa: T201
+        await asyncio.Event().wait()
+
+
+class _Forgetful(list[Any]):
+    """A benchmark's requests are counted by others; keeping them would grow without end."""
+
+    def append(self, item: object, /) -> None:
+        """Keep nothing."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="a model service that answers at once")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--text", default="This is the answer to what you just asked of me here.")
+    parser.add_argument("--chunks", type=int, default=18)
+    options = parser.parse_args()
+    try:
+        asyncio.run(_serve(options.port, options.text, options.chunks))
+    except KeyboardInterrupt:
+        return
+
+
+if __name__ == "__main__":
+    main()

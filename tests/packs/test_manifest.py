@@ -1,0 +1,248 @@
+"""What `pack.yml` may say, and how we say what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aouo.packs.manifest import DEFAULT_TOOLS, Dependency, Manifest, Permissions
+from aouo.packs.manifest_text import parse, problems
+from aouo.packs.problems import Problem
+
+HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\n"
+
+EVERYTHING = """\
+name: english
+version: 1.2.3-beta
+display_name: English Coach
+description: Listening and speaking
+requires_core: ">=0.1.0"
+depends_on: [notes, {name: vocab, inheritance: extends}]
+provided_skills:
+  - onboarding
+  - dictation
+fast_paths: {menu: ./menu.json, i18n: ./i18n/zh-CN.json}
+schema:
+  file: ./schema.sql
+  owned_tables: [samples]
+  shared_tables: [people]
+  extends_columns: {samples: {mood: TEXT, score: REAL NOT NULL DEFAULT 0}}
+  scope: pack
+persist_contract:
+  skill_type_prefix: "english."
+  required_fields: [skill_type, response]
+  optional_fields: [subcap_scores]
+  subcap_keys: [listening.gist]
+cron_defaults:
+  - {id: morning, schedule: "0 8 * * *", skill: dictation, enabled_by_default: false}
+custom_tools:
+  - {name: pronAssess, path: tools/pron.py}
+permissions:
+  tools: [msg, persist, files, "mcp:search", english__pronAssess]
+  files: ["~/imports"]
+  network: ["https://api.example.com"]
+  platforms: [telegram]
+  cron: true
+  external_commands: [legacy]
+runtime:
+  js: {tools: true}
+  external_tools:
+    - {name: legacy, command: python tools/importer.py, permissions: ["network:x"]}
+context:
+  skill_loading: lazy
+  history_window: 8
+  memory_policy: summary_plus_query
+  max_tokens: 6000
+memory: {user: memory/user.md}
+budget: {daily_usd: 0.5, daily_tokens: 100000}
+"""
+
+
+def read(text: str) -> Manifest:
+    parsed = parse(text)
+    assert parsed.manifest is not None, parsed.problems
+    return parsed.manifest
+
+
+def test_every_documented_field_is_read_and_none_is_complained_about() -> None:
+    parsed = parse(EVERYTHING, strict=True)
+
+    assert parsed.problems == ()
+    assert parsed.manifest is not None
+    manifest = parsed.manifest
+    assert manifest.depends_on == (Dependency("notes"), Dependency("vocab", "extends"))
+    assert manifest.context.memory_policy == "summary_plus_query"
+    assert manifest.schema.extends_columns == {
+        "samples": {"mood": "TEXT", "score": "REAL NOT NULL DEFAULT 0"}
+    }
+    assert manifest.budget.daily_usd == 0.5
+
+
+def test_three_lines_are_a_manifest() -> None:
+    assert read(HEAD) == Manifest("test", "1.0.0", "Test")
+
+
+def test_empty_keys_are_as_good_as_absent_ones() -> None:
+    assert read(HEAD + "permissions:\nschema:\n  file:\n") == read(HEAD)
+
+
+def test_without_a_list_of_tools_the_defaults_and_the_packs_own_are_allowed() -> None:
+    assert read(HEAD).permissions.tools == DEFAULT_TOOLS
+
+
+def test_an_empty_list_of_tools_allows_none() -> None:
+    assert read(HEAD + "permissions: {tools: []}\n").permissions == Permissions(tools=())
+
+
+def test_the_short_forms_skills_and_cron_of_the_documentation_are_understood() -> None:
+    text = (
+        "skills: [a]\ncron:\n  - {id: x, schedule: every 2h, skill: a}\npermissions: {cron: true}\n"
+    )
+
+    manifest = read(HEAD + text)
+
+    assert manifest.provided_skills == ("a",)
+    assert manifest.cron_defaults[0].schedule == "every 2h"
+
+
+def test_values_are_read_as_the_original_reads_them() -> None:
+    """YAML 1.2: `yes`, `on`, times and dates are text."""
+    text = "display_name: yes\ndescription: 21:00\nrequires_core: 2026-01-01\n"
+
+    manifest = read("name: test\nversion: 1.0.0\n" + text)
+
+    assert (manifest.display_name, manifest.description) == ("yes", "21:00")
+    assert manifest.requires_core == "2026-01-01"
+
+
+def test_an_alias_may_be_used_for_what_it_is_meant() -> None:
+    manifest = read(HEAD + "provided_skills: &all [a]\nschema: {shared_tables: *all}\n")
+
+    assert manifest.schema.shared_tables == ("a",)
+
+
+TOOLS_HINT = "unknown key; tools are listed as permissions.tools: [web_search]"
+
+
+def test_an_unknown_key_is_a_warning_at_load_and_an_error_in_validate() -> None:
+    text = HEAD + "permissions:\n  web_search: true\n  crom: true\n"
+
+    assert problems(text) == (
+        Problem("pack.yml", 5, "permissions.web_search", TOOLS_HINT, "warning"),
+        Problem("pack.yml", 6, "permissions.crom", 'unknown key; did you mean "cron"?', "warning"),
+    )
+    assert parse(text).manifest == read(HEAD)
+    assert {problem.severity for problem in problems(text, strict=True)} == {"error"}
+    assert parse(text, strict=True).manifest is None
+
+
+def test_an_unknown_tool_is_a_warning_with_the_nearest_name() -> None:
+    (problem,) = problems(HEAD + "permissions: {tools: [persits]}\n", strict=True)
+
+    assert problem.severity == "warning"
+    assert problem.message == 'no tool or group is named "persits"; did you mean "persist"?'
+
+
+def test_schedules_without_the_permission_are_off_at_load_and_an_error_in_validate() -> None:
+    text = HEAD + "provided_skills: [a]\ncron_defaults: [{id: x, schedule: every 2h, skill: a}]\n"
+
+    assert [problem.severity for problem in problems(text)] == ["warning"]
+    assert [problem.severity for problem in problems(text, strict=True)] == ["error"]
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    text = """\
+name: state
+version: 1.0
+provided_skills: [a, a, ../b]
+cron_defaults: [{id: x, schedule: every 2h, skill: c}]
+custom_tools: [{name: t, path: tools/t.ts}]
+"""
+    fields = [problem.field for problem in problems(text) if problem.severity == "error"]
+
+    assert fields == [
+        "display_name",
+        "name",
+        "version",
+        "provided_skills[1]",
+        "provided_skills[2]",
+        "cron_defaults[0].skill",
+        "custom_tools[0].path",
+    ]
+
+
+def test_a_tool_in_javascript_is_refused_with_what_to_do() -> None:
+    (problem,) = problems(HEAD + "custom_tools: [{name: pron, path: tools/pron.ts}]\n")
+
+    assert problem.message == (
+        "JavaScript tools do not run here: port it to Python as tools/pron.py and name that file"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "field", "words"),
+    [
+        (HEAD + "name: again\n", 4, "name", "written twice"),
+        (HEAD + "x: !!python/object/apply:os.system [id]\n", 4, "x", "not allowed"),
+        (HEAD + "x: !custom 1\n", 4, "x", "not allowed"),
+        (HEAD + "x: &a [*a]\n", 4, "x", "contains itself"),
+        (HEAD + "? [a]\n: b\n", 4, "", "must be text"),
+        (HEAD + "x: [1\n", 5, "", "not valid YAML"),
+        (HEAD + "x: " + "[" * 500, 0, "", "nested deeper"),
+        (HEAD + "x: *nothing\n", 4, "", "undefined alias"),
+        (HEAD + "---\na: 1\n", 4, "", "another document"),
+        ("- a\n- b\n", 1, "", "must be a mapping"),
+        ("x: " + "y" * 300_000, 0, "", "larger than 256 kB"),
+        ("name: \x00", 0, "", "not valid YAML"),
+    ],
+)
+def test_yaml_that_is_not_plain_data_is_refused(
+    text: str, line: int, field: str, words: str
+) -> None:
+    (problem,) = problems(text)
+
+    assert (problem.line, problem.field) == (line, field)
+    assert words in problem.message
+
+
+def test_an_alias_bomb_is_refused_before_it_grows() -> None:
+    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 12))
+
+    (problem,) = problems("l0: &l0 [1, 2, 3]\n" + levels)
+
+    assert problem.message == "more than 20000 values"
+
+
+KEYS = st.sampled_from(
+    ["name", "version", "schema", "permissions", "cron_defaults", "runtime", "depends_on", "tools"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.text() | st.text(alphabet="ab:-[]{}&*!\n '\"#?|>"))
+def test_garbage_is_a_problem_and_never_an_exception(text: str) -> None:
+    parsed = parse(text)
+
+    assert parsed.manifest is None
+    assert parsed.problems
+
+
+@given(st.dictionaries(KEYS | st.text(max_size=5), VALUES, max_size=6), st.booleans())
+def test_wrong_shapes_are_problems_and_never_an_exception(
+    values: dict[str, object], strict: bool
+) -> None:
+    text = json.dumps(values)
+    parsed = parse(text, strict=strict)
+
+    failed = any(problem.severity == "error" for problem in parsed.problems)
+    assert (parsed.manifest is None) == failed
+    assert all(str(problem) for problem in parsed.problems)

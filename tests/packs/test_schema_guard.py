@@ -1,0 +1,217 @@
+"""What a stranger's SQL may do: its own tables, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aouo.packs.schema import apply_schema, split, tables, trial
+from aouo.packs.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+
+ITEMS = (
+    "CREATE TABLE IF NOT EXISTS items"
+    " (id INTEGER PRIMARY KEY, name TEXT, made TEXT DEFAULT (datetime('now')));"
+)
+COUNTING = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+
+
+def apply(path: Path, sql: str, extends: dict[str, dict[str, str]] | None = None) -> bool:
+    with closing(open_database(str(path))) as connection:
+        return apply_schema(connection, Guard(connection), sql, extends or {})
+
+
+def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_statements_are_cut_where_sqlite_would_cut_them() -> None:
+    sql = """\
+-- first; not a statement
+CREATE TABLE a (x TEXT DEFAULT ';', "odd;name" TEXT); /* ; */ CREATE TABLE b (x);
+CREATE TRIGGER t AFTER INSERT ON a BEGIN
+  DELETE FROM b; SELECT ';';
+END;
+;;
+INSERT INTO a VALUES ('it''s;', 1)
+"""
+    assert [(item.line, item.sql.split()[-1]) for item in split(sql)] == [
+        (2, "TEXT);"),
+        (2, "(x);"),
+        (3, "END;"),
+        (7, "1)"),
+    ]
+
+
+def test_a_statement_is_known_whatever_its_spacing_and_comments() -> None:
+    (one,) = split("CREATE  TABLE a (x -- why\n TEXT);")
+    (two,) = split("\n\nCREATE TABLE a (x /* because */ TEXT);")
+    (other,) = split("CREATE TABLE a (x DEFAULT '-- why');")
+
+    assert one.digest == two.digest != other.digest
+
+
+@given(st.text(alphabet="ab;'\"`[] \n"))
+def test_cutting_loses_nothing_but_blanks_and_ends(sql: str) -> None:
+    kept = "".join(item.sql for item in split(sql))
+
+    assert [c for c in kept if c.isalpha()] == [c for c in sql if c.isalpha()]
+
+
+@pytest.mark.parametrize(
+    "text", ["'" * 99_999, "/*" * 50_000, '"' * 99_999, ";" * 1999, "[" * 99_999]
+)
+def test_text_made_to_cut_slowly_is_cut_at_once(text: str) -> None:
+    assert len(split(text)) <= 1
+
+
+HOSTILE = {
+    "attach": "ATTACH DATABASE '{other}' AS other;",
+    "attach in a comment's shade": "/* x */ ATTACH '{other}' AS o; DROP TABLE o.secrets;",
+    "drop of a foreign database": "DROP TABLE other.secrets;",
+    "detach": "DETACH DATABASE main;",
+    "vacuum into": "VACUUM INTO '{fresh}';",
+    "writable schema": "PRAGMA writable_schema = ON;",
+    "the schema table itself": "DELETE FROM sqlite_master;",
+    "trusted schema": "PRAGMA trusted_schema = ON;",
+    "shared cache": "PRAGMA temp_store_directory = '{fresh}';",
+    "database list": "PRAGMA database_list;",
+    "extension": "SELECT load_extension('{fresh}');",
+    "extension in a default": "CREATE TABLE b (x DEFAULT (load_extension('{fresh}')));"
+    " INSERT INTO b DEFAULT VALUES;",
+    "a tokenizer by address": "SELECT fts3_tokenizer('x', x'0000000000000000');",
+    "text search over the runtime's table": "CREATE VIRTUAL TABLE b USING fts5(digest,"
+    " content='_aouo_schema'); INSERT INTO b (b) VALUES ('rebuild');",
+    "temporary table": "CREATE TEMP TABLE b (x);",
+    "temporary trigger": "CREATE TEMP TRIGGER t AFTER INSERT ON items BEGIN SELECT 1; END;",
+    "unknown module": "CREATE VIRTUAL TABLE b USING dbstat;",
+    "the runtime's table": "CREATE TABLE _aouo_calls (x);",
+    "the runtime's table as a view": "CREATE VIEW _AOUO_schema AS SELECT 1;",
+    "rename onto it": "CREATE TABLE b (x); ALTER TABLE b RENAME TO _aouo_calls;",
+    "endless": f"INSERT INTO items (name) {COUNTING} SELECT i FROM n;",
+    "huge value": "INSERT INTO items (name) VALUES (zeroblob(900000000));",
+    "a table it drops when run again": "DROP TABLE IF EXISTS items; CREATE TABLE items (id);",
+    "rows it deletes when run again": "DELETE FROM items;",
+    "a table made once only": "CREATE TABLE b (x);",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_sql_is_refused_and_nothing_changes(tmp_path: Path, what: str) -> None:
+    other, fresh, mine = tmp_path / "other.db", tmp_path / "fresh", tmp_path / "mine.db"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE secrets (x)")
+        connection.execute("INSERT INTO secrets VALUES (1)")
+        connection.commit()
+    apply(mine, ITEMS + "INSERT INTO items (name) VALUES ('a');")
+    before = rows(mine, "SELECT name, sql FROM sqlite_master ORDER BY name")
+    hostile = HOSTILE[what].format(other=other, fresh=fresh)
+
+    with pytest.raises(SchemaRefused) as refused:
+        apply(mine, f"{ITEMS}\n{hostile}")
+    with pytest.raises(SchemaRefused):
+        trial(f"{ITEMS}\n{hostile}", {})
+
+    assert refused.value.line == 2
+    assert rows(mine, "SELECT name, sql FROM sqlite_master ORDER BY name") == before
+    assert rows(mine, "SELECT name FROM items") == [("a",)]
+    assert rows(other, "SELECT x FROM secrets") == [(1,)]
+    assert not fresh.exists()
+
+
+def test_the_usual_head_of_a_schema_is_taken_and_changes_nothing(tmp_path: Path) -> None:
+    sql = f"PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF; BEGIN; {ITEMS} COMMIT;"
+    with closing(open_database(str(tmp_path / "a.db"))) as connection:
+        apply_schema(connection, Guard(connection), sql, {})
+
+        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert not connection.in_transaction
+
+
+def test_full_text_search_triggers_and_views_work(tmp_path: Path) -> None:
+    sql = f"""{ITEMS}
+CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5(name);
+CREATE TRIGGER IF NOT EXISTS t AFTER INSERT ON items BEGIN
+  INSERT INTO found (rowid, name) VALUES (new.id, new.name);
+END;
+CREATE VIEW IF NOT EXISTS names AS SELECT name FROM items;
+INSERT INTO items (name) VALUES ('green apple');
+"""
+    apply(tmp_path / "a.db", sql)
+
+    assert rows(tmp_path / "a.db", "SELECT rowid FROM found WHERE found MATCH 'apple'") == [(1,)]
+
+
+def test_the_same_schema_again_changes_nothing(tmp_path: Path) -> None:
+    path, sql = tmp_path / "a.db", ITEMS + "INSERT INTO items (name) VALUES ('a'), ('b');"
+
+    assert [apply(path, sql), apply(path, sql)] == [True, False]
+    assert rows(path, "SELECT name FROM items") == [("a",), ("b",)]
+
+
+def test_a_column_that_a_table_gained_is_added_and_rows_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    apply(path, "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, a TEXT);")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO t (a) VALUES ('kept')")
+        connection.commit()
+
+    apply(
+        path,
+        "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, a TEXT, b INT NOT NULL DEFAULT 7,"
+        " made TEXT NOT NULL DEFAULT (datetime('now')));"
+        "CREATE INDEX IF NOT EXISTS by_b ON t (b);",
+        {"t": {"mood": "TEXT DEFAULT 'fine'"}},
+    )
+
+    assert rows(path, "SELECT a, b, made, mood FROM t") == [("kept", 7, None, "fine")]
+
+
+def test_a_schema_that_fails_half_way_leaves_the_database_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    apply(path, ITEMS)
+
+    with pytest.raises(SchemaRefused, match="no such table"):
+        apply(path, ITEMS + "CREATE TABLE IF NOT EXISTS b (x);\nINSERT INTO nowhere VALUES (1);")
+
+    with closing(open_database(str(path))) as connection:
+        assert list(tables(connection)) == ["items"]
+
+
+NAMES = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
+
+
+@given(st.lists(st.tuples(NAMES, st.booleans()), min_size=1, max_size=4))
+def test_seeds_are_never_doubled_however_the_list_changes(
+    versions: list[tuple[list[str], bool]],
+) -> None:
+    """A seed once given stays, and is there once; defect G1 of the original."""
+    with closing(open_database(":memory:")) as connection:
+        guard = Guard(connection)
+        for names, one_statement in versions:
+            values = [f"('{name}')" for name in names]
+            lists = [", ".join(values)] if one_statement and values else values
+            seeds = "".join(f"INSERT INTO items (name) VALUES {item};\n" for item in lists)
+            apply_schema(connection, guard, f"{ITEMS}\n{seeds}", {})
+            apply_schema(connection, guard, f"{ITEMS}\n{seeds}", {})
+
+        found = connection.execute("SELECT name FROM items ORDER BY name").fetchall()
+        expected = sorted(set(itertools.chain.from_iterable(names for names, _ in versions)))
+        assert [name for (name,) in found] == expected
+
+
+def test_a_statement_is_stopped_at_its_time_limit() -> None:
+    ticks = itertools.count(0, 1)
+    with closing(open_database(":memory:")) as connection:
+        guard = Guard(connection, monotonic=lambda: float(next(ticks)))
+        with pytest.raises(TookTooLong), guard.allow("read"):
+            connection.execute(f"{COUNTING} SELECT sum(i) FROM n").fetchall()
+
+        assert connection.execute("SELECT 1").fetchone() == (1,)

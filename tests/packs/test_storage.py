@@ -1,0 +1,440 @@
+"""`persist`: what each action does, what the model reads when it errs, and exactly once."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import sqlite3
+from collections.abc import Generator, Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aouo.errors import PackError, ToolFailed
+from aouo.packs.manifest import Manifest
+from aouo.packs.manifest_text import parse
+from aouo.packs.storage import PackStore
+
+SCHEMA = """\
+CREATE TABLE IF NOT EXISTS entries (
+  id INTEGER PRIMARY KEY,
+  created_at TEXT NOT NULL,
+  session_id TEXT NOT NULL,
+  skill_type TEXT NOT NULL,
+  text TEXT NOT NULL,
+  subcap_scores TEXT
+);
+CREATE TABLE IF NOT EXISTS words (
+  word TEXT PRIMARY KEY, meaning TEXT NOT NULL, updated_at TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS private (x TEXT);
+"""
+MANIFEST = """\
+name: test
+version: 1.0.0
+display_name: Test
+schema: {owned_tables: [entries, words]}
+persist_contract:
+  skill_type_prefix: "test."
+  required_fields: [skill_type, session_id, text]
+  subcap_keys: [gist, detail]
+"""
+COUNTING = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+NOW = "2026-01-31T12:00:00Z"
+
+
+def manifest(text: str = MANIFEST) -> Manifest:
+    parsed = parse(text)
+    assert parsed.manifest is not None
+    return parsed.manifest
+
+
+class Model:
+    """Calls `persist` as a model would, each call with an id of its own."""
+
+    def __init__(self, store: PackStore) -> None:
+        self.store = store
+        self._calls = 0
+
+    def __call__(self, action: str, /, **arguments: object) -> dict[str, object]:
+        return self.at(NOW, action, arguments)
+
+    def at(self, now: str, action: str, arguments: Mapping[str, object]) -> dict[str, object]:
+        self._calls += 1
+        key, call = "tg:1:pack:test", f"c{self._calls}"
+        return self.store.run(action, arguments, call_id=call, session_key=key, now=now)
+
+
+@pytest.fixture
+def persist(tmp_path: Path) -> Generator[Model]:
+    with closing(PackStore(tmp_path / "store" / "test.db", manifest(), SCHEMA)) as store:
+        yield Model(store)
+
+
+ENTRY: Mapping[str, object] = {"skill_type": "test.note", "text": "hello"}
+
+
+def test_a_saved_row_is_completed_and_found_again(persist: Model) -> None:
+    assert persist("save", data=ENTRY) == {"table": "entries", "id": 1, "saved": 1}
+    assert persist("recent") == {
+        "rows": [
+            {
+                "id": 1,
+                "created_at": NOW,
+                "session_id": "tg:1:pack:test",
+                "skill_type": "test.note",
+                "text": "hello",
+                "subcap_scores": None,
+            }
+        ],
+        "count": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"data": ENTRY},
+        {"data": json.dumps(ENTRY)},
+        dict(ENTRY),
+        {"table": "ENTRIES", "data": ENTRY},
+    ],
+)
+def test_data_may_be_an_object_its_json_or_plain_arguments(
+    persist: Model, arguments: Mapping[str, object]
+) -> None:
+    """The last is how skills written for the original call it."""
+    assert persist("practice", **arguments)["saved"] == 1
+
+
+def test_lists_and_objects_are_kept_as_json(persist: Model) -> None:
+    persist("save", data={**ENTRY, "subcap_scores": {"gist": 7}})
+
+    assert persist("query", sql="SELECT subcap_scores ->> 'gist' AS gist FROM entries") == {
+        "rows": [{"gist": 7}],
+        "count": 1,
+    }
+
+
+def test_upsert_adds_a_row_and_then_changes_it(persist: Model) -> None:
+    word = {"word": "haus", "meaning": "house"}
+
+    first = persist("upsert", table="words", data=word)
+    again = persist("upsert", table="words", data={**word, "meaning": "home"})
+
+    assert (first["inserted"], again["updated"]) == (1, 1)
+    assert persist("recent", table="words")["rows"] == [
+        {"word": "haus", "meaning": "home", "updated_at": NOW}
+    ]
+
+
+def test_upsert_changes_a_row_without_what_a_new_one_would_need(persist: Model) -> None:
+    persist("upsert", table="words", data={"word": "haus", "meaning": "house"})
+
+    arguments = {"table": "words", "data": {"word": "haus"}}
+    assert persist.at("2026-02-01T00:00:00Z", "upsert", arguments)["updated"] == 1
+    assert persist("recent", table="words")["rows"] == [
+        {"word": "haus", "meaning": "house", "updated_at": "2026-02-01T00:00:00Z"}
+    ]
+
+
+def test_upsert_by_where_adds_what_where_says(persist: Model) -> None:
+    first = persist("upsert", table="words", where={"word": "haus"}, data={"meaning": "house"})
+    again = persist("upsert", table="words", where={"word": "haus"}, data={"meaning": "home"})
+
+    assert (first["inserted"], again["updated"]) == (1, 1)
+
+
+def test_update_and_delete_touch_what_where_names(persist: Model) -> None:
+    for text in ("a", "b", "c", "d"):
+        persist("save", data={**ENTRY, "text": text})
+
+    assert persist("update", where={"id": 1}, data={"text": "z"})["updated"] == 1
+    assert persist("update", where='{"id": 9}', data={"text": "z"})["updated"] == 0
+    assert persist("delete", where={"text": ["b", "c"]})["deleted"] == 2
+    assert persist("delete", where={"id": {">": 3}})["deleted"] == 1
+    assert persist("query", sql="SELECT id, text FROM entries")["rows"] == [{"id": 1, "text": "z"}]
+
+
+def test_where_null_finds_rows_without_a_value(persist: Model) -> None:
+    persist("save", data=ENTRY)
+
+    assert persist("recent", where={"subcap_scores": None})["count"] == 1
+
+
+def test_recent_is_newest_first_and_takes_the_original_name_and_filter(persist: Model) -> None:
+    for number in range(12):
+        kind = "test.even" if number % 2 == 0 else "test.odd"
+        now = f"2026-01-{number + 1:02}T00:00:00Z"
+        persist.at(now, "save", {"data": {"skill_type": kind, "text": str(number)}})
+
+    found = persist("recent_practice", skill_type="test.odd", limit=3)["rows"]
+
+    assert isinstance(found, list)
+    assert [row["text"] for row in found] == ["11", "9", "7"]
+    assert persist("recent")["count"] == 10
+
+
+def test_a_query_takes_parameters_by_place_and_by_name(persist: Model) -> None:
+    persist("save", data=ENTRY)
+    sql = "SELECT text FROM entries WHERE id = {}"
+
+    for argument in ([1], "[1]", 1):
+        assert persist("query", sql=sql.format("?"), params=argument)["count"] == 1
+    for argument in ({"id": 1}, {":id": 1}, '{"id": 1}'):
+        assert persist("query", sql=sql.format(":id"), params=argument)["count"] == 1
+
+
+def test_a_query_may_look_into_json_and_at_a_tables_columns(persist: Model) -> None:
+    assert persist("query", sql="SELECT value FROM json_each('[1, 2]')")["count"] == 2
+    assert persist("query", sql="PRAGMA table_info(words)")["count"] == 3
+
+
+def test_text_search_works_after_the_database_was_closed(tmp_path: Path) -> None:
+    schema = SCHEMA + "CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5(text);"
+    plain = manifest("name: test\nversion: 1.0.0\ndisplay_name: Test\n")
+    with closing(PackStore(tmp_path / "t.db", plain, schema)) as store:
+        Model(store)("save", table="found", data={"text": "green apple"})
+    with closing(PackStore(tmp_path / "t.db", plain, schema)) as store:
+        found = Model(store)("query", sql="SELECT text FROM found WHERE found MATCH 'apple'")
+
+    assert found["rows"] == [{"text": "green apple"}]
+
+
+def test_a_query_gives_fifty_rows_and_says_that_there_are_more(persist: Model) -> None:
+    found = persist(
+        "query",
+        sql=f"{COUNTING} SELECT i FROM n LIMIT 90",
+        limit=80,
+    )
+
+    assert found["count"] == 50
+    assert "more rows" in str(found["note"])
+
+
+def test_an_answer_never_fills_the_prompt(persist: Model) -> None:
+    for _ in range(20):
+        persist("save", data={**ENTRY, "text": "x" * 30_000})
+
+    found = persist("recent", limit=20)
+
+    assert len(json.dumps(found)) < 20_000
+    assert "note" in found
+
+
+def test_summary_counts_and_names_the_columns(persist: Model) -> None:
+    persist("save", data=ENTRY)
+
+    found = persist("summary")["tables"]
+
+    assert isinstance(found, dict)
+    assert list(found) == ["entries", "words"]
+    assert (found["entries"]["rows"], found["entries"]["first"]) == (1, NOW)
+    assert "text TEXT (required)" in found["entries"]["columns"]
+
+
+MISTAKES: dict[str, tuple[str, dict[str, object], str]] = {
+    # what: (action, arguments, what the model reads)
+    "action": ("savee", {}, 'did you mean "save"'),
+    "table": ("save", {"table": "entry", "data": ENTRY}, "Tables: entries, words"),
+    "a table the pack does not own": ("save", {"table": "private", "data": {"x": 1}}, "entries"),
+    "our own table": ("save", {"table": "_aouo_calls", "data": {"call_id": 1}}, "no table"),
+    "column": ("save", {"data": {**ENTRY, "txt": 1}}, 'did you mean "text"'),
+    "hostile column": ("save", {"data": {**ENTRY, 'x" = 1; --': 1}}, "has no column"),
+    "missing field": ("save", {"data": {"text": "a"}}, "data lacks skill_type"),
+    "prefix": ("save", {"data": {**ENTRY, "skill_type": "x"}}, 'begin with "test."'),
+    "subcap": ("save", {"data": {**ENTRY, "subcap_scores": {"x": 1}}}, "may hold gist, detail"),
+    "no data": ("save", {"table": "words"}, "save needs data"),
+    "data is text": ("save", {"data": "hello"}, "no JSON"),
+    "data is a list": ("save", {"data": [1]}, "is an object"),
+    "deep JSON": ("save", {"data": "[" * 100_000}, "no JSON"),
+    "constraint": ("save", {"table": "words", "data": {"word": "a"}}, "words.meaning"),
+    "half a character": ("save", {"data": {**ENTRY, "text": "\ud800"}}, "cannot be stored"),
+    "huge number": ("save", {"data": {**ENTRY, "text": 10**30}}, "cannot be stored"),
+    "not a number": ("save", {"data": {**ENTRY, "text": float("nan")}}, "cannot be stored"),
+    "update of all": ("update", {"data": {"text": "a"}}, "update needs where"),
+    "update of nothing": ("update", {"where": {"id": 1}}, "update needs data"),
+    "delete of all": ("delete", {}, "delete needs where"),
+    "where in SQL": ("delete", {"where": "id = 3"}, "no JSON"),
+    "operator": ("delete", {"where": {"id": {"; --": 1}}}, "is not one of"),
+    "upsert without a key": ("upsert", {"data": {"text": "a"}}, "give where"),
+    "limit": ("recent", {"limit": "many"}, "from 1 to 50"),
+    "no sql": ("query", {}, "Tables: entries, words"),
+    "sql with a mistake": ("query", {"sql": "SELECT txt FROM entries"}, "text TEXT (required)"),
+    "two statements": ("query", {"sql": "SELECT 1; SELECT 2"}, "one statement"),
+    "parameters": ("query", {"sql": "SELECT ?", "params": []}, "bindings"),
+    "writing in a query": ("query", {"sql": "DELETE FROM entries"}, "only SELECT"),
+    "returning": ("query", {"sql": "INSERT INTO words VALUES (1,2,3) RETURNING 1"}, "only SELECT"),
+    "attach": ("query", {"sql": "ATTACH 'x' AS x"}, "only SELECT"),
+    "pragma": ("query", {"sql": "PRAGMA query_only = OFF"}, "PRAGMA query_only"),
+    "pragma as a table": ("query", {"sql": "SELECT * FROM pragma_database_list"}, "only SELECT"),
+    "our calls": ("query", {"sql": "SELECT * FROM _aouo_calls"}, "belong to the runtime"),
+    "transaction": ("query", {"sql": "BEGIN"}, "only SELECT"),
+    "extension": ("query", {"sql": "SELECT load_extension('x')"}, "load_extension cannot"),
+    "huge value": ("query", {"sql": "SELECT zeroblob(900000000)"}, "too big"),
+}
+
+
+@pytest.mark.parametrize("what", MISTAKES)
+def test_a_mistake_changes_nothing_and_says_how_to_do_it_right(persist: Model, what: str) -> None:
+    persist("save", data=ENTRY)
+    action, arguments, words = MISTAKES[what]
+
+    with pytest.raises(ToolFailed) as failed:
+        persist(action, **arguments)
+
+    assert words in str(failed.value)
+    assert persist("recent")["count"] == 1
+
+
+def test_an_endless_query_is_stopped(tmp_path: Path) -> None:
+    seconds = itertools.count(0.0, 0.5)
+    with closing(
+        PackStore(tmp_path / "t.db", manifest(), SCHEMA, monotonic=lambda: next(seconds))
+    ) as store:
+        with pytest.raises(ToolFailed, match="too long"):
+            Model(store)("query", sql=f"{COUNTING} SELECT sum(i) FROM n")
+
+        assert Model(store)("query", sql="SELECT 1 AS one")["rows"] == [{"one": 1}]
+
+
+def test_a_pack_without_tables_points_to_memory(tmp_path: Path) -> None:
+    plain = manifest("name: test\nversion: 1.0.0\ndisplay_name: Test\n")
+    with (
+        closing(PackStore(tmp_path / "t.db", plain, "")) as store,
+        pytest.raises(ToolFailed, match="memory tool"),
+    ):
+        Model(store)("save", data={"a": 1})
+
+
+def test_a_trigger_of_the_pack_cannot_reach_the_record_of_calls(tmp_path: Path) -> None:
+    sql = SCHEMA + (
+        "CREATE TRIGGER IF NOT EXISTS t AFTER INSERT ON entries BEGIN DELETE FROM _aouo_calls; END;"
+    )
+    with (
+        closing(PackStore(tmp_path / "t.db", manifest(), sql)) as store,
+        pytest.raises(ToolFailed, match="belong to the runtime"),
+    ):
+        Model(store)("save", data=ENTRY)
+
+
+def test_a_schema_that_does_not_run_is_the_owners_to_mend(tmp_path: Path) -> None:
+    with pytest.raises(PackError, match="syntax error"):
+        PackStore(tmp_path / "t.db", manifest(), "CREATE TABEL x;")
+
+
+def test_a_file_that_is_no_database_or_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.db").write_text("hello " * 1000, encoding="utf-8")
+    (tmp_path / "link.db").symlink_to(tmp_path / "other.db")
+
+    for name in ("t.db", "link.db"):
+        with pytest.raises(PackError, match="cannot be"):
+            PackStore(tmp_path / name, manifest(), SCHEMA)
+    assert not (tmp_path / "other.db").exists()
+
+
+def test_a_closed_store_says_so_and_closing_twice_is_fine(tmp_path: Path) -> None:
+    store = PackStore(tmp_path / "t.db", manifest(), SCHEMA)
+    store.close()
+    store.close()
+
+    with pytest.raises(ToolFailed, match="closed"):
+        Model(store)("recent")
+
+
+def test_the_file_is_the_owners_alone_and_its_commits_are_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "store" / "t.db"
+    with closing(PackStore(path, manifest(), SCHEMA)) as store:
+        Model(store)("save", data=ENTRY)
+
+        assert {file.stat().st_mode & 0o077 for file in path.parent.iterdir()} == {0}
+
+
+# Exactly once
+
+
+def entries(path: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT text FROM entries ORDER BY id").fetchall()
+
+
+def save(store: PackStore, call_id: str, text: str = "hello") -> dict[str, object]:
+    arguments = {"data": {**ENTRY, "text": text}}
+    return store.run("save", arguments, call_id=call_id, session_key="s", now=NOW)
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=12))
+def test_a_repeated_call_has_one_effect_and_one_answer(calls: list[str]) -> None:
+    with (
+        TemporaryDirectory() as folder,
+        closing(PackStore(Path(folder) / "t.db", manifest(), SCHEMA)) as store,
+    ):
+        answers = {call: save(store, call, call) for call in calls}
+
+        assert all(save(store, call, "different") == answers[call] for call in calls)
+        found = store.run(
+            "query", {"sql": "SELECT text FROM entries"}, call_id="", session_key="", now=NOW
+        )
+        assert found["count"] == len(set(calls))
+
+
+def test_a_repeated_update_does_not_count_twice(persist: Model) -> None:
+    persist("save", data=ENTRY)
+    arguments = {"where": {"text": "hello"}, "data": {"text": "bye"}}
+
+    answers = [
+        persist.store.run("update", arguments, call_id="same", session_key="s", now=NOW)
+        for _ in range(2)
+    ]
+
+    assert answers == [{"table": "entries", "updated": 1}] * 2
+
+
+def test_a_failed_call_is_not_recorded_and_may_be_made_again(tmp_path: Path) -> None:
+    with closing(PackStore(tmp_path / "t.db", manifest(), SCHEMA)) as store:
+        with pytest.raises(ToolFailed):
+            store.run("save", {"data": {}}, call_id="c", session_key="s", now=NOW)
+
+        assert save(store, "c")["saved"] == 1
+
+
+def test_killed_at_any_statement_the_call_happens_once(tmp_path: Path) -> None:
+    """The process is killed before its nth statement, for every n, and the call is repeated."""
+    killed_at = 0
+    for statement in range(50):
+        path = tmp_path / f"{statement}.db"
+        if not killed_before_statement(path, statement):
+            break
+        killed_at += 1
+        with closing(PackStore(path, manifest(), SCHEMA)) as store:
+            answer = save(store, "call")
+
+        assert answer == {"table": "entries", "id": 1, "saved": 1}
+        assert entries(path) == [("hello",)]
+    assert 5 < killed_at < 49
+
+
+def killed_before_statement(path: Path, statement: int) -> bool:
+    """Save in a child process that dies by SIGKILL; say whether it did not live to the end."""
+    child = os.fork()
+    if child == 0:
+        left = iter(range(statement))
+
+        def trace(_: str) -> None:
+            if next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            store = PackStore(path, manifest(), SCHEMA)
+            store._connection.set_trace_callback(trace)
+            save(store, "call")
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
