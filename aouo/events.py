@@ -198,6 +198,15 @@ class ResponseComplete:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnSettled:
+    """A turn is over, however it ended: `status` is ack | nack | aborted."""
+
+    turn_id: str
+    session_id: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnCompleted:
     """A turn of a `current` session was answered; what the person and the assistant said."""
 
@@ -217,4 +226,5 @@ Event: TypeAlias = (
     | ActionCompleted
     | ResponseComplete
     | TurnCompleted
+    | TurnSettled
 )

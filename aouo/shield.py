@@ -23,7 +23,7 @@ async def finish(work: Awaitable[T]) -> T:
             if task.cancelled():
                 raise
             cancelled = True
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - raised below, or outranked by the cancellation
             break
     if cancelled:
         task.exception()

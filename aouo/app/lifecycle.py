@@ -14,7 +14,7 @@ from aouo.address import ConversationAddress
 from aouo.app.control import Control, Request
 from aouo.app.root import App
 from aouo.config_file import Loaded
-from aouo.events import Inbound, Person, Text
+from aouo.events import Button, Inbound, Person, Text
 from aouo.routing import lexer
 
 log = structlog.get_logger()
@@ -23,7 +23,7 @@ FLUSH_S = 5.0
 
 
 class Runtime:
-    """One running App. `stop` ends it gracefully; a failure of one part ends it with that failure."""
+    """One running App; `stop` ends it gracefully, the failure of a part ends it with it."""
 
     def __init__(self, app: App, loaded: Loaded) -> None:
         self._app = app
@@ -32,6 +32,7 @@ class Runtime:
         self._since = time.time()
         self.restart = False
         self.ready = asyncio.Event()
+        self.ended = asyncio.Event()
 
     def stop(self) -> None:
         """Begin the graceful end: no more ingress, lanes finish, the outbox empties."""
@@ -44,10 +45,13 @@ class Runtime:
             SetupError: Telegram refuses us, or another instance polls.
         """
         app = self._app
-        control = Control(
-            {"status": self._status, "stop": self._stop_verb, "restart": self._restart},
-            {"chat": self._chat},
-        )
+        verbs = {
+            "status": self._status,
+            "stop": self._stop_verb,
+            "restart": self._restart,
+            "say": self._say,
+        }
+        control = Control(verbs, {"chat": self._chat})
         try:
             async with control.listening(app.home), asyncio.TaskGroup() as group:
                 ingress = await self._start(group)
@@ -56,6 +60,8 @@ class Runtime:
                 raise _Done
         except* _Done:
             log.info("stopped")
+        finally:
+            self.ended.set()
 
     async def _start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         """Start what runs; the poll goes first, so that a person is heard soonest."""
@@ -135,29 +141,33 @@ class Runtime:
         return {}
 
     async def _chat(self, request: Request) -> AsyncIterator[dict[str, Any]]:
-        """A terminal's conversation: submit what it says and stream what it hears.
-
-        Ends when the other side goes: writing to it fails.
-        """
-        app = self._app
-        chat_id = str(request.get("chat", "local"))
-        waiting, leave = app.terminal.watch(chat_id)
+        """What is said in a terminal's conversation; ends when the other side goes."""
+        waiting, leave = self._app.terminal.watch(str(request.get("chat", "local")))
         try:
-            if text := str(request.get("text", "")):
-                await app.inbox.submit(terminal_inbound(chat_id, text))
+            yield {"kind": "ready"}
             while True:
                 yield await waiting.get()
         finally:
             leave()
+
+    async def _say(self, request: Request) -> dict[str, Any]:
+        """A terminal says something, or taps the button that sends `data`."""
+        said = terminal_inbound(
+            str(request.get("chat", "local")),
+            str(request.get("text", "")),
+            data=str(request.get("data", "")),
+        )
+        await self._app.inbox.submit(said)
+        return {}
 
 
 class _Done(Exception):
     """The regular end of a task group."""
 
 
-def terminal_inbound(chat_id: str, text: str) -> Inbound:
-    """What is typed in a terminal, as any other inbound."""
-    content = lexer.command(text) or Text(text)
+def terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:
+    """What is typed or tapped in a terminal, as any other inbound."""
+    content = Button(data, text, "") if data else lexer.command(text) or Text(text)
     return Inbound(
         ConversationAddress("cli", chat_id), Person("owner", "owner"), content, origin="cli"
     )

@@ -1,4 +1,4 @@
-"""The composition root: settings in, a running App out. Everything is built here and nowhere else."""
+"""The composition root: settings in, a running App out. Everything is built here."""
 
 from __future__ import annotations
 

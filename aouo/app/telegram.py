@@ -1,4 +1,4 @@
-"""Telegram as one channel: polling starts at once, everything heavy is loaded behind the first poll."""
+"""Telegram as one channel: polling starts at once, what is heavy is loaded behind it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CAPABILITIES = Capabilities()
 
 
 class TelegramChannel:
-    """Polls, normalises and sends for one bot. Also a `Messenger`: a call waits until it is loaded."""
+    """Polls, normalises and sends for one bot; as a `Messenger` it waits until it is loaded."""
 
     def __init__(
         self, *, settings: Settings, session: aiohttp.ClientSession, clock: Clock, inbox: Inbox

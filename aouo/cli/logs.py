@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 import click
 
@@ -30,15 +30,12 @@ def logs(follow: bool, count: int, as_json: bool) -> None:
     if not file.exists() and not follow:
         click.echo(f"There is no log yet at {file}.", err=True)
         return
-    lines, position = _last(file, count)
-    for line in lines:
-        click.echo(line if raw else readable(line))
-    if follow:
-        try:
-            for line in _grow(file, position):
-                click.echo(line if raw else readable(line))
-        except KeyboardInterrupt:
-            return
+    shown = _all(file, count) if follow else _last(file, count)
+    try:
+        for line in shown:
+            click.echo(line if raw else readable(line))
+    except KeyboardInterrupt:
+        return
 
 
 def readable(line: str) -> str:
@@ -56,43 +53,64 @@ def readable(line: str) -> str:
     return f"{head} {shown}".rstrip() + below
 
 
-def _last(file: Path, count: int) -> tuple[list[str], int]:
-    """The last lines, from the renamed file before if need be, and how far we have read."""
-    older = file.with_name(f"{file.name}.1")
+def _last(file: Path, count: int) -> Iterator[str]:
+    """The last lines, from the renamed file before if need be."""
     kept: deque[str] = deque(maxlen=count)
-    position = 0
-    for part in (older, file):
+    for part in (_before(file), file):
         if part.exists():
-            with part.open(encoding="utf-8", errors="replace") as lines:
+            with _open(part) as lines:
                 kept.extend(line.rstrip("\n") for line in lines)
-                position = lines.tell() if part == file else 0
-    return list(kept), position
+    yield from kept
 
 
-def _grow(file: Path, position: int) -> Iterator[str]:
-    """Lines written from now on, across the file's renaming; never ends."""
+def _all(file: Path, count: int) -> Iterator[str]:
+    """The last lines and those written from now on, across the file's renaming; never ends."""
     while not file.exists():
         time.sleep(_LOOK_EVERY_S)
+    kept: deque[str] = deque(maxlen=count)
+    if _before(file).exists():
+        with _open(_before(file)) as lines:
+            kept.extend(line.rstrip("\n") for line in lines)
+    following = False
     while True:
-        with file.open(encoding="utf-8", errors="replace") as lines:
-            lines.seek(position)
-            part = ""
-            renamed = False
-            while not renamed:
-                renamed = _is_another(file, lines.fileno())  # asked first: then all of it is read
-                while line := lines.readline():
-                    part += line
-                    if part.endswith("\n"):
-                        yield part[:-1]
-                        part = ""
-                if not renamed:
-                    time.sleep(_LOOK_EVERY_S)
-        position = 0
+        with _open(file) as lines:
+            for line in _lines(file, lines):
+                if line is None:
+                    yield from kept
+                    kept.clear()
+                    following = True
+                elif following:
+                    yield line
+                else:
+                    kept.append(line)
+
+
+def _lines(file: Path, lines: TextIO) -> Iterator[str | None]:
+    """Each line of the open file until its name stands for another; None when it is read up."""
+    part = ""
+    renamed = False
+    while not renamed:
+        renamed = _is_another(file, lines.fileno())  # asked first: then all of it is read
+        while piece := lines.readline():
+            part += piece
+            if part.endswith("\n"):
+                yield part[:-1]
+                part = ""
+        yield None
+        if not renamed:
+            time.sleep(_LOOK_EVERY_S)
 
 
 def _is_another(file: Path, descriptor: int) -> bool:
-    """Whether the name stands for another file than the open one."""
     try:
         return file.stat().st_ino != os.fstat(descriptor).st_ino
     except FileNotFoundError:
         return False  # just renamed; the new one comes with its first line
+
+
+def _before(file: Path) -> Path:
+    return file.with_name(f"{file.name}.1")
+
+
+def _open(file: Path) -> TextIO:
+    return file.open(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""What a turn leases when it starts: configuration, packs, tools, model, pipelines, as one value."""
+"""What a turn leases when it starts: settings, packs, tools, model and pipelines as one value."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import structlog
 
 from aouo import notices
 from aouo.bus import Bus
-from aouo.events import ResponseComplete, TurnCompleted, TurnStarted
+from aouo.events import ResponseComplete, TurnCompleted, TurnSettled, TurnStarted
 from aouo.flow.asking import Asking
 from aouo.flow.begin import Begun, begin
 from aouo.flow.commit import Commit
@@ -155,9 +155,10 @@ class Turns:
             cost_usd=0.0,
             deliveries=shown,
         )
+        turn = facts.turn
+        self._bus.publish(TurnSettled(turn.id, turn.session_id, _status(ended)))
         if not isinstance(ended, Ack):
             return
-        turn = facts.turn
         self._bus.publish(
             ResponseComplete(turn.id, turn.session_id, ended.text, tuple(ctx.thoughts))
         )

@@ -76,7 +76,7 @@ class LiveView:
             await self._clock.sleep(_LOOK_EVERY_S)
 
     async def settle(self) -> tuple[int, ...]:
-        """The ids of the messages this turn fills, oldest first; nothing is in flight afterwards."""
+        """The ids of the messages this turn fills, oldest first; nothing stays in flight."""
         if (row := self._beginning) is not None:
             if self._outbox.withdraw(row):
                 self._beginning = None

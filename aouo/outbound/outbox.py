@@ -68,7 +68,7 @@ class Outbox:
         self._sender(address).edits[message_id] = message
 
     def withdraw(self, row: Delivery) -> bool:
-        """Take back a row that nobody has begun to send; its state is then the caller's to write."""
+        """Take back a row that nobody has begun to send; the caller then marks it."""
         sender = self._senders.get(row.address)
         if sender is None or sender.sending == row.id or row not in sender.rows:
             return False

@@ -249,6 +249,6 @@ def _quota(error: errors.QuotaExceededError) -> str:
         else "It starts again at midnight"
     )
     return (
-        f"The {error.scope} limit is reached: {error.used_tokens:,} of {error.cap_tokens:,} tokens. "
-        f"{helps}, or the owner raises {error.key}."
+        f"The {error.scope} limit is reached: {error.used_tokens:,} of {error.cap_tokens:,} "
+        f"tokens. {helps}, or the owner raises {error.key}."
     )

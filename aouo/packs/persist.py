@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias, cast
 
 from aouo.errors import ToolFailed
@@ -100,7 +100,7 @@ class Call:
 
     def _update(self) -> Answer:
         table, row, where = self._table(), self._data(), self._needed_where("update")
-        return {"table": table.name, "updated": self._change(table, row, where)}
+        return _counted(table, "updated", self._change(table, row, where))
 
     def _delete(self) -> Answer:
         table, where = self._table(), self._needed_where("delete")
@@ -109,7 +109,7 @@ class Call:
             cursor = self._connection.execute(
                 f"DELETE FROM {quoted(table.name)} WHERE {clause}", values
             )
-        return {"table": table.name, "deleted": cursor.rowcount}
+        return _counted(table, "deleted", cursor.rowcount)
 
     def _recent(self) -> Answer:
         table, where = self._table(), self._mapping("where")
@@ -144,7 +144,7 @@ class Call:
                 row = self._connection.execute(query).fetchone()
             facts["rows"] = row[0]
             if newest and row[0]:
-                facts["first"], facts["last"] = row[1], row[2]
+                facts["first"], facts["last"] = shown(row[1]), shown(row[2])
             answer[name] = facts
         return {"tables": answer}
 
@@ -245,7 +245,7 @@ class Call:
             with self._guard.allow("read"):
                 cursor = self._connection.execute(sql, values)
                 found = cursor.fetchmany(limit + 1)
-                names = [str(item[0]) for item in cursor.description or ()]
+                names = _distinct(str(item[0]) for item in cursor.description or ())
                 cursor.close()
         finally:
             self._connection.execute("PRAGMA query_only=OFF")
@@ -276,6 +276,8 @@ class Call:
         for name, wanted in where.items():
             column = table.column(name)
             if isinstance(wanted, Mapping):
+                if not wanted:  # no condition would mean every row
+                    raise ToolFailed(f"where.{name} is empty: give a value, or null for none.")
                 for operator, value in cast("Mapping[str, object]", wanted).items():
                     if operator.lower() not in _OPERATORS:
                         known = " ".join(sorted(_OPERATORS))
@@ -289,7 +291,7 @@ class Call:
             else:
                 parts.append(f"{column} IS ?")
                 values.append(cell(name, wanted))
-        return " AND ".join(parts) or "1", tuple(values)
+        return " AND ".join(parts), tuple(values)
 
     # Arguments
 
@@ -346,3 +348,17 @@ class Call:
             return max(1, min(MAX_ROWS, int(cast("str", given))))
         except (TypeError, ValueError) as error:
             raise ToolFailed(f"limit is a number from 1 to {MAX_ROWS}, not {given!r}.") from error
+
+
+def _counted(table: Table, what: str, rows: int) -> Answer:
+    answer: Answer = {"table": table.name, what: rows}
+    return answer if rows else answer | {"note": "no row matches where; read the rows first"}
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Number names that come twice, as in a join, so that no value hides another."""
+    taken: list[str] = []
+    for name in names:
+        again = sum(1 for other in taken if other == name or other.startswith(f"{name}:"))
+        taken.append(f"{name}:{again + 1}" if again else name)
+    return taken

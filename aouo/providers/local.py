@@ -8,31 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
-from uuid import uuid4
+from typing import Any
 
 import aiohttp
 
 from aouo.errors import ProviderBusy, ProviderTimeout, SetupError
-from aouo.providers import local_server, tiny
+from aouo.providers import local_server
 from aouo.providers.compatible import ChatEndpoint
+from aouo.providers.tiny.conversation import TinyConversation
 from aouo.providers.wire import chat_body, encode
 from aouo.transcript import (
-    AssistantSaid,
-    Finished,
     ModelEvent,
     ModelRequest,
-    TextDelta,
-    ToolCall,
-    Usage,
-    UserSaid,
 )
 
 INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
@@ -43,18 +39,11 @@ HONEST_NOTE = (
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 5.0
-MAX_ANSWER_TOKENS = 200
-MAX_COPY_TOKENS = 40
-TOP_TOKENS = 100
 
-# Greedy, and DRY against loops: a repetition penalty punishes copying from the prompt too.
-_SAMPLING: dict[str, Any] = {
-    "temperature": 0,
-    "dry_multiplier": 0.8,
-    "dry_allowed_length": 8,
-    "dry_penalty_last_n": 64,
-    "cache_prompt": True,
-}
+# The child needs no secrets that may be in ours.
+_CHILD_ENV = re.compile(
+    "PATH|HOME|LANG|LC_.*|TMPDIR|(DY)?LD_LIBRARY_PATH|PYTHON(PATH|HOME)|VIRTUAL_ENV|(OMP|GGML)_.*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +137,7 @@ class LocalModel:
         if child.native_tools:
             body = chat_body(request, model=self.model) | {"cache_prompt": True}
             return child.endpoint.stream(encode(body))
-        return _Conversation(child.endpoint, self.model, self._said_to_nothing).stream(request)
+        return TinyConversation(child.endpoint, self.model, self._said_to_nothing).stream(request)
 
     async def _running(self) -> _Child:
         async with self._starting:
@@ -167,6 +156,8 @@ class LocalModel:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
+            env={key: value for key, value in os.environ.items() if _CHILD_ENV.fullmatch(key)},
+            start_new_session=True,  # Ctrl-C is for the runtime; it ends the child when it is done
         )
         try:
             key = secrets.token_urlsafe(16)
@@ -186,116 +177,6 @@ class LocalModel:
             stream_idle_timeout_s=self._stream_idle_timeout_s,
             keep_alive=False,  # llama.cpp closes kept connections without a word
         )
-
-
-class _Conversation:
-    """One call of the tiny model: choose, then fill the arguments or answer in words."""
-
-    def __init__(
-        self,
-        endpoint: ChatEndpoint,
-        model: str,
-        said_to_nothing: dict[str, dict[str, float]],
-    ) -> None:
-        self._endpoint = endpoint
-        self._model = model
-        self._said_to_nothing = said_to_nothing
-        self._usage = Usage()
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        told = tiny.outcome(request.messages)
-        if told is not None:
-            text = await self._tell(told)
-            yield TextDelta(text)
-            yield Finished(AssistantSaid(text), self._usage, "stop")
-            return
-        last = request.messages[-1] if request.messages else None
-        message = tiny.cleaned(last.text) if isinstance(last, UserSaid) else ""
-        choices = tiny.options(request.tools) if message else ()
-        if choices:
-            option = await self._choose(choices, message)
-            if option is not None:
-                arguments = await self._arguments(option, message)
-                call = ToolCall(f"call_{uuid4().hex[:16]}", option.tool.name, arguments)
-                yield Finished(AssistantSaid("", (call,)), self._usage, "tool_calls")
-                return
-        async with aclosing(self._endpoint.stream(encode(self._answer_body(request)))) as events:
-            async for event in events:
-                if isinstance(event, Finished):
-                    usage = _sum(self._usage, event.usage)
-                    event = Finished(event.said, usage, event.reason)
-                yield event
-
-    def _answer_body(self, request: ModelRequest) -> dict[str, Any]:
-        return {
-            "model": self._model,
-            "messages": tiny.chat_messages(request),
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "max_tokens": min(request.max_tokens, MAX_ANSWER_TOKENS),
-            **_SAMPLING,
-        }
-
-    async def _choose(self, choices: tuple[tiny.Option, ...], message: str) -> tiny.Option | None:
-        key = tiny.choice_prompt(choices, "")
-        nothing = self._said_to_nothing.get(key)
-        if nothing is None:
-            asked = [await self._labels(choices, empty) for empty in tiny.NO_MESSAGE]
-            nothing = {label: sum(a[label] for a in asked) / len(asked) for label in asked[0]}
-            self._said_to_nothing.clear()  # one set of tools at a time is what there is
-            self._said_to_nothing[key] = nothing
-        return tiny.choose(choices, message, await self._labels(choices, message), nothing)
-
-    async def _labels(self, choices: tuple[tiny.Option, ...], message: str) -> dict[str, float]:
-        prompt = tiny.choice_prompt(choices, message)
-        answer = await self._complete(prompt, n_predict=1, n_probs=TOP_TOKENS)
-        try:
-            top = answer["completion_probabilities"][0]["top_logprobs"]
-            logprobs = {str(t["token"]): float(t["logprob"]) for t in top}
-        except (LookupError, TypeError, ValueError) as error:
-            raise ProviderBusy("local: an answer without probabilities") from error
-        return tiny.label_logprobs(choices, logprobs)
-
-    async def _arguments(self, option: tiny.Option, message: str) -> str:
-        if not option.given:
-            return await self._under_schema(option, message)
-        example = tiny.nearest(option, message)
-        arguments: Any = example.arguments
-        for copy in tiny.copies(option, example):
-            piece = await self._copied(option, copy, message)
-            arguments = tiny.with_value(arguments, copy.path, piece)
-        return json.dumps(arguments, ensure_ascii=False)
-
-    async def _copied(self, option: tiny.Option, copy: tiny.Copy, message: str) -> str:
-        certain = tiny.only_copy(option, copy, message)
-        if certain:
-            return certain
-        answer = await self._complete(
-            tiny.copy_prompt(option, copy, message),
-            n_predict=MAX_COPY_TOKENS,
-            grammar=tiny.copy_grammar(option, copy, message),
-        )
-        return tiny.copied(option, copy, message, str(answer.get("content", "")))
-
-    async def _tell(self, told: tiny.Outcome) -> str:
-        answer = await self._complete(
-            tiny.telling_prompt(told), n_predict=12, grammar=tiny.telling_grammar()
-        )
-        return tiny.telling(told, str(answer.get("content", "")))
-
-    async def _under_schema(self, option: tiny.Option, message: str) -> str:
-        answer = await self._complete(
-            tiny.schema_prompt(option, message),
-            n_predict=tiny.MAX_SCHEMA_TOKENS,
-            json_schema=tiny.schema_for(option),
-        )
-        return str(answer.get("content", ""))
-
-    async def _complete(self, prompt: str, **fields: object) -> dict[str, Any]:
-        body = {"prompt": prompt, "temperature": 0, "cache_prompt": True, **fields}
-        answer = await self._endpoint.ask("/completion", encode(body))
-        self._usage = _sum(self._usage, _usage_of(answer))
-        return answer
 
 
 def find_weights(model_path: str) -> Path:
@@ -366,20 +247,3 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-
-
-def _usage_of(answer: Mapping[str, Any]) -> Usage:
-    timings = cast("Mapping[str, Any]", answer.get("timings") or {})
-    return Usage(
-        input_tokens=int(answer.get("tokens_evaluated") or 0),
-        cached_tokens=int(timings.get("cache_n") or 0),
-        output_tokens=int(answer.get("tokens_predicted") or 0),
-    )
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        one.input_tokens + other.input_tokens,
-        one.cached_tokens + other.cached_tokens,
-        one.output_tokens + other.output_tokens,
-    )

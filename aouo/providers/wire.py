@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from aouo.transcript import (
     AssistantSaid,
@@ -107,6 +107,14 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     function = {
         "name": spec.name,
         "description": spec.description,
-        "parameters": spec.parameters,
+        "parameters": _without_worked_examples(spec.parameters),
     }
     return {"type": "function", "function": function}
+
+
+def _without_worked_examples(schema: dict[str, Any]) -> dict[str, Any]:
+    """Examples with a person's words are for the tiny model; others do without their tokens."""
+    examples = cast("list[object]", schema.get("examples") or ())
+    if not any(isinstance(example, dict) and "user" in example for example in examples):
+        return schema
+    return {key: value for key, value in schema.items() if key != "examples"}

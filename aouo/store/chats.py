@@ -13,7 +13,8 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     tx.run(
         "DELETE FROM conversation_routes WHERE platform = ? AND chat_id = ? AND EXISTS "
         "(SELECT 1 FROM conversation_routes AS o WHERE o.platform = ? AND o.chat_id = ? "
-        "AND o.thread_id = conversation_routes.thread_id AND o.user_id = conversation_routes.user_id)",
+        "AND o.thread_id = conversation_routes.thread_id "
+        "AND o.user_id = conversation_routes.user_id)",
         platform,
         new,
         platform,

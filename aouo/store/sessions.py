@@ -13,7 +13,7 @@ from aouo.store.routes import Route
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A session for a turn; `stale_key` is the key the route's old pointer had, "" = it was right."""
+    """A session for a turn; `stale_key` is what the route pointed to wrongly, "" = nothing."""
 
     id: str
     key: str
@@ -45,7 +45,8 @@ def resolve(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: 
     if row and row["session_key"] == key:
         return Resolved(route.session_id, key)
     newest = tx.one(
-        "SELECT id FROM sessions WHERE session_key = ? ORDER BY created_at DESC, rowid DESC LIMIT 1",
+        "SELECT id FROM sessions WHERE session_key = ? "
+        "ORDER BY created_at DESC, rowid DESC LIMIT 1",
         key,
     )
     session_id = newest["id"] if newest else create(tx, address, pack, now)

@@ -9,7 +9,8 @@ def add(tx: Tx, bot_id: str, update_id: int, body: str, now: str) -> bool:
     """Store one update; False when it was here before."""
     return (
         tx.run(
-            "INSERT OR IGNORE INTO updates (bot_id, update_id, received_at, body) VALUES (?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO updates (bot_id, update_id, received_at, body) "
+            "VALUES (?, ?, ?, ?)",
             bot_id,
             update_id,
             now,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aouo.store.database import Tx
 from aouo.transcript import Usage
@@ -20,7 +20,7 @@ class Spent:
     session_id: str = ""
     person: str = ""
     turn_id: str = ""
-    tokens: Usage = Usage()
+    tokens: Usage = field(default_factory=Usage)
     cost_usd: float = 0.0
     duration_ms: int = 0
 
@@ -50,7 +50,8 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
 def tokens_of_day(tx: Tx, day: str) -> int:
     """Input and output tokens of one local day."""
     row = tx.one(
-        "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events WHERE day = ?",
+        "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "
+        "WHERE day = ?",
         day,
     )
     return row["n"] if row else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from aouo.errors import ToolFailed
 from aouo.ports import ButtonSpec, Payload, PayloadType
@@ -18,8 +18,9 @@ class Msg(Arguments):
     type: PayloadType
     text: str = ""
     url: str = ""
-    buttons: list[list[str]] = []
-    """rows of "Label|data\""""
+    buttons: list[list[str]] = Field(
+        default_factory=list[list[str]], description="rows of Label|data"
+    )
     reply_to: str = ""
     tag: str = ""
     action: str = "typing"

@@ -36,7 +36,7 @@ class Quota:
         """Refuse when a cap is reached; `pending_tokens` are spent but not yet recorded.
 
         Raises:
-            QuotaExceededError: names the cap that was reached first, the session's before the day's.
+            QuotaExceededError: names the cap that is reached, the session's before the day's.
         """
         if not (self._session_max or self._daily_max):
             return

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -43,12 +44,15 @@ def test_following_goes_on_after_the_file_was_renamed(home: Home):
         text=True,
     ) as follower:
         assert follower.stdout is not None
+        bound = threading.Timer(20, follower.kill)
+        bound.start()
         seen = [follower.stdout.readline()]
         with home.log_file.open("a") as log:
             log.write("second\n")
         home.log_file.rename(home.log_file.with_name("aouo.log.1"))
         home.log_file.write_text("third\n")
         seen += [follower.stdout.readline(), follower.stdout.readline()]
+        bound.cancel()
         follower.kill()
 
     assert seen == ["first\n", "second\n", "third\n"]

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.errors import ToolFailed
@@ -64,6 +64,7 @@ def test_entries_follow_one_another_and_take_the_place_of_the_placeholder(
     assert on_disk(files, "USER.md") == "# About you\n\n- Ada\n- likes tea\n"
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from(["- a", "- b", "b", "- long\n  entry"]), max_size=6))
 def test_the_last_entry_again_changes_nothing(entries: list[str]) -> None:
     """A call that is repeated after a crash has one effect."""

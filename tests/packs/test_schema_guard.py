@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.packs.schema import apply_schema, split, tables, trial
@@ -188,6 +188,7 @@ def test_a_schema_that_fails_half_way_leaves_the_database_as_it_was(tmp_path: Pa
 NAMES = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(NAMES, st.booleans()), min_size=1, max_size=4))
 def test_seeds_are_never_doubled_however_the_list_changes(
     versions: list[tuple[list[str], bool]],

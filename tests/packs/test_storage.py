@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.errors import PackError, ToolFailed
@@ -196,6 +196,18 @@ def test_a_query_may_look_into_json_and_at_a_tables_columns(persist: Model) -> N
     assert persist("query", sql="PRAGMA table_info(words)")["count"] == 3
 
 
+def test_columns_of_one_name_do_not_hide_each_other(persist: Model) -> None:
+    found = persist("query", sql="SELECT 1 AS id, 2 AS id, 3 AS name")["rows"]
+
+    assert found == [{"id": 1, "id:2": 2, "name": 3}]
+
+
+def test_a_change_that_finds_nothing_says_so(persist: Model) -> None:
+    note = "no row matches where; read the rows first"
+
+    assert persist("delete", where={"id": []}) == {"table": "entries", "deleted": 0, "note": note}
+
+
 def test_text_search_works_after_the_database_was_closed(tmp_path: Path) -> None:
     schema = SCHEMA + "CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5(text);"
     plain = manifest("name: test\nversion: 1.0.0\ndisplay_name: Test\n")
@@ -261,6 +273,7 @@ MISTAKES: dict[str, tuple[str, dict[str, object], str]] = {
     "update of all": ("update", {"data": {"text": "a"}}, "update needs where"),
     "update of nothing": ("update", {"where": {"id": 1}}, "update needs data"),
     "delete of all": ("delete", {}, "delete needs where"),
+    "where without a condition": ("delete", {"where": {"id": {}}}, "where.id is empty"),
     "where in SQL": ("delete", {"where": "id = 3"}, "no JSON"),
     "operator": ("delete", {"where": {"id": {"; --": 1}}}, "is not one of"),
     "upsert without a key": ("upsert", {"data": {"text": "a"}}, "give where"),
@@ -369,6 +382,7 @@ def save(store: PackStore, call_id: str, text: str = "hello") -> dict[str, objec
     return store.run("save", arguments, call_id=call_id, session_key="s", now=NOW)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from("abcd"), max_size=12))
 def test_a_repeated_call_has_one_effect_and_one_answer(calls: list[str]) -> None:
     with (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.providers import tiny
+from aouo.providers.tiny import answer, arguments, choice, cuts, options
 from aouo.transcript import (
     AssistantSaid,
     Message,
@@ -45,9 +45,9 @@ def garden(examples: list[Any] | None = None, name: str = "garden") -> ToolSpec:
 
 
 def test_options_are_a_tools_enum_values_and_tools_with_examples_push_out_the_others() -> None:
-    shown = tiny.options([garden(EXAMPLES), garden(name="pack__shed")])
-    plain = tiny.options([garden(name="pack__shed")])
-    twice = tiny.options([garden(EXAMPLES), garden(EXAMPLES, name="pack__shed")])
+    shown = options.options([garden(EXAMPLES), garden(name="pack__shed")])
+    plain = options.options([garden(name="pack__shed")])
+    twice = options.options([garden(EXAMPLES), garden(EXAMPLES, name="pack__shed")])
 
     assert [option.label for option in shown] == ["plant", "list"]
     assert [option.label for option in plain] == ["plant", "list"]
@@ -66,36 +66,36 @@ def test_options_are_a_tools_enum_values_and_tools_with_examples_push_out_the_ot
     ],
 )
 def test_a_value_begins_behind_the_words_that_lead_up_to_it(message: str, expected: str) -> None:
-    option = tiny.options([garden(EXAMPLES[:1])])[0]
-    (copy,) = tiny.copies(option, option.examples[0])[1:] or tiny.copies(option, option.examples[0])
+    option = options.options([garden(EXAMPLES[:1])])[0]
+    copy = arguments.copies(option, option.examples[0])[-1]
 
     assert copy.path == ("data", "name")
-    assert tiny.only_copy(option, copy, message) == (
+    assert arguments.only_copy(option, copy, message) == (
         expected or (message if len(message.split()) == 1 else "")
     )
 
 
 def test_what_is_the_same_in_all_examples_is_never_copied_from_the_message() -> None:
-    plant, lists = tiny.options([garden(EXAMPLES)])
+    plant, lists = options.options([garden(EXAMPLES)])
 
-    assert [c.path for c in tiny.copies(plant, plant.examples[0])] == [("data", "name")]
-    assert [c.tail for c in tiny.copies(plant, plant.examples[1])] == [False]
-    assert tiny.copies(lists, lists.examples[0]) == ()
+    assert [c.path for c in arguments.copies(plant, plant.examples[0])] == [("data", "name")]
+    assert [c.tail for c in arguments.copies(plant, plant.examples[1])] == [False]
+    assert arguments.copies(lists, lists.examples[0]) == ()
 
 
 def test_the_nearest_example_is_the_one_that_shares_rare_words() -> None:
-    plant = tiny.options([garden(EXAMPLES)])[0]
+    plant = options.options([garden(EXAMPLES)])[0]
 
-    assert tiny.nearest(plant, "put mint into the ground").message == EXAMPLES[1]["user"]
-    assert tiny.nearest(plant, "plant: mint").message == EXAMPLES[0]["user"]
+    assert choice.nearest(plant, "put mint into the ground").message == EXAMPLES[1]["user"]
+    assert choice.nearest(plant, "plant: mint").message == EXAMPLES[0]["user"]
 
 
 def test_likeness_to_its_examples_can_turn_what_the_model_says() -> None:
-    choices = tiny.options([garden(EXAMPLES)])
-    level = dict.fromkeys([tiny.TALK, "plant", "list"], -2.0)
+    choices = options.options([garden(EXAMPLES)])
+    level = dict.fromkeys([choice.TALK, "plant", "list"], -2.0)
 
-    chosen = tiny.choose(choices, "what grows in the north bed?", level, level)
-    talked = tiny.choose(choices, "Hello", level, level)
+    chosen = choice.choose(choices, "what grows in the north bed?", level, level)
+    talked = choice.choose(choices, "Hello", level, level)
 
     assert chosen is not None
     assert chosen.label == "list"
@@ -103,13 +103,13 @@ def test_likeness_to_its_examples_can_turn_what_the_model_says() -> None:
 
 
 def test_a_label_has_the_chance_of_the_best_token_that_begins_it() -> None:
-    choices = tiny.options([garden(EXAMPLES)])
+    choices = options.options([garden(EXAMPLES)])
     top = {" pl": -3.0, " plant": -1.0, "list": -0.1, " ": -0.2, " talking": -0.3}
 
-    assert tiny.label_logprobs(choices, top) == {
-        tiny.TALK: tiny.UNSEEN_LOGPROB,
+    assert choice.label_logprobs(choices, top) == {
+        choice.TALK: choice.UNSEEN_LOGPROB,
         "plant": -1.0,
-        "list": tiny.UNSEEN_LOGPROB,
+        "list": choice.UNSEEN_LOGPROB,
     }
 
 
@@ -117,23 +117,23 @@ def test_a_label_has_the_chance_of_the_best_token_that_begins_it() -> None:
 def test_prompts_stay_small_and_grammars_have_one_rule_a_line(
     text: str, examples: list[dict[str, Any]]
 ) -> None:
-    message = tiny.cleaned(text)
-    choices = tiny.options([garden(examples)])
+    message = cuts.cleaned(text)
+    choices = options.options([garden(examples)])
 
-    assert len(tiny.choice_prompt(choices, message)) <= 2500
+    assert len(choice.choice_prompt(choices, message)) <= 2500
     for option in choices:
-        example = tiny.nearest(option, message)
-        assert len(tiny.schema_prompt(option, message)) <= 2500
-        for copy in tiny.copies(option, example):
-            assert len(tiny.copy_prompt(option, copy, message)) <= 2500
-            for line in tiny.copy_grammar(option, copy, message).split("\n"):
+        example = choice.nearest(option, message)
+        assert len(arguments.schema_prompt(option, message)) <= 2500
+        for copy in arguments.copies(option, example):
+            assert len(arguments.copy_prompt(option, copy, message)) <= 2500
+            for line in arguments.copy_grammar(option, copy, message).split("\n"):
                 assert "::=" in line
 
 
 @given(st.text(max_size=5000), st.text(max_size=3000), st.lists(st.text(max_size=2000), max_size=9))
 def test_the_chat_is_small_whatever_is_in_it(system: str, last: str, before: list[str]) -> None:
     messages = (*(AssistantSaid(text) for text in before), UserSaid(last))
-    chat = tiny.chat_messages(ModelRequest(system, messages, ()))
+    chat = answer.chat_messages(ModelRequest(system, messages, ()))
 
     assert sum(len(entry["content"]) for entry in chat) <= 2500
     assert chat[-1] == {"role": "user", "content": last[: len(chat[-1]["content"])]}
@@ -158,18 +158,18 @@ def test_a_result_is_retold_as_it_is(result: str, failed: bool, expected: str) -
         AssistantSaid("", (call,)),
         ToolReturned("c", "garden", result, failed),
     )
-    told = tiny.outcome(messages)
+    told = answer.outcome(messages)
 
     assert told is not None
     assert told.asked == "plant: mint"
-    assert tiny.telling(told, f" {tiny.DONE}\n") == expected
-    assert tiny.outcome(messages[:1]) is None
+    assert answer.telling(told, f" {answer.DONE}\n") == expected
+    assert answer.outcome(messages[:1]) is None
 
 
 def test_without_examples_the_arguments_are_held_to_a_short_form_of_the_schema() -> None:
-    option = tiny.options([garden()])[1]
+    option = options.options([garden()])[1]
 
-    assert tiny.schema_for(option) == {
+    assert arguments.schema_for(option) == {
         "type": "object",
         "properties": {"action": {"const": "list"}, "bed": {"type": "string", "maxLength": 80}},
         "required": ["action", "bed"],
@@ -183,8 +183,25 @@ def test_a_value_is_put_in_its_place_and_nothing_else_moves(
 ) -> None:
     before = json.dumps(planted("rose"))
     arguments = json.loads(before)
-    after = tiny.with_value(arguments, path, new)
+    after = cuts.with_value(arguments, path, new)
 
-    assert tiny.value_at(after, path) == new
+    assert cuts.value_at(after, path) == new
     assert json.dumps(arguments) == before
-    assert json.dumps(tiny.with_value(after, path, tiny.value_at(arguments, path))) == before
+    assert json.dumps(cuts.with_value(after, path, cuts.value_at(arguments, path))) == before
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"properties": 7, "required": 7, "examples": 7},
+        {"properties": {"a": True, "b": {"enum": "x"}}, "examples": ["a", 7, None, {}]},
+        {"properties": {"a": {"type": ["string", "null"]}}, "required": ["a", "zzz"]},
+    ],
+)
+def test_a_strangers_schema_breaks_nothing(schema: dict[str, Any]) -> None:
+    for option in options.options([ToolSpec("mcp__far__away", "", schema)]):
+        assert choice.choice_prompt([option], "Hello")
+        assert arguments.schema_for(option)["type"] == "object"
+        assert arguments.schema_prompt(option, "Hello")
+        assert arguments.copies(option, choice.nearest(option, "Hello")) == ()

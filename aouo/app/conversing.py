@@ -1,0 +1,170 @@
+"""A terminal that talks: to the running bot over its socket, or to a runtime of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from pydantic import SecretStr
+
+from aouo.app.lifecycle import Runtime, terminal_inbound
+from aouo.app.root import App, open_app
+from aouo.app.serve import one_setup_error
+from aouo.config_file import Loaded, load_settings
+from aouo.errors import SetupError
+from aouo.home import Home, is_locked, reachable
+from aouo.logs import Logs
+from aouo.redact import Redactor
+
+CHAT = "local"
+
+
+class Link(Protocol):
+    """A way to one terminal conversation."""
+
+    async def say(self, text: str, data: str = "") -> None: ...
+    def hear(self) -> AsyncIterator[dict[str, Any]]: ...
+
+
+class Remote:
+    """Over the control socket of a bot that runs already."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    async def say(self, text: str, data: str = "") -> None:
+        async for answer in self._request(
+            {"verb": "say", "chat": CHAT, "text": text, "data": data}
+        ):
+            if not answer.get("ok"):
+                raise SetupError(f"The bot says: {answer.get('error', 'no')}")
+            return
+
+    async def hear(self) -> AsyncGenerator[dict[str, Any]]:
+        async for said in self._request({"verb": "chat", "chat": CHAT}):
+            yield said
+
+    async def _request(self, request: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any]]:
+        with reachable(self._home.control_socket) as address:
+            reader, writer = await asyncio.open_unix_connection(address)
+        try:
+            writer.write(json.dumps(request).encode() + b"\n")
+            while line := await reader.readline():
+                yield json.loads(line)
+        finally:
+            writer.close()
+
+
+class Inside:
+    """Straight into a runtime of this process."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def say(self, text: str, data: str = "") -> None:
+        await self._app.inbox.submit(terminal_inbound(CHAT, text, data=data))
+
+    async def hear(self) -> AsyncGenerator[dict[str, Any]]:
+        waiting, leave = self._app.terminal.watch(CHAT)
+        try:
+            yield {"kind": "ready"}
+            while True:
+                yield await waiting.get()
+        finally:
+            leave()
+
+
+async def converse(
+    home: Home, environ: Mapping[str, str], pack: str, show: Callable[[str], None]
+) -> None:
+    """Talk until the end of standard input.
+
+    Raises:
+        SetupError: neither is a bot running nor can one be built here.
+    """
+    async with _link(home, environ) as link:
+        screen = _Screen(link, show)
+        async with asyncio.TaskGroup() as group:
+            hearing = group.create_task(screen.hear())
+            await screen.ready.wait()
+            if pack:
+                await link.say(f"/use {pack}")
+            while line := await asyncio.to_thread(sys.stdin.readline):
+                if text := line.strip():
+                    await screen.say(text)
+            await screen.quiet()
+            hearing.cancel()
+
+
+class _Screen:
+    """What the terminal shows, and what a number typed into it means."""
+
+    def __init__(self, link: Link, show: Callable[[str], None]) -> None:
+        self._link = link
+        self._show = show
+        self._buttons: list[tuple[str, str]] = []
+        self._heard = asyncio.Event()
+        self._owed = False
+        self.ready = asyncio.Event()
+
+    async def say(self, text: str) -> None:
+        """A number taps that button; anything else is said."""
+        self._owed = True
+        self._heard.clear()
+        if text.isascii() and text.isdigit() and 1 <= int(text) <= len(self._buttons):
+            label, data = self._buttons[int(text) - 1]
+            await self._link.say(label, data)
+        else:
+            await self._link.say(text)
+
+    async def hear(self) -> None:
+        async for said in self._link.hear():
+            self.ready.set()
+            if said.get("kind") == "ready":
+                continue
+            self._show(said["text"])
+            self._buttons = [(label, data) for row in said["buttons"] for label, data in row]
+            for number, (label, _) in enumerate(self._buttons, 1):
+                self._show(f"  {number}) {label}")
+            self._heard.set()
+
+    async def quiet(self) -> None:
+        """After the end of input, wait for the answer that is owed, but not for ever."""
+        if self._owed:
+            try:
+                async with asyncio.timeout(120):
+                    await self._heard.wait()
+            except TimeoutError:
+                self._show("(no answer came)")
+
+
+@asynccontextmanager
+async def _link(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Link]:
+    if is_locked(home):
+        yield Remote(home)
+        return
+    home.create()
+    with home.lock():
+        loaded = _without_telegram(load_settings(home.path, environ))
+        redactor = Redactor(loaded.settings.secrets())
+        with Logs(level="warning", file=home.log_file, redactor=redactor), one_setup_error():
+            async with (
+                open_app(home, loaded.settings) as app,
+                asyncio.TaskGroup() as group,
+            ):
+                runtime = Runtime(app, loaded)
+                group.create_task(runtime.run())
+                await runtime.ready.wait()
+                yield Inside(app)
+                runtime.stop()
+
+
+def _without_telegram(loaded: Loaded) -> Loaded:
+    """A terminal of its own polls nobody."""
+    telegram = loaded.settings.telegram.model_copy(update={"bot_token": SecretStr("")})
+    settings = loaded.settings.model_copy(update={"telegram": telegram})
+    return Loaded(settings, loaded.notes, loaded.from_last_good, loaded.problems)

@@ -1,0 +1,100 @@
+"""Runs one home as a process: the lock, the log, signals, and the whole of the runtime between."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+
+import structlog
+
+from aouo.app.lifecycle import Runtime
+from aouo.app.root import open_app
+from aouo.config_file import Loaded, load_settings
+from aouo.errors import SetupError
+from aouo.home import Home
+from aouo.logs import Logs
+from aouo.redact import Redactor
+
+log = structlog.get_logger()
+
+
+def start(home: Home, environ: Mapping[str, str]) -> None:
+    """Serve `home` in the foreground until a signal or a verb ends it; a restart re-executes.
+
+    Raises:
+        SetupError: what the owner has to change before this can run.
+    """
+    home.create()
+    with home.lock():
+        loaded = load_settings(home.path, environ)
+        settings = loaded.settings
+        if refusals := settings.refusals():
+            raise refusals[0]
+        redactor = Redactor(settings.secrets())
+        with Logs(
+            level=settings.log.level,
+            form=settings.log.format,
+            file=home.log_file,
+            redactor=redactor,
+        ):
+            _say(loaded)
+            again = asyncio.run(serve(home, loaded))
+    if again:
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+async def serve(home: Home, loaded: Loaded) -> bool:
+    """Run until stopped; True when a restart was asked for.
+
+    Raises:
+        SetupError: unwrapped from the parts that ran beside each other.
+    """
+    async with open_app(home, loaded.settings) as app:
+        runtime = Runtime(app, loaded)
+        stop_on_signals(runtime)
+        with one_setup_error():
+            await runtime.run()
+        return runtime.restart
+
+
+@contextmanager
+def one_setup_error() -> Generator[None]:
+    """Raise the `SetupError` inside an exception group instead of the group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        found: BaseException | None = group.subgroup(SetupError)
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        if isinstance(found, SetupError):
+            raise found from None
+        raise
+
+
+def stop_on_signals(runtime: Runtime) -> None:
+    """SIGINT and SIGTERM drain; a second one ends at once."""
+    loop = asyncio.get_running_loop()
+    asked = False
+
+    def handle() -> None:
+        nonlocal asked
+        if asked:
+            os._exit(1)  # what is unfinished is stored, and taken up at the next start
+        asked = True
+        runtime.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, handle)
+
+
+def _say(loaded: Loaded) -> None:
+    """What the owner should know of the configuration in force."""
+    for note in loaded.notes:
+        log.info("config_note", note=note)
+    if loaded.from_last_good:
+        log.warning("config_last_good", problems=list(loaded.problems))

@@ -1,0 +1,177 @@
+"""The main job on this machine alone: a local Telegram, the real channel, an embedded model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aouo.app.lifecycle import Runtime
+from aouo.app.root import App, open_app
+from aouo.app.serve import one_setup_error, stop_on_signals
+from aouo.bus import Bus
+from aouo.config_file import Loaded, load_settings
+from aouo.emulator.client import EmulatorClient
+from aouo.errors import SetupError
+from aouo.events import TurnSettled
+from aouo.home import Home
+from aouo.logs import Logs
+from aouo.providers.local import HONEST_NOTE, LocalModel
+from aouo.redact import Redactor
+
+TOKEN = "7000000001:TRY-aouo-on-your-own-machine-only-0"
+ADA, BEN = 1001, 1002
+ANSWER_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """The local Telegram: where bots call it, and its page for a browser."""
+
+    url: str
+    page: str
+
+
+async def run(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    *,
+    port: int = 0,
+) -> None:
+    """Serve the chat page until a signal comes; `tell` gets lines of progress."""
+    async with _trial(home, environ, packs, tell, port) as (local, app, runtime):
+        stop_on_signals(runtime)
+        tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
+        if isinstance(app.generation.model, LocalModel):
+            tell(HONEST_NOTE)
+            await app.generation.model.prepare()
+            tell("the model is loaded")
+        await runtime.ended.wait()
+
+
+async def say(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    *,
+    text: str,
+    pack: str,
+) -> str:
+    """Say one thing as Ada and return what she reads as the answer.
+
+    Raises:
+        SetupError: no answer came.
+    """
+    async with (
+        _trial(home, environ, packs, tell, 0) as (local, app, runtime),
+        EmulatorClient(local.url) as people,
+    ):
+        tell("ready; asking")
+        if pack:
+            asked = await people.say(ADA, ADA, f"/use {pack}")
+            await people.next_message(ADA, after=asked.id)
+        settled = _settled(app.bus)
+        asked = await people.say(ADA, ADA, text)
+        await settled
+        runtime.stop()
+        await runtime.ended.wait()
+        said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
+    if not said:
+        raise SetupError("No answer came.", fix=f"See {home.log_file}.")
+    return "\n".join(message.text for message in said)
+
+
+async def _settled(bus: Bus) -> None:
+    """Wait until a turn is over."""
+    events, leave = bus.subscribe()
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            while not isinstance(await events.get(), TurnSettled):
+                pass
+    except TimeoutError:
+        raise SetupError(f"No answer came within {ANSWER_S:g} s.") from None
+    finally:
+        leave()
+
+
+@asynccontextmanager
+async def _trial(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    port: int,
+) -> AsyncGenerator[tuple[Local, App, Runtime]]:
+    """A fresh home beside the owner's, a local Telegram in its own process, and the runtime."""
+    with one_setup_error():
+        tell("starting a local Telegram")
+        async with _emulator(port) as local:
+            loaded = _furnish(home, environ, packs, local.url)
+            redactor = Redactor(loaded.settings.secrets())
+            with home.lock(), Logs(level="warning", file=home.log_file, redactor=redactor):
+                tell("starting aouo")
+                async with open_app(home, loaded.settings) as app, asyncio.TaskGroup() as group:
+                    runtime = Runtime(app, loaded)
+                    group.create_task(runtime.run())
+                    await runtime.ready.wait()
+                    try:
+                        yield local, app, runtime
+                    finally:
+                        runtime.stop()
+
+
+def _furnish(
+    home: Home, environ: Mapping[str, str], packs: Sequence[Path], telegram_url: str
+) -> Loaded:
+    """Make the home anew: each try begins with a clean slate."""
+    if home.path.exists():
+        shutil.rmtree(home.path)
+    home.create()
+    for folder in packs:
+        (home.packs / folder.name).symlink_to(folder.resolve())
+    config = {
+        "telegram": {
+            "bot_token": TOKEN,
+            "allowed_user_ids": [ADA, BEN],
+            "message_batch_ms": 250,
+            "api_base_url": telegram_url,
+        }
+    }
+    home.config.write_text(json.dumps(config, indent=2), encoding="utf-8")
+    own = {key: value for key, value in environ.items() if key != "TELEGRAM_BOT_TOKEN"}
+    return load_settings(home.path, own)
+
+
+@asynccontextmanager
+async def _emulator(port: int) -> AsyncGenerator[Local]:
+    """The local Telegram as a child process; it ends when its standard input does."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "aouo.emulator",
+        f"--token={TOKEN}",
+        f"--port={port}",
+        "--with-parent",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin
+    assert process.stdout
+    try:
+        line = await process.stdout.readline()
+        if not line:
+            raise SetupError("The local Telegram did not start.", fix="Is its port free?")
+        told: dict[str, Any] = json.loads(line)
+        yield Local(told["url"], told["page"])
+    finally:
+        process.stdin.close()
+        await process.wait()

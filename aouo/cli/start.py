@@ -1,0 +1,20 @@
+"""`aouo start`: the bot, in the foreground."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from aouo.cli.context import current_home
+
+
+@click.command()
+def start() -> None:
+    """Run the bot until SIGINT or SIGTERM; nothing but the log is written, to stderr.
+
+    Exit codes: 3 set-up error (one line says what to edit), 4 another instance runs.
+    """
+    from aouo.app.serve import start as run
+
+    run(current_home(), os.environ)

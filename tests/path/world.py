@@ -1,0 +1,113 @@
+"""A whole runtime between a local Telegram and a scripted model: what the path tests drive."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aouo.app.lifecycle import Runtime
+from aouo.app.root import App, open_app
+from aouo.config_file import load_settings
+from aouo.emulator import ADA, BEN, ChatMessage, Emulator, EmulatorClient
+from aouo.events import Event, TurnSettled
+from aouo.home import Home
+from aouo.store.database import Tx
+from aouo.tools.registry import Tool
+from tests.fakes.model_server import ModelServer
+
+ROOT = Path(__file__).parents[2]
+WAIT_S = 10.0
+
+
+@dataclass
+class World:
+    """One home, one Telegram, one model service; the runtime can be started more than once."""
+
+    home: Home
+    emulator: Emulator
+    model: ModelServer
+    tools: Sequence[Tool] = ()
+    config: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def people(self) -> EmulatorClient:
+        return self.emulator.client
+
+    def install(self, *packs: str) -> None:
+        for name in packs:
+            (self.home.packs / name).symlink_to(ROOT / "packs" / name)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Running]:
+        """Start the runtime; leave the block to stop it gracefully."""
+        config = {
+            "telegram": {
+                "bot_token": self.emulator.token,
+                "allowed_user_ids": [ADA, BEN],
+                "api_base_url": self.emulator.base_url,
+                **self.config.get("telegram", {}),
+            },
+            "provider": {"backend": "fake", "model": "scripted"},
+            "providers": {"fake": {"base_url": self.model.base_url, "api_key": "key"}},
+            **{key: value for key, value in self.config.items() if key != "telegram"},
+        }
+        self.home.config.write_text(json.dumps(config))
+        loaded = load_settings(self.home.path, {})
+        async with (
+            open_app(self.home, loaded.settings, more_tools=self.tools) as app,
+            asyncio.TaskGroup() as group,
+        ):
+            runtime = Runtime(app, loaded)
+            group.create_task(runtime.run())
+            async with asyncio.timeout(WAIT_S):
+                await runtime.ready.wait()
+            try:
+                yield Running(app, runtime, self.emulator.client)
+            finally:
+                runtime.stop()
+
+
+@dataclass
+class Running:
+    """A runtime at work, and what a person does with it."""
+
+    app: App
+    runtime: Runtime
+    people: EmulatorClient
+
+    async def ask(
+        self, text: str, *, user: int = ADA, chat: int = 0, thread: int | None = None
+    ) -> ChatMessage:
+        """Say something and return the bot's next message there."""
+        said = await self.people.say(user, chat or user, text, thread=thread)
+        return await self.people.next_message(said.chat_id, after=said.id, thread=thread)
+
+    async def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
+        def read(tx: Tx) -> list[dict[str, Any]]:
+            return [dict(row) for row in tx.all(sql, *values)]  # pyright: ignore[reportArgumentType]
+
+        return await self.app.database.read(read)
+
+    async def next_event(self, kind: type[Event]) -> Event:
+        """The next event of a kind from now on; ask before what causes it."""
+        events, leave = self.app.bus.subscribe()
+        try:
+            async with asyncio.timeout(WAIT_S):
+                while not isinstance(event := await events.get(), kind):
+                    pass
+            return event
+        finally:
+            leave()
+
+
+def texts(messages: Sequence[ChatMessage]) -> list[str]:
+    """What the bot said, in order."""
+    return [message.text for message in messages if message.from_bot]
+
+
+__all__ = ["ADA", "BEN", "TurnSettled", "World", "texts"]
