@@ -1,38 +1,39 @@
 """Places where a test kills this very process, to prove that nothing is lost there.
 
-With `AOUO_KILL_AT=n` in the environment the n-th place reached ends the process as
-`kill -9` would; `AOUO_KILL_COUNT=FILE` writes how many were reached to that file at exit.
-Without them `reached` does nothing.
+With `AOUO_KILL_AT=n` in the environment the n-th place reached ends the process as `kill -9`
+would, after naming the place on stderr. Without it `reached` does nothing.
 """
 
 from __future__ import annotations
 
-import atexit
-import itertools
 import os
 import signal
 import threading
-from pathlib import Path
 
-_kill_at = int(os.environ.get("AOUO_KILL_AT", "0"))
-_count_file = os.environ.get("AOUO_KILL_COUNT", "")
-_armed = bool(_kill_at or _count_file)
-_places = itertools.count(1)
-_last = 0
 _lock = threading.Lock()
+_left = 0  # places until the end, 0 = never
+
+
+def arm(kill_at: int) -> None:
+    """Count anew: the `kill_at`-th place from here on is the last one, 0 = never."""
+    global _left
+    _left = kill_at
 
 
 def reached(place: str) -> None:
-    """Count one place; the name is for the reader."""
-    del place
-    if not _armed:
+    """Pass one place: a commit or a request, right before it or right after it."""
+    if not _left:
         return
-    global _last
-    with _lock:
-        _last = next(_places)
-        if _last == _kill_at:
+    _count(place)
+
+
+def _count(place: str) -> None:
+    global _left
+    with _lock:  # the database commits on a thread of its own
+        _left -= 1
+        if _left == 0:
+            os.write(2, f"killed: {place}\n".encode())
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-if _count_file:
-    atexit.register(lambda: Path(_count_file).write_text(str(_last), encoding="utf-8"))
+arm(int(os.environ.get("AOUO_KILL_AT", "0")))

@@ -127,6 +127,11 @@ class CannotTake:
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownButton:
+    """A button of an earlier version."""
+
+
+@dataclass(frozen=True, slots=True)
 class EmptyMessage:
     pass
 
@@ -167,6 +172,7 @@ Notice: TypeAlias = (
     | UnknownCommand
     | SkillOfOtherPack
     | CannotTake
+    | UnknownButton
     | EmptyMessage
     | SetAside
     | Resumed

@@ -12,9 +12,12 @@ import structlog
 
 from aouo.address import ConversationAddress
 from aouo.app.control import Control, Request
+from aouo.app.owner import tell_owner
+from aouo.app.retention import keep_tidy
 from aouo.app.root import App
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text
+from aouo.outbound import wording
 from aouo.routing import lexer
 
 log = structlog.get_logger()
@@ -74,10 +77,13 @@ class Runtime:
         self._background = [
             group.create_task(app.inbox.close_bursts(), name="bursts"),
             group.create_task(app.inbox.renew_leases(), name="leases"),
+            group.create_task(keep_tidy(app), name="retention"),
         ]
         waiting = await app.outbox.recover()
         for lane in await app.inbox.recover():
             app.lanes.wake(lane)
+        if self._loaded.from_last_good:
+            await tell_owner(app, wording.config_broken(self._loaded.problems))
         if app.telegram:
             ingress.append(group.create_task(self._load(app), name="load"))
         log.info("started", packs=list(app.generation.library.names), waiting=waiting)
@@ -100,6 +106,7 @@ class Runtime:
         for task in ingress:
             task.cancel()
         self._app.lanes.close()
+        self._app.running.stop_waiting()
         await _within(DRAIN_S, self._lanes)
         self._app.outbox.close()
         await _within(FLUSH_S, self._outbox)

@@ -11,12 +11,14 @@ import structlog
 
 from aouo.address import ConversationAddress
 from aouo.errors import DeliveryError
+from aouo.events import Button, Inbound
 from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.outbound.degrade import Capabilities
 from aouo.ports import Clock, Rendered
 from aouo.queue.inbox import Inbox
 from aouo.routing import lexer
+from aouo.routing.decide import bypasses
 from aouo.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ class TelegramChannel:
 
     async def poll(self) -> None:
         """Poll until cancelled. Raises what `Poller.run` raises."""
-        await self._poller.run(await self._inbox.cursor(self._bot_id))
+        async with asyncio.TaskGroup() as self._answering:
+            await self._poller.run(await self._inbox.cursor(self._bot_id))
 
     async def load(self) -> None:
         """Import what reading and sending need, and learn who we are; retries until it is done."""
@@ -121,3 +124,21 @@ class TelegramChannel:
         assert self._normaliser is not None
         arrivals = [self._normaliser.read(update) for update in raw]
         await self._inbox.accept(self._bot_id, arrivals, next_update_id)
+        for arrival in arrivals:
+            if arrival.inbound and (answer_id := _waiting_tap(arrival.inbound)):
+                self._answering.create_task(self._stop_spinner(answer_id))
+
+    async def _stop_spinner(self, answer_id: str) -> None:
+        """Telegram wants a tap answered within seconds, however long its lane is busy."""
+        try:
+            await self.answer_tap(answer_id, "")
+        except DeliveryError as error:
+            log.debug("tap_not_answered", error=str(error))
+
+
+def _waiting_tap(inbound: Inbound) -> str:
+    """A tap that waits in its lane; those that bypass it are answered with their outcome."""
+    content = inbound.content
+    if isinstance(content, Button) and not bypasses(content):
+        return content.answer_id
+    return ""

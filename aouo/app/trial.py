@@ -15,11 +15,10 @@ from typing import Any
 from aouo.app.lifecycle import Runtime
 from aouo.app.root import App, open_app
 from aouo.app.serve import one_setup_error, stop_on_signals
-from aouo.bus import Bus
 from aouo.config_file import Loaded, load_settings
 from aouo.emulator.client import EmulatorClient
 from aouo.errors import SetupError
-from aouo.events import TurnSettled
+from aouo.events import Event, TurnSettled
 from aouo.home import Home
 from aouo.logs import Logs
 from aouo.providers.local import HONEST_NOTE, LocalModel
@@ -79,28 +78,33 @@ async def say(
         if pack:
             asked = await people.say(ADA, ADA, f"/use {pack}")
             await people.next_message(ADA, after=asked.id)
-        settled = _settled(app.bus)
+        events, _ = app.bus.subscribe()
         asked = await people.say(ADA, ADA, text)
-        await settled
+        status = await _settled(events)
         runtime.stop()
         await runtime.ended.wait()
         said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
-    if not said:
-        raise SetupError("No answer came.", fix=f"See {home.log_file}.")
-    return "\n".join(message.text for message in said)
+    answer = "\n".join(message.text for message in said)
+    if status != "ack" or not answer:
+        raise NoAnswer(answer or "No answer came.", fix=f"See {home.log_file}.")
+    return answer
 
 
-async def _settled(bus: Bus) -> None:
-    """Wait until a turn is over."""
-    events, leave = bus.subscribe()
+class NoAnswer(SetupError):
+    """The one thing that was said got no answer."""
+
+    exit_code = 1
+
+
+async def _settled(events: asyncio.Queue[Event]) -> str:
+    """Wait until a turn is over and return how it ended."""
     try:
         async with asyncio.timeout(ANSWER_S):
-            while not isinstance(await events.get(), TurnSettled):
-                pass
+            while True:
+                if isinstance(event := await events.get(), TurnSettled):
+                    return event.status
     except TimeoutError:
-        raise SetupError(f"No answer came within {ANSWER_S:g} s.") from None
-    finally:
-        leave()
+        raise NoAnswer(f"No answer came within {ANSWER_S:g} s.") from None
 
 
 @asynccontextmanager

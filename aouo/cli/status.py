@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import cast
 
@@ -39,9 +40,8 @@ def status(as_json: bool) -> None:
 
 
 def _lines(facts: Answer) -> Iterator[str]:
-    since = facts.get("since", "?")
     yield (
-        f"aouo is running: pid {facts.get('pid', '?')}, since {since}, "
+        f"aouo is running: pid {facts.get('pid', '?')}, since {_moment(facts.get('since', '?'))}, "
         f"up {duration(float(facts.get('uptime_s', 0)))}"
     )
     known = {"pid", "since", "uptime_s"}
@@ -81,6 +81,13 @@ def _spell_config(fields: Answer) -> str:
     if fields.get("from_last_good"):
         return f"BROKEN, the last good one is in force: {problems}"
     return f"problems: {problems}" if problems else "good"
+
+
+def _moment(since: object) -> str:
+    """A Unix time in the machine's zone; text as it is."""
+    if isinstance(since, int | float):
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(since))
+    return str(since)
 
 
 def duration(seconds: float) -> str:

@@ -38,6 +38,7 @@ def _view_of(pack: Pack) -> PackView:
         soul_additions=pack.soul_additions,
         rules_additions=pack.rules_additions,
         skills=tuple((skill.name, skill.description) for skill in pack.skills.values()),
+        examples=tuple((item.say, item.tool, item.arguments) for item in pack.examples),
         history_messages=manifest.context.history_window,
     )
 

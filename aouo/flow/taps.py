@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 
 class Taps:
-    """Answers every tap to Telegram at once, then does what it asks for."""
+    """Does what a tap asks for; those that wait in a lane were answered when they came in."""
 
     def __init__(
         self, *, desk: Desk, database: Database, clock: Clock, outbox: Outbox, waiting: Waiting
@@ -45,10 +45,8 @@ class Taps:
             await self._bind_by_title(job, route, pack)
             return
         if library.get(pack) is None:
-            await self._tell(inbound, wording.TAP_UNKNOWN)
             await self._desk.answer(job, notices.NoSuchPack(pack, library.names))
             return
-        await self._tell(inbound, "")
         await self._desk.command(job, lambda tx, call: builtin.bind(tx, call, pack))
         shown = wording.word(notices.Picker(builtin.shown_packs(library), pack))
         if inbound.message_id:
@@ -100,14 +98,12 @@ class Taps:
         inbound = job.inbound
         if key.startswith("session_"):
             token = key.removeprefix("session_")
-            await self._tell(inbound, "")
             await self._desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
         elif key.startswith("again_"):
             await self._tell(inbound, "")
             await self._desk.settle(job, lambda tx, now: _again(tx, key, inbound))
         else:
-            await self._tell(inbound, wording.TAP_UNKNOWN, alert=True)
-            await self._desk.done(job, "an unknown button")
+            await self._desk.answer(job, notices.UnknownButton())
 
     async def _tell(self, inbound: Inbound, text: str, *, alert: bool = False) -> None:
         if isinstance(inbound.content, Button):

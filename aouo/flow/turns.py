@@ -104,12 +104,19 @@ class Turns:
         try:
             self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id))
             ended = await self._running.run(job.inbound.address.lane, deadline, work)
+            if ended is StopReason.SHUTDOWN:
+                await self._give_back(job)
+                return
             live_ids = await view.settle()
         except asyncio.CancelledError:
-            await finish(self._database.transact(lambda tx: jobs.release(tx, job)))
+            await self._give_back(job)
             raise
         shown = await self._settle(job, ctx, ended, live_ids, generation)
         self._tell(job, ctx, ended, shown, (time.perf_counter() - begun_s) * 1000)
+
+    async def _give_back(self, job: Job) -> None:
+        """The process ends: the turn stays open and the next process takes it up."""
+        await finish(self._database.transact(lambda tx: jobs.release(tx, job)))
 
     async def _settle(
         self,
@@ -238,6 +245,7 @@ class Turns:
             streaming=address.platform == "tg" and settings.telegram.streaming != "off",
             capabilities=self._capabilities.get(address.platform, Capabilities()),
             said_id=job.inbound.message_id,
+            reply=job.inbound.chat_kind == "group",
             live=begun.live,
         )
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import aiohttp
 
+from aouo import failpoint
 from aouo.errors import AouoError
 
 
@@ -39,6 +40,7 @@ class TelegramApi:
             ApiError: Telegram said no.
             ApiUnreachable: it said nothing that can be read.
         """
+        failpoint.reached(f"before {method}")
         try:
             async with self._session.post(
                 f"{self._url}/{method}",
@@ -50,6 +52,8 @@ class TelegramApi:
             raise ApiUnreachable(self._clean(error)) from None
         except ValueError:
             raise ApiUnreachable(f"{method}: an answer that is not JSON") from None
+        finally:
+            failpoint.reached(f"after {method}")
         if not isinstance(answer, dict) or "ok" not in answer:
             raise ApiUnreachable(f"{method}: an answer in no known form")
         return _result(cast("dict[str, Any]", answer))

@@ -8,6 +8,7 @@ edits the messages that `settle` names.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aouo.address import ConversationAddress
 from aouo.outbound import wording
@@ -41,6 +42,7 @@ class LiveView:
         streaming: bool,
         capabilities: Capabilities,
         said_id: int = 0,
+        reply: bool = False,
         live: Sequence[Delivery] = (),
     ) -> None:
         self._outbox = outbox
@@ -51,6 +53,7 @@ class LiveView:
         self._streaming = streaming
         self._capabilities = capabilities
         self._said_id = said_id
+        self._reply_id = said_id if reply else 0
         self._tags: dict[str, int] = {}
         self._done_ids: list[int] = [row.message_id for row in live[:-1]]
         self._live_id = live[-1].message_id if live else 0
@@ -188,6 +191,8 @@ class LiveView:
         if self._live_id:
             self._outbox.show(self._address, self._live_id, message)
             return
+        if not self._done_ids:
+            message = replace(message, reply_to=self._reply_id)
         now = stamp(self._clock)
         row = await self._database.transact(
             lambda tx: deliveries.add(

@@ -52,7 +52,8 @@ class AiohttpRequest(BaseRequest):
     ) -> tuple[int, bytes]:
         read_s = read_timeout if isinstance(read_timeout, int | float) else _READ_S
         timeout = aiohttp.ClientTimeout(total=read_s, sock_connect=_CONNECT_S)
-        failpoint.reached("before request")
+        called = url.rpartition("/")[2]
+        failpoint.reached(f"before {called}")
         try:
             async with self._session.request(
                 method, url, data=_body(request_data), timeout=timeout
@@ -65,7 +66,7 @@ class AiohttpRequest(BaseRequest):
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise NoAnswer(type(error).__name__) from error
         finally:
-            failpoint.reached("after request")
+            failpoint.reached(f"after {called}")
         if response.status >= 500 and not answer.lstrip().startswith(b"{"):
             raise NoAnswer(f"{response.status} from a proxy")
         return response.status, answer

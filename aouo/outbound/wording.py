@@ -72,6 +72,8 @@ def _sentence(notice: Notice) -> str:
             return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
         case notices.CannotTake(what):
             return f"I cannot take in {what} yet. Please write it as text."
+        case notices.UnknownButton():
+            return TAP_UNKNOWN
         case notices.EmptyMessage():
             return "That message was empty. Write me what you need."
         case notices.SetAside():

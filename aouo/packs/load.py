@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from aouo.packs.examples import FILE as EXAMPLES
+from aouo.packs.examples import Example
+from aouo.packs.examples import parse as parse_examples
 from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.manifest import FILE, Manifest
 from aouo.packs.manifest_text import parse
@@ -30,6 +33,7 @@ class Pack:
     rules_additions: str
     templates: Mapping[str, str]
     schema_sql: str
+    examples: tuple[Example, ...] = ()
 
     @property
     def name(self) -> str:
@@ -96,6 +100,7 @@ class _Reader:
             rules_additions=self._text("rules-additions.md", _ADDITIONS_MAX_BYTES).strip(),
             templates=MappingProxyType(self._templates()),
             schema_sql=self._schema(),
+            examples=self._examples(),
         )
 
     def _skills(self) -> dict[str, Skill]:
@@ -130,6 +135,13 @@ class _Reader:
                 message = f'{schema.file} makes no table "{table}"{did_you_mean(table, made)}'
                 self._add(FILE, field, message)
         return text
+
+    def _examples(self) -> tuple[Example, ...]:
+        """They help and are not needed: what is wrong with them keeps no pack from loading."""
+        found, problems = parse_examples(self._text(EXAMPLES))
+        softly: Severity = "error" if self._strict else "warning"
+        self.problems += [replace(problem, severity=softly) for problem in problems]
+        return found
 
     def _check_named_files(self) -> None:
         softly: Severity = "error" if self._strict else "warning"

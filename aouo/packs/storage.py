@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
+from aouo import failpoint
 from aouo.errors import PackError, ToolFailed
 from aouo.packs.manifest import Manifest
 from aouo.packs.persist import ACTIONS, WRITES, Answer, Call
@@ -128,7 +129,9 @@ class PackStore:
             self._connection.execute(
                 "DELETE FROM _aouo_calls WHERE rowid <= ?", (number - _KEPT_CALLS,)
             )
+            failpoint.reached("before a pack's commit")
             self._connection.execute("COMMIT")
+            failpoint.reached("after a pack's commit")
         except BaseException:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import aiohttp
 
+from aouo import failpoint
 from aouo.errors import ProviderAuth, ProviderBusy, ProviderError, ProviderRejected, ProviderTimeout
 from aouo.providers.answers import AnswerReader
 from aouo.providers.failures import error_object, failure, parse_body, rejected_parameter
@@ -116,14 +117,18 @@ class ChatEndpoint:
 
     async def _send(self, path: str, body: bytes | None) -> aiohttp.ClientResponse:
         session = self._session() if callable(self._session) else self._session
-        return await session.request(
-            "GET" if body is None else "POST",
-            self._base_url + path,
-            data=body,
-            headers=self._headers,
-            timeout=_NO_LIMITS,
-            allow_redirects=False,  # a redirect would carry the prompt elsewhere
-        )
+        failpoint.reached("before asking the model")
+        try:
+            return await session.request(
+                "GET" if body is None else "POST",
+                self._base_url + path,
+                data=body,
+                headers=self._headers,
+                timeout=_NO_LIMITS,
+                allow_redirects=False,  # a redirect would carry the prompt elsewhere
+            )
+        finally:
+            failpoint.reached("after asking the model")
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The next bytes of the answer, b"" at its end."""

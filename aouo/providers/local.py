@@ -58,7 +58,7 @@ class LocalModel:
     """A `ChatModel` that runs its own server; started by the first call or by `prepare`.
 
     A child that dies is started again by the next call; a call that fails because of it, before
-    any text was shown, is repeated once. `aclose` ends the child.
+    any text was shown, is repeated once. `aclose` ends the child for good.
 
     Raises:
         SetupError: at construction, without weights or without xllamacpp.
@@ -81,6 +81,7 @@ class LocalModel:
         self._request_timeout_s = request_timeout_s
         self._stream_idle_timeout_s = stream_idle_timeout_s
         self._child: _Child | None = None
+        self._closed = False
         self._starting = asyncio.Lock()
         self._said_to_nothing: dict[str, dict[str, float]] = {}
 
@@ -114,7 +115,8 @@ class LocalModel:
         await self._running()
 
     async def aclose(self) -> None:
-        """End the child; a later call would start another."""
+        """End the child for good: a call under way does not start another."""
+        self._closed = True
         async with self._starting:
             child, self._child = self._child, None
             if child is not None:
@@ -141,6 +143,8 @@ class LocalModel:
 
     async def _running(self) -> _Child:
         async with self._starting:
+            if self._closed:
+                raise ProviderBusy("local: it was closed")
             if self._child is None or self._child.process.returncode is not None:
                 self._child = await self._start()
             return self._child

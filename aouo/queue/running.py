@@ -29,6 +29,10 @@ class Deadline:
     def timeout(self) -> asyncio.Timeout:
         return self._timeout
 
+    @property
+    def paused(self) -> bool:
+        return self._timeout.when() is None
+
     def pause(self) -> None:
         loop = asyncio.get_running_loop()
         when = self._timeout.when()
@@ -41,10 +45,11 @@ class Deadline:
 
 
 class Running:
-    """Lane → the task of its running turn."""
+    """Lane → the task and the clock of its running turn."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[object]] = {}
+        self._deadlines: dict[str, Deadline] = {}
         self._reasons: dict[str, StopReason] = {}
 
     def is_running(self, lane: str) -> bool:
@@ -57,6 +62,12 @@ class Running:
             return False
         self._reasons.setdefault(lane, reason)
         return task.cancel()
+
+    def stop_waiting(self) -> None:
+        """The runtime shuts down: turns that wait on a person will go on in the next process."""
+        for lane, deadline in list(self._deadlines.items()):
+            if deadline.paused:
+                self.stop(lane, StopReason.SHUTDOWN)
 
     async def run(
         self, lane: str, deadline: Deadline, turn: Callable[[], Awaitable[T]]
@@ -72,11 +83,11 @@ class Running:
 
         async with asyncio.TaskGroup() as group:
             task = group.create_task(_outcome(bounded()), name=f"turn {lane}")
-            self._tasks[lane] = task
+            self._tasks[lane], self._deadlines[lane] = task, deadline
             try:
                 await asyncio.wait([task])
             finally:
-                del self._tasks[lane]
+                del self._tasks[lane], self._deadlines[lane]
                 reason = self._reasons.pop(lane, None)
         if task.cancelled():
             return reason or StopReason.SHUTDOWN

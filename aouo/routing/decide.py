@@ -152,12 +152,17 @@ class Doorkeeper:
                 return f"!refuse:{lane}"
             case Command(name) if name in BYPASSING:
                 return f"!{lane}"
-            case Button(data) if data.startswith(("choice_", "approval_", "nav:again_")):
+            case Button() as button if bypasses(button):
                 return f"!{lane}"
             case Text() if answers_gate:
                 return f"!{lane}"
             case _:
                 return lane
+
+
+def bypasses(button: Button) -> bool:
+    """Answers to questions, and reads, do not wait behind a running turn."""
+    return button.data.startswith(("choice_", "approval_", "nav:again_"))
 
 
 def decide(

@@ -164,7 +164,7 @@ def drop_waiting(tx: Tx, lane: str, person: str, now: str) -> int:
     """Drop what `person` sent to this lane and nobody has begun; return how many."""
     return tx.run(
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND state IN ('gathering', 'ready')",
+        "AND person = ? AND state IN ('gathering', 'ready', 'parked')",
         now,
         lane,
         person,

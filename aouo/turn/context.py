@@ -60,6 +60,7 @@ class PackView:
     soul_additions: str = ""
     rules_additions: str = ""
     skills: tuple[tuple[str, str], ...] = ()
+    examples: tuple[tuple[str, str, Mapping[str, object]], ...] = ()
     history_messages: int = 0
 
 

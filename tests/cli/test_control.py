@@ -87,6 +87,13 @@ def test_status_says_what_the_bot_says(runner: CliRunner, home: Home):
     ]
 
 
+def test_a_time_in_seconds_is_shown_as_a_date(runner: CliRunner, home: Home):
+    with bot(home, lambda _: [{"ok": True, "pid": 1, "since": 1_700_000_000.5, "uptime_s": 1}]):
+        result = runner.invoke(aouo, ["status"])
+
+    assert result.stdout.startswith("aouo is running: pid 1, since 2023-11-1")
+
+
 def test_status_without_a_bot_is_exit_1_and_one_line(runner: CliRunner, home: Home):
     result = runner.invoke(aouo, ["status"])
     as_json = runner.invoke(aouo, ["status", "--json"])

@@ -166,6 +166,27 @@ async def test_a_child_killed_in_the_middle_of_an_answer_is_an_error_and_the_nex
     assert (await finished(local, HELLO)).said.text
 
 
+async def test_closing_ends_the_child_and_a_call_under_way_starts_no_other(
+    local: LocalModel,
+) -> None:
+    await local.prepare()
+    os.kill(local.pid, signal.SIGSTOP)
+    async with asyncio.TaskGroup() as group:
+        call = group.create_task(refused(local))
+        os.kill(local.pid, signal.SIGCONT)
+        group.create_task(local.aclose())
+
+    assert (local.pid, call.result()) == (0, True)
+
+
+async def refused(local: LocalModel) -> bool:
+    try:
+        await finished(local, HELLO)
+    except (ProviderTimeout, ProviderBusy):
+        return True
+    return False
+
+
 async def test_the_child_ends_with_its_stdin(local: LocalModel) -> None:
     """So it never outlives the runtime, however that ends."""
     await local.prepare()

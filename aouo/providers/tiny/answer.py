@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from aouo.providers.tiny.cuts import MAX_PROMPT_CHARS, all_leaves, gbnf, one_line
+from aouo.providers.tiny.cuts import MAX_PROMPT_CHARS, gbnf, one_line
 from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolReturned, UserSaid
 
 MAX_RESULT_CHARS = 1500
@@ -89,21 +89,50 @@ def telling(told: Outcome, opening: str) -> str:
 
 
 def words_of(result: str) -> str:
-    """The words in a tool's JSON result, a line each, without its keys, numbers and times."""
+    """A tool's JSON result in words: a line for each thing in its list; else its counts; else ok.
+
+    Ids and times are bookkeeping that nobody asked for.
+    """
     try:
         value: object = json.loads(result)
     except ValueError:
         return result.strip() or "ok"
-    leaves = [leaf for _, leaf in all_leaves(value)]
-    times = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
-    words = [
-        leaf for leaf in leaves if isinstance(leaf, str) and leaf and not times.fullmatch(leaf)
-    ]
-    if words:
-        return "\n".join(words)
-    if True in leaves:
-        return "ok"
-    return ", ".join(str(leaf) for leaf in leaves if type(leaf) in (int, float)) or "nothing"
+    match value:
+        case dict() if (rows := _rows(cast("dict[str, object]", value))) is not None:
+            return "\n".join(filter(None, map(_row, rows))) or "nothing"
+        case dict():
+            counts = list(_counts(cast("dict[str, object]", value)))
+            return "\n".join(counts) or "ok"
+        case list():
+            return "\n".join(filter(None, map(_row, cast("list[object]", value)))) or "nothing"
+        case bool():
+            return "ok"
+        case _:
+            return str(value)
+
+
+def _rows(value: dict[str, object]) -> list[object] | None:
+    return next((cast("list[object]", v) for v in value.values() if isinstance(v, list)), None)
+
+
+def _row(row: object) -> str:
+    if not isinstance(row, dict):
+        return str(row)
+    known = cast("dict[str, object]", row)
+    return ", ".join(str(v) for k, v in known.items() if v not in ("", None) and not _is_kept(k))
+
+
+def _counts(value: dict[str, object], name: str = "") -> Iterator[str]:
+    """Numbers inside nested objects, with the name of what they count; flat ones are receipts."""
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            yield from _counts(cast("dict[str, object]", inner), key)
+        elif type(inner) in (int, float) and (name or key in ("count", "total")):
+            yield f"{name or key}: {inner}"
+
+
+def _is_kept(key: str) -> bool:
+    return key in ("id", "at") or key.endswith(("_id", "_at"))
 
 
 def _told(asked: str, result: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from aouo.ports import Clock
 from aouo.store import turns
 from aouo.store.database import Database, Tx
 from aouo.transcript import Message, ToolSpec
 from aouo.turn import history, prompt
-from aouo.turn.context import TurnContext
+from aouo.turn.context import PackView, TurnContext
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
@@ -69,6 +70,18 @@ def tool_view(specs: Callable[[tuple[str, ...]], tuple[ToolSpec, ...]]) -> Step[
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         ctx.tools = specs(ctx.facts.tools)
+        if ctx.model.brief:
+            ctx.tools = tuple(_with_examples(spec, ctx.facts.pack) for spec in ctx.tools)
         await call_next()
 
     return Step("tool view", run, provides=frozenset({"tools"}))
+
+
+def _with_examples(spec: ToolSpec, pack: PackView) -> ToolSpec:
+    """A model that reads little chooses by what the pack's own examples call."""
+    shown = [
+        {"user": say, "arguments": dict(arguments)}
+        for say, tool, arguments in pack.examples
+        if tool == spec.name
+    ]
+    return replace(spec, parameters={**spec.parameters, "examples": shown}) if shown else spec

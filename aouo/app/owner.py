@@ -1,0 +1,38 @@
+"""What the owner has to know reaches them where they are: in their private chat."""
+
+from __future__ import annotations
+
+import hashlib
+
+from aouo.address import ConversationAddress
+from aouo.app.root import App
+from aouo.outbound import wording
+from aouo.ports import stamp
+from aouo.settings import Settings
+from aouo.store import deliveries
+from aouo.store.database import Tx
+from aouo.store.deliveries import Delivery
+
+
+def owner_id(settings: Settings) -> int:
+    """`telegram.owner_id`, else the first who is allowed, else 0: nobody."""
+    allowed = settings.telegram.allowed_user_ids
+    return settings.telegram.owner_id or (allowed[0] if allowed else 0)
+
+
+async def tell_owner(app: App, text: str) -> None:
+    """Queue a message to the owner, once for the same text and day; without Telegram, nothing."""
+    owner = owner_id(app.settings)
+    if not app.telegram or not owner:
+        return
+    now = stamp(app.clock)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    address = ConversationAddress("tg", str(owner))
+
+    def write(tx: Tx) -> Delivery:
+        key = f"owner:{now[:10]}:{digest}"
+        return deliveries.add(tx, address, "notice", wording.say(text), now, key=key)
+
+    row = await app.database.transact(write)
+    if row.state == "queued":
+        app.outbox.put(row)

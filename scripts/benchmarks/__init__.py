@@ -1,0 +1,1 @@
+"""What we promise, measured: every figure beside the smallest bot on our libraries."""

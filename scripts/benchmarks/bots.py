@@ -1,0 +1,164 @@
+"""The two bots that are compared: ours, and the floor; each with a past to begin with."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from aouo.address import ConversationAddress
+from aouo.events import Inbound, Person, Text
+from aouo.home import Home
+from aouo.store import jobs, routes, sessions, turns
+from aouo.store.database import Database, Tx
+from aouo.store.migrate import migrate
+from scripts.benchmarks import floor
+from scripts.benchmarks.processes import ROOT, Process
+
+ANSWER = "This is the answer to what you just asked of me here."
+"""What the model says: 18 chunks, as a service would send it."""
+_NOW = "2026-01-01T00:00:00.000Z"
+
+
+class Bot(Protocol):
+    """Something that can be started on a place of its own and answers messages."""
+
+    @property
+    def name(self) -> str: ...
+    def seed(self, chats: Sequence[int], messages: int) -> None: ...
+    def start(self, token: str) -> Process: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Aouo:
+    """Ours, as its owner would start it: `aouo start`, packs/notes, no wait for more text."""
+
+    place: Path
+    telegram_url: str
+    model_url: str
+    chats: Sequence[int]
+    history: int = 200
+    streaming: str = "edits"
+    name: str = "aouo"
+
+    @property
+    def home(self) -> Home:
+        return Home(self.place)
+
+    def seed(self, chats: Sequence[int], messages: int) -> None:
+        self._prepare()
+        asyncio.run(self._seed(chats, messages))
+
+    def start(self, token: str) -> Process:
+        self._prepare()
+        config = {
+            "telegram": {
+                "bot_token": token,
+                "allowed_user_ids": list(self.chats),
+                "api_base_url": self.telegram_url,
+                "message_batch_ms": 0,
+                "streaming": self.streaming,
+            },
+            "provider": {"backend": "fake", "model": "instant"},
+            "providers": {"fake": {"base_url": self.model_url, "api_key": "key"}},
+            "advanced": {"max_history_messages": self.history},
+        }
+        self.home.config.write_text(json.dumps(config))
+        log = self.home.logs / "stderr.log"
+        return Process("-m", "aouo", "start", "--home", str(self.place), log=log)
+
+    def _prepare(self) -> None:
+        self.home.create()
+        link = self.home.packs / "notes"
+        if not link.is_symlink():
+            link.symlink_to(ROOT / "packs" / "notes")
+
+    async def _seed(self, chats: Sequence[int], messages: int) -> None:
+        database = Database(self.home.database)
+        await database.open()
+        await database.transact(lambda tx: migrate(tx, _NOW))
+        for chat_id in chats:
+            await database.transact(
+                lambda tx, chat_id=chat_id: _live_through(tx, chat_id, messages)
+            )
+        await database.close()
+
+
+def _live_through(tx: Tx, chat_id: int, messages: int) -> None:
+    """A conversation with the pack that has had `messages` entries."""
+    address = ConversationAddress("tg", str(chat_id))
+    person = Person(str(chat_id), "Ada")
+    routes.set_pack(tx, routes.get_or_create(tx, address, "private", _NOW), "notes", _NOW)
+    route = routes.get_or_create(tx, address, "private", _NOW)
+    session = sessions.resolve(tx, route, address, "notes", _NOW)
+    for said, answer in past(messages):
+        job_id = jobs.add(tx, address.lane, Inbound(address, person, Text(said)), _NOW)
+        job = jobs.claim(tx, address.lane, "bench", _NOW)
+        assert job is not None
+        turn = turns.open_turn(tx, job_id, session.id, "notes", "", said, _NOW)
+        turns.close_ack(tx, turn, answer, (), _NOW)
+        jobs.settle(tx, job, "done", "turn", _NOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The smallest correct bot on our libraries."""
+
+    place: Path
+    telegram_url: str
+    model_url: str
+    history: int = 200
+    name: str = "floor"
+
+    @property
+    def _database(self) -> Path:
+        self.place.mkdir(parents=True, exist_ok=True)
+        return self.place / "floor.db"
+
+    def seed(self, chats: Sequence[int], messages: int) -> None:
+        database = floor.connect(str(self._database))
+        database.execute("BEGIN")
+        for chat_id in chats:
+            _fill(database, chat_id, messages)
+        database.execute("COMMIT")
+        database.close()
+
+    def start(self, token: str) -> Process:
+        options = {
+            "--token": token,
+            "--telegram": self.telegram_url,
+            "--model": self.model_url,
+            "--database": str(self._database),
+            "--history": str(self.history),
+        }
+        arguments = [text for pair in options.items() for text in pair]
+        log = self.place / "stderr.log"
+        return Process("-m", "scripts.benchmarks.floor", *arguments, log=log)
+
+
+def _fill(database: sqlite3.Connection, chat_id: int, messages: int) -> None:
+    database.executemany(
+        "INSERT INTO messages (chat_id, role, text) VALUES (?, ?, ?)",
+        [
+            (chat_id, role, text)
+            for pair in past(messages)
+            for role, text in zip(("user", "assistant"), pair, strict=True)
+        ],
+    )
+
+
+def past(messages: int) -> list[tuple[str, str]]:
+    """What was said before, as pairs."""
+    asked = "Earlier message {}: what do you think about it?"
+    return [(asked.format(number), ANSWER) for number in range(messages // 2)]
+
+
+def scratch() -> Path | None:
+    """Where homes are made: in memory if that is possible, so that no disk is measured."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and os.access(memory, os.W_OK) else None

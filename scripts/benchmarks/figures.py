@@ -1,0 +1,277 @@
+"""The figures: each a function that runs both bots, interleaved, and returns rows."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.benchmarks.bots import ANSWER, Aouo, Bot, Floor
+from scripts.benchmarks.processes import Drive, Process, Telegram
+from scripts.benchmarks.table import Row
+from tests.fakes.model_server import ModelServer
+
+_EACH = 3  # per chat: Telegram lets a chat have that many at once, so no pacing is measured
+_FIRST_CHAT = 1_000_000
+
+
+class Bench:
+    """The two servers, and a folder for the homes of the bots."""
+
+    def __init__(self, folder: Path, telegram: Telegram, model_url: str, model: Process) -> None:
+        self._folder = folder
+        self.telegram = telegram
+        self._model_url = model_url
+        self._model = model
+        self._places = itertools.count(1)
+
+    def aouo(
+        self, chats: Sequence[int], *, history: int = 200, model_url: str = "", streaming: str = ""
+    ) -> Aouo:
+        return Aouo(
+            self._folder / f"home{next(self._places)}",
+            self.telegram.url,
+            model_url or self._model_url,
+            chats,
+            history,
+            streaming or "edits",
+        )
+
+    def floor(self, *, history: int = 200) -> Floor:
+        place = self._folder / f"floor{next(self._places)}"
+        return Floor(place, self.telegram.url, self._model_url, history)
+
+    @property
+    def servers_cpu_ms(self) -> float:
+        """What the other side costs, on the same cores."""
+        return self.telegram.cpu_ms + self._model.cpu_ms
+
+    @contextmanager
+    def running(self, bot: Bot) -> Generator[Running]:
+        """Start a bot and wait until it polls."""
+        token = self.telegram.new_token()
+        with bot.start(token) as process:
+            first = self.telegram.first_poll(token)
+            yield Running(self, bot.name, token, process, first["at_s"], first["timeout"])
+
+
+@dataclass(frozen=True)
+class Running:
+    """One bot at work."""
+
+    bench: Bench
+    name: str
+    token: str
+    process: Process
+    polled_s: float
+    first_timeout_s: float
+
+    @property
+    def start_s(self) -> float:
+        return self.polled_s - self.process.started_s
+
+    def drive(self, chats: Sequence[int], *, apart: bool, text: str = "") -> Drive:
+        pid = self.process.pid if apart else 0
+        return self.bench.telegram.drive(
+            self.token, chats, each=_EACH, apart=apart, text=text, pid=pid
+        )
+
+
+@contextmanager
+def bench() -> Generator[Bench]:
+    """Start the servers that all figures share."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aouo-bench-")))
+        telegram = stack.enter_context(Telegram(ANSWER))
+        model = stack.enter_context(
+            Process("-m", "tests.fakes.model_server", "--port", "0", "--text", ANSWER)
+        )
+        yield Bench(folder, telegram, str(model.first_line()["base_url"]), model)
+
+
+def chats(count: int, first: int = 0) -> list[int]:
+    return list(range(_FIRST_CHAT + first, _FIRST_CHAT + first + count))
+
+
+def start(bench: Bench, *, quick: bool) -> list[Row]:
+    """From the process's birth to its first getUpdates; the first round warms bytecode and disk."""
+    bots: list[Bot] = [bench.aouo(chats(1)), bench.floor()]
+    seconds: dict[str, list[float]] = {bot.name: [] for bot in bots}
+    cpu_ms: dict[str, list[float]] = {bot.name: [] for bot in bots}
+    timeouts: set[float] = set()
+    for turn in range(4 if quick else 8):
+        for bot in bots:
+            with bench.running(bot) as running:
+                cpu = running.process.cpu_ms
+            if turn:
+                seconds[bot.name].append(running.start_s)
+                cpu_ms[bot.name].append(cpu)
+                timeouts.add(running.first_timeout_s)
+    assert timeouts == {0}, "the first getUpdates has to ask with timeout 0"
+    return [
+        Row.medians("start → first getUpdates", "s", seconds, aim="≤ 0.6", digits=3),
+        Row.medians("  CPU until then", "ms", cpu_ms, digits=0),
+    ]
+
+
+def idle(bench: Bench, *, quick: bool) -> list[Row]:
+    """Memory and CPU of a bot that nobody talks to, then memory after 200 turns."""
+    seconds = 8 if quick else 20
+    turns = chats(34 if quick else 67)
+    rss: dict[str, list[float]] = {}
+    after: dict[str, list[float]] = {}
+    cpu: dict[str, list[float]] = {}
+    threads: dict[str, list[float]] = {}
+    with ExitStack() as stack:
+        bots: list[Bot] = [bench.aouo(turns), bench.floor()]
+        running = [stack.enter_context(bench.running(bot)) for bot in bots]
+        time.sleep(5)
+        before_ms = [one.process.cpu_ms for one in running]
+        for one in running:
+            rss[one.name] = [one.process.rss_mb]
+            threads[one.name] = [one.process.threads]
+        time.sleep(seconds)
+        for one, before in zip(running, before_ms, strict=True):
+            cpu[one.name] = [(one.process.cpu_ms - before) / 10 / seconds]
+        for one in running:
+            one.drive(turns, apart=True)
+            after[one.name] = [one.process.rss_mb]
+    return [
+        Row.medians("idle RSS after 5 s", "MB", rss, aim="≤ 60", digits=1),
+        Row.medians(f"RSS after {3 * len(turns)} turns", "MB", after, digits=1),
+        Row.medians(f"idle CPU over {seconds} s", "%", cpu, aim="≤ 0.2", digits=3),
+        Row.medians("threads", "", threads, digits=0),
+    ]
+
+
+def turn(bench: Bench, *, quick: bool) -> list[Row]:
+    """One turn after the other, each in a chat with 200 messages of history."""
+    blocks, size = (4, 8) if quick else (6, 20)
+    everyone = chats((blocks + 1) * size)
+    cpu: dict[str, list[float]] = {}
+    total: dict[str, list[float]] = {}
+    latency: dict[str, list[float]] = {}
+    with ExitStack() as stack:
+        running = [stack.enter_context(one) for one in _seeded(bench, everyone, 200)]
+        for number in range(blocks + 1):
+            block = everyone[number * size :][:size]
+            for one in running:
+                before_ms = one.process.cpu_ms
+                driven = one.drive(block, apart=True)
+                if number:  # the first block warms both
+                    cpu.setdefault(one.name, []).extend(driven.cpu_ms)
+                    latency.setdefault(one.name, []).extend(driven.latency_ms)
+                    spent_ms = one.process.cpu_ms - before_ms
+                    total.setdefault(one.name, []).append(spent_ms / driven.answered)
+    return [
+        Row.medians("CPU per turn, history 200", "ms", cpu, aim="≤ 5, ≤ 2 × floor"),
+        Row.medians("  its mean over blocks", "ms", total),
+        Row.medians("update → answer, median", "ms", latency),
+        Row.percentile("update → answer, p95", "ms", latency, 95),
+    ]
+
+
+def history(bench: Bench, *, quick: bool) -> list[Row]:
+    """Does a long past make a turn dearer?"""
+    size = 16 if quick else 40
+    rows: list[Row] = []
+    everyone = chats(2 * size)
+    for messages in (10, 400):
+        cpu: dict[str, list[float]] = {}
+        latency: dict[str, list[float]] = {}
+        with ExitStack() as stack:
+            running = [stack.enter_context(one) for one in _seeded(bench, everyone, messages)]
+            for block in (everyone[: size // 2], everyone[size // 2 : size], everyone[size:]):
+                for one in running:
+                    driven = one.drive(block, apart=True)
+                    if block[0] != everyone[0]:
+                        cpu.setdefault(one.name, []).extend(driven.cpu_ms)
+                        latency.setdefault(one.name, []).extend(driven.latency_ms)
+        rows.append(Row.medians(f"CPU per turn, history {messages}", "ms", cpu))
+        rows.append(Row.medians(f"update → answer, history {messages}", "ms", latency))
+    return rows
+
+
+def _seeded(bench: Bench, everyone: Sequence[int], messages: int) -> list[Any]:
+    bots: list[Bot] = [bench.aouo(everyone, history=messages), bench.floor(history=messages)]
+    for bot in bots:
+        bot.seed(everyone, messages)
+    return [bench.running(bot) for bot in bots]
+
+
+def throughput(bench: Bench, *, quick: bool) -> list[Row]:
+    """200 conversations say three things each, all at once; each bot begins anew every round."""
+    everyone = chats(200)
+    rate: dict[str, list[float]] = {}
+    cpu: dict[str, list[float]] = {}
+    calls: dict[str, list[float]] = {}
+    latency: dict[str, list[float]] = {}
+    servers: dict[str, list[float]] = {}
+    for _ in range(1 if quick else 3):
+        bots: list[Bot] = [bench.aouo([*everyone, *chats(1, 900)]), bench.floor()]
+        for bot in bots:
+            with bench.running(bot) as one:
+                one.drive(chats(1, 900), apart=True)
+                before_ms, servers_ms = one.process.cpu_ms, bench.servers_cpu_ms
+                driven = one.drive(everyone, apart=False)
+                spent_ms = one.process.cpu_ms - before_ms
+                servers_ms = bench.servers_cpu_ms - servers_ms
+            assert driven.answered == _EACH * len(everyone), "a message has no answer"
+            assert not driven.twice, "a message was answered twice"
+            rate.setdefault(one.name, []).append(driven.answered / driven.wall_s)
+            cpu.setdefault(one.name, []).append(spent_ms / driven.answered)
+            servers.setdefault(one.name, []).append(servers_ms / driven.answered)
+            calls.setdefault(one.name, []).append(sum(driven.calls.values()) / driven.answered)
+            latency.setdefault(one.name, []).extend(driven.latency_ms)
+    return [
+        Row.medians("turns/s, 200 conversations", "/s", rate, aim="≥ 150", digits=0),
+        Row.medians("  CPU per turn in it", "ms", cpu),
+        Row.medians("  calls to Telegram per turn", "", calls),
+        Row.medians("  the servers' CPU per turn", "ms", servers),
+        Row.medians("  update → answer, median", "ms", latency, digits=0),
+    ]
+
+
+def request(bench: Bench, *, quick: bool) -> list[Row]:
+    """The first request body for "Hello", with packs/notes."""
+    del quick
+    body = asyncio.run(_first_request(bench))
+    system = [m for m in body["messages"] if m["role"] == "system"]
+    tools = body.get("tools", [])
+    return [
+        Row('first request for "Hello"', "bytes", len(_json(body)), aim="≤ 6144", digits=0),
+        Row(f"  of it {len(tools)} tool schemas", "bytes", len(_json(tools)), digits=0),
+        Row("  of it system messages", "bytes", len(_json(system)), digits=0),
+    ]
+
+
+async def _first_request(bench: Bench) -> dict[str, Any]:
+    async with ModelServer() as model:
+        model.say(ANSWER)
+        bot = bench.aouo(chats(1), model_url=model.base_url)
+        token = bench.telegram.new_token()
+        process = await asyncio.to_thread(bot.start, token)
+        try:
+            await asyncio.to_thread(
+                bench.telegram.drive, token, chats(1), each=1, apart=True, text="Hello"
+            )
+        finally:
+            await asyncio.to_thread(process.end)
+        return model.requests[0]
+
+
+def _json(value: object) -> bytes:
+    """As it goes over the wire."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def spread(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0

@@ -1,0 +1,76 @@
+"""A measured figure, and how figures are shown."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line; `floor` is None where there is nothing to compare with."""
+
+    figure: str
+    unit: str
+    aouo: float | None
+    floor: float | None = None
+    aim: str = ""
+    digits: int = 2
+    n: int = 1
+    note: str = ""
+
+    @classmethod
+    def medians(
+        cls,
+        figure: str,
+        unit: str,
+        values: Mapping[str, Sequence[float]],
+        *,
+        aim: str = "",
+        digits: int = 2,
+    ) -> Row:
+        ours, floor = values["aouo"], values.get("floor", ())
+        low = statistics.median(floor) if floor else None
+        return cls(figure, unit, statistics.median(ours), low, aim, digits, len(ours))
+
+    @classmethod
+    def percentile(
+        cls, figure: str, unit: str, values: Mapping[str, Sequence[float]], percent: int
+    ) -> Row:
+        def of(found: Sequence[float]) -> float:
+            return statistics.quantiles(found, n=100, method="inclusive")[percent - 1]
+
+        return cls(figure, unit, of(values["aouo"]), of(values["floor"]), n=len(values["aouo"]))
+
+    def cells(self) -> tuple[str, str, str, str, str]:
+        ratio = self.aouo / self.floor if self.aouo is not None and self.floor else None
+        return (
+            f"{self.figure} {f'[{self.unit}]' if self.unit else ''}".rstrip(),
+            _number(self.aouo, self.digits),
+            _number(self.floor, self.digits),
+            f"{ratio:.2f}" if ratio is not None else "",
+            self.aim or self.note,
+        )
+
+    def facts(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def render(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell; the first to the left, numbers to the right."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines: list[str] = []
+    for row in (head, *rows):
+        cells = [
+            cell.ljust(width) if column in (0, len(head) - 1) else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "  ".join("─" * width for width in widths))
+    return "\n".join(lines)

@@ -1,0 +1,89 @@
+"""Starts runtimes that a test may kill: imports once, then forks a real process for each life.
+
+    python -m tests.path.kill_runner        prints the port it listens on; ends with its stdin
+
+One connection is one life: it asks with `{"home": DIR, "kill_at": N}`, reads `{"pid": P}`, and
+ends when the process is gone. Just before a regular end the process says `{"ended": true}`.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+
+import aouo.inbound.telegram
+import aouo.outbound.telegram  # noqa: F401 - both are loaded late by a runtime, here in advance
+from aouo import failpoint
+from aouo.app.serve import start
+from aouo.home import Home
+
+STDERR = "stderr"
+"""The file in the home that a life's stderr is appended to."""
+
+
+def main() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits: the connection tells the end
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    sys.stdout.write(f"{listener.getsockname()[1]}\n")
+    sys.stdout.flush()
+    gc.collect()
+    gc.freeze()  # keeps what is imported on pages that all lives share
+    try:
+        _serve(listener)
+    finally:
+        os.killpg(0, signal.SIGKILL)  # our own session: whoever is left, and ourselves
+
+
+def _serve(listener: socket.socket) -> None:
+    """Fork for each connection, until stdin ends."""
+    while True:
+        readable, _, _ = select.select([listener, sys.stdin], [], [])
+        if listener not in readable:
+            return
+        connection, _ = listener.accept()
+        if not os.fork():
+            listener.close()
+            _live(connection)
+        connection.close()
+
+
+def _live(connection: socket.socket) -> None:
+    """Be one runtime, from the request to the end; never returns."""
+    code = 1
+    try:
+        with connection.makefile("r") as lines:
+            wanted = json.loads(lines.readline())
+        home = Home(Path(wanted["home"]))
+        _redirect(home.path / STDERR)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        failpoint.arm(wanted["kill_at"])
+        _say(connection, pid=os.getpid())
+        start(home, {})
+        _say(connection, ended=True)
+        code = 0
+    except BaseException:  # noqa: BLE001 - told to the test through the home's stderr
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(stderr: Path) -> None:
+    descriptor = os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
+def _say(connection: socket.socket, **fact: object) -> None:
+    connection.sendall(json.dumps(fact).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()
