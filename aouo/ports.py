@@ -110,6 +110,10 @@ class Messenger(Protocol):
         """Replace a message; the same content again is success."""
         ...
 
+    async def delete(self, to: ConversationAddress, message_id: int) -> None:
+        """Take a message of ours away; one that is gone already is success."""
+        ...
+
     async def action(self, to: ConversationAddress, action: str) -> None:
         """Show an activity such as `typing` for about five seconds."""
         ...

@@ -100,6 +100,9 @@ class TelegramChannel:
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         await (await self._ready()).edit(to, message_id, message)
 
+    async def delete(self, to: ConversationAddress, message_id: int) -> None:
+        await (await self._ready()).delete(to, message_id)
+
     async def action(self, to: ConversationAddress, action: str) -> None:
         await (await self._ready()).action(to, action)
 

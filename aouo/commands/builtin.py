@@ -98,6 +98,8 @@ def bind(tx: Tx, call: Call, pack: str, skill: str = "") -> Result:
     """Bind the conversation; what waited for a pack is replayed."""
     route = _route(tx, call)
     routes.set_pack(tx, route, pack, call.now, skill=skill)
+    if pack == route.active_pack:
+        sessions.pin_skill(tx, route.session_id, skill)
     before = "" if skill else route.active_pack
     replayed = jobs.replay_parked(tx, call.inbound.address)
     return Result(notices.Bound(pack, before), replay=replayed > 0)

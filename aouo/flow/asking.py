@@ -103,15 +103,22 @@ class Asking:
         return await self._database.transact(write, durable=True)
 
     async def _wait(self, gate: Gate) -> Gate:
-        left = datetime.fromisoformat(gate.expires_at) - self._clock.now()
         self._deadline.pause()
         try:
-            async with self._slot.parked(), asyncio.timeout(max(0.0, left.total_seconds())):
-                return await self._waiting.settled(gate.id)
-        except TimeoutError:
-            return await self._database.transact(lambda tx: _expired(tx, gate))
+            async with self._slot.parked(), asyncio.TaskGroup() as group:
+                expiry = group.create_task(self._expire(gate))
+                try:
+                    return await self._waiting.settled(gate.id)
+                finally:
+                    expiry.cancel()
         finally:
             self._deadline.resume()
+
+    async def _expire(self, gate: Gate) -> None:
+        """Close the question when its time is over; an answer until then wins."""
+        left = datetime.fromisoformat(gate.expires_at) - self._clock.now()
+        await self._clock.sleep(max(0.0, left.total_seconds()))
+        self._waiting.tell(await self._database.transact(lambda tx: _expired(tx, gate)))
 
 
 def _question(gate: Gate) -> Rendered:

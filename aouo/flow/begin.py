@@ -56,7 +56,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
         turn,
         sessions.key_of(tx, turn.session_id),
         resumed=row if row.state == "queued" else None,
-        live=(live,) if live else (),
+        live=live,
     )
 
 
@@ -64,12 +64,14 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
     inbound = job.inbound
     address = inbound.address
     route = routes.get_or_create(tx, address, inbound.chat_kind, now)
-    if route.active_pack != wanted.pack:
-        routes.set_pack(tx, route, wanted.pack, now)
+    if (route.active_pack, wanted.skill or route.active_skill) != (wanted.pack, route.active_skill):
+        routes.set_pack(tx, route, wanted.pack, now, skill=wanted.skill)
         route = routes.get_or_create(tx, address, inbound.chat_kind, now)
     session = sessions.resolve(tx, route, address, wanted.pack, now)
     if wanted.skill:
         sessions.pin_skill(tx, session.id, wanted.skill)
-    skill = wanted.skill or sessions.active_skill(tx, session.id) or route.active_skill
+    # Whatever had to wait for a pack can go on behind this turn.
+    jobs.replay_parked(tx, address)
+    skill = route.active_skill or sessions.active_skill(tx, session.id)
     turn = turns.open_turn(tx, job.id, session.id, wanted.pack, skill, wanted.said, now)
     return Begun(turn, session.key, session.stale_key)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.pages import Filled
 from aouo.outbound.render import Part, render
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import StopReason
@@ -33,43 +34,41 @@ class Commit:
         self._outbox = outbox
 
     async def answer(
-        self, job: Job, ctx: TurnContext, text: str, live_ids: Sequence[int], *, badge: str
+        self, job: Job, ctx: TurnContext, text: str, filled: Filled, *, badge: str
     ) -> int:
         """Make the whole turn history and queue its answer; returns how many messages that is."""
         tail = wording.badge(badge) if badge else ""
-        parts = render(text, tail=tail)
+        parts = render(text, tail=tail) or (Part(wording.NOTHING_TO_SHOW, ()),)
         facts = ctx.facts
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             turns.close_ack(tx, facts.turn, text, ctx.thoughts, now)
-            if not live_ids and _said_already(tx, facts.turn.id, text):
+            if not filled.ids and _said_already(tx, facts.turn.id, text):
                 return []
-            return self._queue(tx, job, facts.turn.id, parts, live_ids, now)
+            return self._queue(tx, job, facts.turn.id, parts, filled, now)
 
         return await self._end(job, ctx, write)
 
-    async def fail(
-        self, job: Job, ctx: TurnContext, error: Exception, live_ids: Sequence[int]
-    ) -> int:
+    async def fail(self, job: Job, ctx: TurnContext, error: Exception, filled: Filled) -> int:
         """Say what happened; history keeps the person's words and one line."""
         said = wording.failure(error, ctx.facts.turn.id)
         line = wording.failed_in_history
         return await self._without_answer(
-            job, ctx, "nack", said, lambda done: line(error, done), live_ids
+            job, ctx, "nack", said, lambda done: line(error, done), filled
         )
 
     async def stop(
-        self, job: Job, ctx: TurnContext, reason: StopReason | str, live_ids: Sequence[int]
+        self, job: Job, ctx: TurnContext, reason: StopReason | str, filled: Filled
     ) -> int:
         """End a turn that was stopped; /stop has answered already, so only a shown message ends."""
         why = reason.value if isinstance(reason, StopReason) else reason
         if reason is StopReason.TIMEOUT:
             said = wording.TIMED_OUT
         else:
-            said = wording.STOPPED_TURN if live_ids else ""
+            said = wording.STOPPED_TURN if filled.ids else ""
         line = wording.stopped_in_history
         return await self._without_answer(
-            job, ctx, "aborted", said, lambda done: line(why, done), live_ids
+            job, ctx, "aborted", said, lambda done: line(why, done), filled
         )
 
     async def _without_answer(
@@ -79,14 +78,16 @@ class Commit:
         status: Status,
         said: str,
         line: _Line,
-        live_ids: Sequence[int],
+        filled: Filled,
     ) -> int:
         turn = ctx.facts.turn
+        shown = "\n\n".join(filter(None, (filled.text if filled.ids else "", said)))
+        parts = render(shown) if said else ()
+        last = replace(filled, ids=filled.ids[-1:])
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             turns.close_without_answer(tx, turn, status, line(turns.effects(tx, turn.id)), now)
-            parts = (Part(said, ()),) if said else ()
-            return self._queue(tx, job, turn.id, parts, live_ids[-1:], now)
+            return self._queue(tx, job, turn.id, parts, last, now)
 
         return await self._end(job, ctx, write)
 
@@ -96,15 +97,16 @@ class Commit:
         job: Job,
         turn_id: str,
         parts: Sequence[Part],
-        live_ids: Sequence[int],
+        filled: Filled,
         now: str,
     ) -> list[Delivery]:
-        """The parts replace the live messages one by one; what is left over is new."""
+        """The parts replace the live messages one by one; more parts are new messages, and
+        messages that no part is for are taken away."""
         deliveries.end_live(tx, turn_id, now)
         first_reply = job.inbound.message_id if job.inbound.chat_kind == "group" else 0
         rows: list[Delivery] = []
         for number, part in enumerate(parts):
-            edits = live_ids[number] if number < len(live_ids) else 0
+            edits = filled.ids[number] if number < len(filled.ids) else 0
             message = Rendered(part.text, part.entities)
             if number == 0 and not edits:
                 message = replace(message, reply_to=first_reply)
@@ -120,6 +122,20 @@ class Commit:
                     edits=edits,
                 )
             )
+        unused = (*filled.ids[len(parts) :], *filled.stale_ids)
+        rows += [
+            deliveries.add(
+                tx,
+                job.inbound.address,
+                "notice",
+                Rendered(""),
+                now,
+                turn_id=turn_id,
+                key=f"unused:{turn_id}:{message_id}",
+                edits=message_id,
+            )
+            for message_id in unused
+        ]
         return rows
 
     async def _end(self, job: Job, ctx: TurnContext, work: _Work) -> int:

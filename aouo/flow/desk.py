@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -17,7 +18,7 @@ from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decide import Installed
 from aouo.shield import finish
-from aouo.store import chats, deliveries, gates, jobs, routes
+from aouo.store import chats, deliveries, gates, jobs, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
@@ -74,9 +75,28 @@ class Desk:
             log.info("tg_auth_denied", person=job.inbound.person.id)
         await self.settle(job, lambda tx, now: [wording.word(notice)], state=state)
 
+    async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
+        """Say that a job cannot be answered; the turn it had begun ends with it."""
+
+        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            if turn := turns.open_of(tx, job.id):
+                line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
+                turns.close_without_answer(tx, turn, "aborted", line, now)
+                gates.close_of_turn(tx, turn.id)
+                deliveries.end_live(tx, turn.id, now)
+            return [wording.word(notice)]
+
+        await self.settle(job, work, state=state)
+
     async def done(self, job: Job, outcome: str) -> None:
         """Settle without a word."""
         await self.settle(job, lambda tx, now: [], outcome=outcome)
+
+    async def defer(self, job: Job) -> None:
+        """Let a job that bypassed its conversation's lane wait there after all."""
+        lane = job.inbound.address.lane
+        await finish(self._database.transact(lambda tx: jobs.defer(tx, job, lane)))
+        self._wake(lane)
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen."""
@@ -118,6 +138,7 @@ class Desk:
 
         log.info("chat_moved", to=new_chat_id)
         await self.settle(job, work, outcome="moved")
+        self._wake(replace(address, chat_id=new_chat_id).lane)
 
     async def settle(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import assert_never
 
 import structlog
@@ -32,25 +33,38 @@ class Flow:
     async def handle(self, job: Job, slot: Slot) -> None:
         """Decide what the job asks for, do it, settle it."""
         inbound = job.inbound
-        with structlog.contextvars.bound_contextvars(job=job.id, conversation=str(inbound.address)):
+        fields = {"job": job.id, "conversation": str(inbound.address)}
+        with structlog.contextvars.bound_contextvars(**fields), self._turns.beginning(job.lane):
             try:
-                if job.starts > STARTS_MAX:
-                    log.error("job_set_aside", starts=job.starts)
-                    await self._desk.answer(job, notices.SetAside(), state="aside")
-                    return
-                route, waits = await self._desk.look_up(job)
-                installed = self._desk.installed(route.active_pack)
-                decision = decide(inbound, route.active_pack, installed, answers_gate=waits)
-                await self._carry_out(job, route, decision, slot)
+                await self._handle(job, slot)
             except LostClaim as error:
                 log.warning("claim_lost", error=str(error))
             except Exception as error:
                 log.exception("job_failed", error=repr(error))
-                await self._desk.answer(job, notices.Broken(f"job {job.id}"))
+                await self._break(job)
+
+    async def _handle(self, job: Job, slot: Slot) -> None:
+        if job.starts > STARTS_MAX:
+            log.error("job_set_aside", starts=job.starts)
+            why = "the process broke down on it three times"
+            await self._desk.give_up(job, notices.SetAside(), state="aside", why=why)
+            return
+        route, waits = await self._desk.look_up(job)
+        installed = self._desk.installed(route.active_pack)
+        decision = decide(job.inbound, route.active_pack, installed, answers_gate=waits)
+        await self._carry_out(job, route, decision, slot)
+
+    async def _break(self, job: Job) -> None:
+        """Something of ours failed; say so, unless the job was settled before that."""
+        notice = notices.Broken(f"job {job.id}")
+        with suppress(LostClaim):
+            await self._desk.give_up(job, notice, state="done", why="something broke")
 
     async def _carry_out(self, job: Job, route: Route, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps
         match decision:
+            case to.RunTurn() | to.PickPack() if job.lane.startswith("!"):
+                await desk.defer(job)  # the question it was to answer is closed by now
             case to.RunTurn():
                 await self._turns.run(job, decision, slot)
             case to.PickPack(_, gone):

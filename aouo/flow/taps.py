@@ -8,7 +8,7 @@ import structlog
 
 from aouo import notices
 from aouo.commands import builtin
-from aouo.events import Button, Inbound
+from aouo.events import Button, Inbound, Text
 from aouo.flow.desk import Desk
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -71,6 +71,8 @@ class Taps:
                 if given.gate_id
                 else gates.open_for(tx, inbound.address, inbound.person.id)
             )
+            if gate is None and isinstance(inbound.content, Text):
+                return None, "", None
             problem, answer = _judge(gate, given, inbound)
             if problem or gate is None:
                 jobs.settle(tx, job, "done", problem, now)
@@ -87,6 +89,9 @@ class Taps:
             return gates.get(tx, gate.id), "", shown
 
         gate, problem, shown = await self._database.transact(write, durable=True)
+        if gate is None and not problem:
+            await self._desk.defer(job)  # closed a moment ago: these words are no answer
+            return
         if shown:
             self._outbox.put(shown)
         if gate:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 
 import structlog
 
 from aouo import notices
 from aouo.bus import Bus
+from aouo.errors import ProviderError, QuotaExceededError
 from aouo.events import ResponseComplete, TurnCompleted, TurnSettled, TurnStarted
 from aouo.flow.asking import Asking
 from aouo.flow.begin import Begun, begin
@@ -21,6 +23,7 @@ from aouo.guard.chain import Guard, Outcome, Proposal
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.pages import Filled
 from aouo.ports import Clock, stamp
 from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
@@ -72,6 +75,10 @@ class Turns:
         self._capabilities = capabilities
         self._commit = Commit(database=database, clock=clock, outbox=outbox)
 
+    def beginning(self, lane: str) -> AbstractContextManager[None]:
+        """See `Running.beginning`."""
+        return self._running.beginning(lane)
+
     async def run(self, job: Job, wanted: RunTurn, slot: Slot) -> None:
         """Answer one job. A shutdown gives the job back, to be taken up by the next process."""
         if not wanted.said.strip():
@@ -107,11 +114,11 @@ class Turns:
             if ended is StopReason.SHUTDOWN:
                 await self._give_back(job)
                 return
-            live_ids = await view.settle()
+            filled = await view.settle()
         except asyncio.CancelledError:
             await self._give_back(job)
             raise
-        shown = await self._settle(job, ctx, ended, live_ids, generation)
+        shown = await self._settle(job, ctx, ended, filled, generation)
         self._tell(job, ctx, ended, shown, (time.perf_counter() - begun_s) * 1000)
 
     async def _give_back(self, job: Job) -> None:
@@ -123,22 +130,23 @@ class Turns:
         job: Job,
         ctx: TurnContext,
         ended: Ending | StopReason,
-        live_ids: Sequence[int],
+        filled: Filled,
         generation: Generation,
     ) -> int:
         """End the turn in one transaction; returns how many messages are queued by it."""
         match ended:
             case Ack(text):
                 badge = _badge(ctx.facts, generation)
-                return await self._commit.answer(job, ctx, text, live_ids, badge=badge)
+                return await self._commit.answer(job, ctx, text, filled, badge=badge)
             case Nack(error):
                 reference = ctx.facts.turn.id
-                log.warning("turn_failed", turn_id=reference, error=repr(error), exc_info=error)
-                return await self._commit.fail(job, ctx, error, live_ids)
+                event = _failure(error)
+                log.warning(event, turn_id=reference, error=repr(error), exc_info=error)
+                return await self._commit.fail(job, ctx, error, filled)
             case Abort(reason):
-                return await self._commit.stop(job, ctx, reason, live_ids)
+                return await self._commit.stop(job, ctx, reason, filled)
             case StopReason():
-                return await self._commit.stop(job, ctx, ended, live_ids)
+                return await self._commit.stop(job, ctx, ended, filled)
 
     def _tell(
         self, job: Job, ctx: TurnContext, ended: Ending | StopReason, shown: int, ms: float
@@ -255,6 +263,17 @@ def _badge(facts: Facts, generation: Generation) -> str:
     several = len(generation.library.names) > 1
     private = facts.chat_kind == "private" and not facts.address.thread_id
     return facts.pack.name if several and private and facts.address.platform == "tg" else ""
+
+
+def _failure(error: Exception) -> str:
+    """The log event for a turn that failed (contract, "Log events")."""
+    match error:
+        case QuotaExceededError():
+            return "quota_exceeded"
+        case ProviderError():
+            return "provider_error"
+        case _:
+            return "turn_failed"
 
 
 def _status(ended: Ending | StopReason) -> str:

@@ -23,6 +23,7 @@ from aouo.events import ActionCompleted, ActionStarted, Event, Origin, ShieldVer
 from aouo.guard.action import Action, Allowed, Blocked, Verdict, digest
 from aouo.ids import ulid
 from aouo.ports import Clock, stamp
+from aouo.shield import finish
 from aouo.store import audit
 from aouo.store.audit import Entry, Stage
 from aouo.store.database import Database
@@ -113,7 +114,12 @@ class Guard:
             )
             return self._completed(action, Outcome(verdict.reason, failed=True))
         await self._write(_entry(action, "PROPOSED"), _entry(action, "EVALUATED", verdict.reason))
-        outcome = await self._execute(action, runner)
+        try:
+            outcome = await self._execute(action, runner)
+        except asyncio.CancelledError:
+            await finish(self._write(_entry(action, "FAILED", "stopped while it ran")))
+            self._completed(action, Outcome("stopped", failed=True))
+            raise
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
         await self._write(_entry(action, stage))
         return self._completed(action, outcome)

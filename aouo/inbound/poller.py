@@ -98,14 +98,21 @@ class Poller:
                     fix="Put the token that @BotFather gave you into telegram.bot_token.",
                 )
             case 409 if "webhook" in error.description.lower():
-                log.warning("webhook_removed")
-                await self._api.call("deleteWebhook", 15.0)
+                await self._remove_webhook()
             case 409:
                 await self._contested()
             case 429:
                 await self._clock.sleep(error.retry_after_s)
             case _:
                 await self._wait_out(str(error))
+
+    async def _remove_webhook(self) -> None:
+        try:
+            await self._api.call("deleteWebhook", 15.0)
+        except (ApiError, ApiUnreachable) as error:
+            await self._wait_out(str(error))
+        else:
+            log.warning("webhook_removed")
 
     async def _contested(self) -> None:
         now_s = self._clock.monotonic_s()

@@ -106,9 +106,7 @@ class Normaliser:
             return None
         content = inbound.content
         asked = isinstance(content, Command) and content.name in ("id", "start")
-        return Inbound(
-            inbound.address, inbound.person, Intruder(asked), inbound.chat_kind, inbound.message_id
-        )
+        return _refused(inbound, Intruder(asked))
 
     def _tap(self, query: telegram.CallbackQuery) -> Inbound | None:
         message = query.message
@@ -120,11 +118,12 @@ class Normaliser:
         if isinstance(message, telegram.Message):
             thread = _thread(message)
             label = _label(message, query.data or "")
-        content: Content = Button(query.data or "", label, query.id)
-        if not admits(self._allowed, query.from_user.id):
-            content = Intruder()
+        content = Button(query.data or "", label, query.id)
         address = ConversationAddress("tg", str(message.chat.id), thread)
-        return Inbound(address, _person(query.from_user), content, kind, message.message_id)
+        tapped = Inbound(address, _person(query.from_user), content, kind, message.message_id)
+        if not admits(self._allowed, query.from_user.id):
+            return _refused(tapped, Intruder())
+        return tapped
 
     def _message(self, message: telegram.Message) -> Inbound | None:
         content = self._content(message)
@@ -149,6 +148,8 @@ class Normaliser:
             command = self._parse_command(message.text)
             if command and self._is_for_us(message.text):
                 return command
+            if command and message.chat.type != "private":
+                return None  # another bot's, also where all talk is ours
             return Text(self._without_mention(message.text), tuple(_about(message)))
         for name, what in _MEDIA.items():
             if getattr(message, name, None):
@@ -197,6 +198,12 @@ class Normaliser:
         if text[: len(ours)].casefold() == ours.casefold() and text[len(ours) :].strip():
             return text[len(ours) :].lstrip(" ,:\n")
         return text
+
+
+def _refused(inbound: Inbound, content: Intruder) -> Inbound:
+    """What is left of somebody who is not on the list: where, and which id."""
+    person = Person(inbound.person.id)
+    return Inbound(inbound.address, person, content, inbound.chat_kind, inbound.message_id)
 
 
 def _about(message: telegram.Message) -> list[str]:

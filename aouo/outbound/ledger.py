@@ -46,6 +46,11 @@ class Ledger:
 
         return await finish(self._database.transact(write, durable=state != "queued"))
 
+    async def anew(self, row: Delivery, error: str) -> None:
+        """A row whose message cannot be edited any more is sent as a new one."""
+        now = stamp(self._clock)
+        await finish(self._database.transact(lambda tx: deliveries.anew(tx, row.id, now, error)))
+
     async def gone(self, address: ConversationAddress, reason: str) -> None:
         """Nothing can be sent here any more: refuse what waits, mark the route."""
         now = stamp(self._clock)

@@ -17,6 +17,7 @@ from aouo.ports import Clock
 CHAT_PER_S, CHAT_BURST = 1.0, 3
 GROUP_PER_S, GROUP_BURST = 20 / 60, 20
 BOT_PER_S, BOT_BURST = 30.0, 600
+SLOWER_AT_MOST, CALM_S = 8.0, 60.0
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class Pace:
         self._clock = clock
         self._bot = Bucket(BOT_PER_S, BOT_BURST)
         self._chats: dict[str, tuple[Bucket, ...]] = {}
+        self._slower: dict[str, tuple[float, float]] = {}
 
     async def wait(self, address: ConversationAddress) -> None:
         """Wait until one more call to this conversation is within the limits."""
@@ -57,6 +59,20 @@ class Pace:
         wait_s = max(bucket.take(now_s) for bucket in (*buckets, self._bot))
         if wait_s > 0:
             await self._clock.sleep(wait_s)
+
+    def slow_down(self, address: ConversationAddress) -> None:
+        """Flood control hit this chat: what can wait should come half as often for a while."""
+        factor = min(self.slower(address) * 2, SLOWER_AT_MOST)
+        self._slower[address.chat_id] = (factor, self._clock.monotonic_s())
+
+    def slower(self, address: ConversationAddress) -> float:
+        """How many times as far apart live edits should be; halves with every calm minute."""
+        factor, since_s = self._slower.get(address.chat_id, (1.0, 0.0))
+        if factor > 1.0:
+            factor = max(1.0, factor / 2 ** ((self._clock.monotonic_s() - since_s) // CALM_S))
+        if factor == 1.0:
+            self._slower.pop(address.chat_id, None)
+        return factor
 
 
 def _of_chat(chat_id: str) -> tuple[Bucket, ...]:

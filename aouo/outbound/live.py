@@ -14,9 +14,9 @@ from aouo.address import ConversationAddress
 from aouo.outbound import wording
 from aouo.outbound.degrade import Capabilities, degrade
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.pages import Filled, Pages
 from aouo.outbound.render import render, stable_prefix
 from aouo.ports import Clock, Payload, Rendered, Sent, stamp
-from aouo.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery
@@ -26,6 +26,7 @@ _TYPING_EVERY_S = 4.5
 _STATUS_AFTER_S = 1.5
 _LOOK_EVERY_S = 0.25
 _EDIT_CHARS = 50
+_SPEAKING = frozenset({"msg", "clarify"})  # what they do is seen without a status line
 
 
 class LiveView:
@@ -53,11 +54,16 @@ class LiveView:
         self._streaming = streaming
         self._capabilities = capabilities
         self._said_id = said_id
-        self._reply_id = said_id if reply else 0
         self._tags: dict[str, int] = {}
-        self._done_ids: list[int] = [row.message_id for row in live[:-1]]
-        self._live_id = live[-1].message_id if live else 0
-        self._beginning: Delivery | None = None
+        self._pages = Pages(
+            outbox=outbox,
+            database=database,
+            clock=clock,
+            address=address,
+            turn_id=turn_id,
+            reply_to=said_id if reply else 0,
+            live=live,
+        )
         self._text = ""
         self._status = ""
         self._shown = ""
@@ -78,22 +84,19 @@ class LiveView:
                 await self._refresh(now_s)
             await self._clock.sleep(_LOOK_EVERY_S)
 
-    async def settle(self) -> tuple[int, ...]:
-        """The ids of the messages this turn fills, oldest first; nothing stays in flight."""
-        if (row := self._beginning) is not None:
-            if self._outbox.withdraw(row):
-                self._beginning = None
-            else:
-                self._live_id = (await finish(self._outbox.settled(row))).message_id
-        return tuple(item for item in (*self._done_ids, self._live_id) if item)
+    async def settle(self) -> Filled:
+        """What the final text finds in the chat; nothing stays in flight."""
+        filled = await self._pages.settle()
+        return replace(filled, text="" if self._fresh else self._text.strip())
 
     async def send_thinking(self) -> None:
         self._status = self._status or wording.THINKING
 
     async def show_tool_call(self, name: str, args: str) -> None:
         del args  # may hold anything; the name is enough for a status line
-        self._status = wording.calling(name)
         self._fresh = True
+        if name not in _SPEAKING:
+            self._status = wording.calling(name)
 
     async def show_tool_result(self) -> None:
         self._status = wording.THINKING
@@ -118,6 +121,8 @@ class LiveView:
         rows = await self._queue(parts, key)
         settled = [await self._wait(row) for row in rows]
         worst = next((row for row in settled if row.state != "sent"), settled[-1])
+        self._pages.leave_behind()
+        self._shown = ""
         if payload.tag:
             self._tags[payload.tag] = settled[-1].message_id
         return Sent(worst.state == "sent", settled[-1].message_id, note or worst.error)
@@ -155,8 +160,8 @@ class LiveView:
         if self._text and not self._fresh:
             await self._show_text(now_s)
         elif self._status_due(now_s):
-            line = self._status or wording.THINKING
-            await self._show(Rendered(line, preview=False), line, now_s)
+            self._shown, self._shown_at_s = self._status or wording.THINKING, now_s
+            await self._pages.show(Rendered(self._shown, preview=False))
 
     def _status_due(self, now_s: float) -> bool:
         due = self._fresh or now_s - self._began_s >= _STATUS_AFTER_S
@@ -171,35 +176,12 @@ class LiveView:
             return
         finished, rest = stable_prefix(self._text)
         if finished:
-            await self._roll_over(finished, now_s)
-            self._text = rest
-        parts = render(self._text)
-        if parts:
-            await self._show(Rendered(parts[0].text, parts[0].entities), self._text, now_s)
+            await self._show(finished, now_s)
+            self._pages.turn_over()
+            self._text, self._shown = rest, ""
+        await self._show(self._text, now_s)
 
-    async def _roll_over(self, finished: str, now_s: float) -> None:
-        """The live message is full: it keeps what it has, a new one takes the rest."""
-        parts = render(finished)
-        if parts:
-            await self._show(Rendered(parts[0].text, parts[0].entities), finished, now_s)
-        if self._live_id:
-            self._done_ids.append(self._live_id)
-        self._live_id, self._shown = 0, ""
-
-    async def _show(self, message: Rendered, text: str, now_s: float) -> None:
+    async def _show(self, text: str, now_s: float) -> None:
         self._shown, self._shown_at_s = text, now_s
-        if self._live_id:
-            self._outbox.show(self._address, self._live_id, message)
-            return
-        if not self._done_ids:
-            message = replace(message, reply_to=self._reply_id)
-        now = stamp(self._clock)
-        row = await self._database.transact(
-            lambda tx: deliveries.add(
-                tx, self._address, "live", message, now, turn_id=self._turn_id
-            )
-        )
-        self._beginning = row
-        self._outbox.put(row)
-        self._live_id = (await self._outbox.settled(row)).message_id
-        self._beginning = None
+        if parts := render(text):
+            await self._pages.show(Rendered(parts[0].text, parts[0].entities))

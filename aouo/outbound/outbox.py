@@ -83,8 +83,7 @@ class Outbox:
     def edit_interval_s(self, address: ConversationAddress) -> float:
         """How far apart live edits should be here; grows after flood control."""
         base_s = 3.0 if address.chat_id.startswith("-") else 1.2
-        sender = self._senders.get(address)
-        return base_s * (sender.slower if sender else 1.0)
+        return base_s * self._pace.slower(address)
 
     async def action(self, address: ConversationAddress, action: str) -> None:
         """Show an activity; that it failed is nobody's business."""

@@ -27,7 +27,6 @@ from aouo.store.deliveries import Delivery, State
 
 log = structlog.get_logger()
 _RETRY_AT_MOST_S = 30.0
-_SLOWER_AT_MOST = 8.0
 
 
 class Sender:
@@ -51,7 +50,6 @@ class Sender:
         self.rows: deque[Delivery] = deque()
         self.edits: dict[int, Rendered] = {}
         self.sending = 0
-        self.slower = 1.0
         self._messenger = messenger
         self._ledger = ledger
         self._pace = pace
@@ -82,7 +80,7 @@ class Sender:
         try:
             message_id = await self._call(row)
         except FloodControl as error:
-            self.slower = min(self.slower * 2, _SLOWER_AT_MOST)
+            self._pace.slow_down(self.address)
             log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
             await self._again(row, error.retry_after_s, str(error))
         except NotSent as error:
@@ -109,6 +107,9 @@ class Sender:
     async def _call(self, row: Delivery) -> int:
         if not row.edits:
             return await self._messenger.send(self.address, row.message)
+        if not row.message.text:
+            await self._messenger.delete(self.address, row.edits)
+            return row.edits
         await self._messenger.edit(self.address, row.edits, row.message)
         return row.edits
 
@@ -122,7 +123,7 @@ class Sender:
         try:
             await self._messenger.edit(self.address, message_id, message)
         except FloodControl as error:
-            self.slower = min(self.slower * 2, _SLOWER_AT_MOST)
+            self._pace.slow_down(self.address)
             await self._clock.sleep(error.retry_after_s)
         except DeliveryError as error:
             log.debug("edit_failed", conversation=str(self.address), error=str(error))
@@ -135,7 +136,7 @@ class Sender:
 
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
         if row.edits:  # what it was to replace is gone: say it anew
-            await self._ledger.mark(row, "queued", error=str(error))
+            await self._ledger.anew(row, str(error))
             self.rows[0] = replace(row, edits=0)
             return
         log.error("delivery_refused", delivery=row.id, error=str(error))

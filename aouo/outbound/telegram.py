@@ -70,6 +70,13 @@ class TelegramMessenger:
                 link_preview_options=None if message.preview else _NO_PREVIEW,
             )
 
+    async def delete(self, to: ConversationAddress, message_id: int) -> None:
+        try:
+            async with _translated():
+                await self._bot.delete_message(int(to.chat_id), message_id)
+        except DeliveryRefused:
+            return  # gone already, or too old to be taken away
+
     async def action(self, to: ConversationAddress, action: str) -> None:
         async with _translated():
             await self._bot.send_chat_action(int(to.chat_id), action, message_thread_id=_thread(to))
@@ -100,8 +107,11 @@ async def _translated(*, editing: bool = False) -> AsyncGenerator[None]:
         raise FloodControl(str(error), float(seconds)) from error
     except failed.ChatMigrated as error:
         raise ChatMoved(str(error.new_chat_id)) from error
-    except (failed.Forbidden, failed.InvalidToken) as error:
+    except failed.Forbidden as error:
         raise RecipientGone(str(error)) from error
+    except failed.InvalidToken as error:
+        # The bot's own trouble, not this chat's: what waits stays queued.
+        raise NotSent(str(error)) from error
     except failed.BadRequest as error:
         if editing and "message is not modified" in str(error).lower():
             return

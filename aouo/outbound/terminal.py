@@ -38,6 +38,9 @@ class TerminalMessenger:
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         self._tell(to, "edit", message_id, message)
 
+    async def delete(self, to: ConversationAddress, message_id: int) -> None:
+        del to, message_id  # what is printed stays printed
+
     async def action(self, to: ConversationAddress, action: str) -> None:
         del to, action  # a terminal shows no activity
 

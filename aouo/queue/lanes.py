@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from aouo.shield import finish
 from aouo.store.jobs import Job
@@ -32,7 +32,7 @@ class Slot:
 
 
 class Lanes:
-    """Runs jobs, lane by lane.
+    """Runs jobs, lane by lane; a lane that bypasses the others needs no place.
 
     Owns every task it starts: when `run` returns or raises, none is left. `handle` deals with
     its own failures; one that escapes stops the runtime.
@@ -80,7 +80,7 @@ class Lanes:
     async def _drain(self, lane: str) -> None:
         try:
             while not self._closed:
-                async with self._free:
+                async with nullcontext() if lane.startswith("!") else self._free:
                     if (job := await self._claim(lane)) is None:
                         return
                     await self._handle(job, Slot(self._free))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from enum import Enum
 from typing import TypeVar
 
@@ -51,17 +52,28 @@ class Running:
         self._tasks: dict[str, asyncio.Task[object]] = {}
         self._deadlines: dict[str, Deadline] = {}
         self._reasons: dict[str, StopReason] = {}
+        self._beginning: set[str] = set()
 
     def is_running(self, lane: str) -> bool:
-        return lane in self._tasks
+        return lane in self._tasks or lane in self._beginning
+
+    @contextmanager
+    def beginning(self, lane: str) -> Generator[None]:
+        """From the claim of a job on: a stop before its turn runs ends it as soon as it does."""
+        self._beginning.add(lane)
+        try:
+            yield
+        finally:
+            self._beginning.discard(lane)
+            self._reasons.pop(lane, None)
 
     def stop(self, lane: str, reason: StopReason) -> bool:
         """Cancel the turn of a lane; False when none runs."""
-        task = self._tasks.get(lane)
-        if task is None:
+        if not self.is_running(lane):
             return False
         self._reasons.setdefault(lane, reason)
-        return task.cancel()
+        task = self._tasks.get(lane)
+        return task.cancel() if task else True
 
     def stop_waiting(self) -> None:
         """The runtime shuts down: turns that wait on a person will go on in the next process."""
@@ -76,6 +88,9 @@ class Running:
 
         A cancellation from outside cancels the turn and passes through.
         """
+
+        if stopped := self._reasons.pop(lane, None):
+            return stopped
 
         async def bounded() -> T:
             async with deadline.timeout:

@@ -27,15 +27,15 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
         platform,
         old,
     )
-    tx.run("UPDATE jobs SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
     tx.run(
         "UPDATE jobs SET lane = replace(lane, ?, ?) WHERE platform = ? AND chat_id = ? "
         "AND state IN ('gathering', 'ready', 'parked')",
         old,
         new,
         platform,
-        new,
+        old,
     )
+    tx.run("UPDATE jobs SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
     tx.run(
         "UPDATE deliveries SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old
     )

@@ -18,7 +18,8 @@ State = Literal["queued", "sending", "live", "sent", "refused", "unknown", "drop
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One row. `edits` is the message id it replaces, 0 = it is a new message."""
+    """One row. `edits` is the message id it replaces, 0 = it is a new message; with an empty text
+    it takes that message away."""
 
     id: int
     address: ConversationAddress
@@ -88,6 +89,12 @@ def mark(
     )
 
 
+def anew(tx: Tx, delivery_id: int, now: str, error: str) -> None:
+    """What the row was to replace is gone: it is a message of its own from now on."""
+    mark(tx, delivery_id, "queued", now, error=error)
+    tx.run("UPDATE deliveries SET edits = 0 WHERE id = ?", delivery_id)
+
+
 def queued(tx: Tx) -> list[Delivery]:
     """Everything that waits to be sent, in order."""
     return [
@@ -100,9 +107,15 @@ def cut_off(tx: Tx, now: str) -> list[Delivery]:
     """What a former process was sending when it died.
 
     An edit can be repeated and is queued again. A send may have arrived: it becomes
-    `unknown`, and so it is returned.
+    `unknown`, and so it is returned. A live message that nobody had begun is dropped: the
+    turn that is taken up begins its own.
     """
     tx.run("UPDATE deliveries SET state = 'queued' WHERE state = 'sending' AND edits > 0")
+    tx.run(
+        "UPDATE deliveries SET state = 'dropped', settled_at = ? "
+        "WHERE state = 'queued' AND kind = 'live'",
+        now,
+    )
     rows = tx.all(
         "UPDATE deliveries SET state = 'unknown', settled_at = ?, error = 'process ended' "
         "WHERE state = 'sending' RETURNING *",
@@ -111,14 +124,14 @@ def cut_off(tx: Tx, now: str) -> list[Delivery]:
     return [_delivery(row) for row in rows]
 
 
-def live_of(tx: Tx, turn_id: str) -> Delivery | None:
-    """The message that a turn was filling, for the process that takes the turn up."""
-    row = tx.one(
+def live_of(tx: Tx, turn_id: str) -> tuple[Delivery, ...]:
+    """The messages that a turn was filling, for the process that takes the turn up."""
+    rows = tx.all(
         "SELECT * FROM deliveries WHERE turn_id = ? AND kind = 'live' AND state = 'live' "
-        "ORDER BY id DESC LIMIT 1",
+        "ORDER BY id",
         turn_id,
     )
-    return _delivery(row) if row else None
+    return tuple(map(_delivery, rows))
 
 
 def end_live(tx: Tx, turn_id: str, now: str) -> None:

@@ -136,6 +136,22 @@ def release(tx: Tx, job: Job) -> None:
     )
 
 
+def defer(tx: Tx, job: Job, lane: str) -> None:
+    """Give a claim back unfinished, to wait in another lane.
+
+    Raises:
+        LostClaim: as in `settle`.
+    """
+    if not tx.run(
+        "UPDATE jobs SET state = 'ready', lane = ?, owner = '', starts = starts - 1 "
+        "WHERE id = ? AND fence = ? AND state = 'running'",
+        lane,
+        job.id,
+        job.fence,
+    ):
+        raise LostClaim(f"job {job.id} with fence {job.fence}")
+
+
 def hold(tx: Tx, job: Job) -> None:
     """Check the fence before writing anything in the name of a claim.
 

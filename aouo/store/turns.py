@@ -65,6 +65,14 @@ def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
     return OpenTurn(row["id"], row["session_id"], row["pack"], row["skill"], row["resumes"])
 
 
+def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
+    """The turn of this job that has not ended."""
+    row = tx.one("SELECT * FROM turns WHERE job_id = ? AND status = 'open'", job_id)
+    if row is None:
+        return None
+    return OpenTurn(row["id"], row["session_id"], row["pack"], row["skill"], row["resumes"])
+
+
 def said(tx: Tx, turn_id: str) -> list[Message]:
     """Everything this turn has recorded so far, the person's message first."""
     return [_message(row) for row in _rows_of(tx, turn_id)]

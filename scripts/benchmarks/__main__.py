@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from scripts.benchmarks import figures
+from scripts.benchmarks.driver import driver
+from scripts.benchmarks.imports import imports
 from scripts.benchmarks.table import Row, render
 
 Figure: TypeAlias = Callable[..., list[Row]]
@@ -22,6 +24,8 @@ FIGURES: dict[str, Figure] = {
     "history": figures.history,
     "throughput": figures.throughput,
     "request": figures.request,
+    "imports": imports,
+    "driver": driver,
 }
 HEAD = ("figure", "aouo", "floor", "ratio", "aim")
 

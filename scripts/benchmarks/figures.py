@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import statistics
 import tempfile
 import time
 from collections.abc import Generator, Sequence
@@ -271,7 +270,3 @@ async def _first_request(bench: Bench) -> dict[str, Any]:
 def _json(value: object) -> bytes:
     """As it goes over the wire."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def spread(values: Sequence[float]) -> float:
-    return statistics.stdev(values) if len(values) > 1 else 0.0

@@ -44,8 +44,8 @@ class CallPart:
 class Says:
     """A streamed answer: text in pieces, then calls, then a finish reason and the usage.
 
-    `cut_after` breaks the connection behind that many chunks; `stall_after` waits there until
-    the server's `release` is set.
+    `cut_after` breaks the connection behind that many chunks; `stall_after` waits there, or at
+    each of several places, until the server's `release` is set.
     """
 
     text: str = ""
@@ -55,7 +55,7 @@ class Says:
     """Prompt, cached and completion tokens."""
     reason: str = ""
     cut_after: int | None = None
-    stall_after: int | None = None
+    stall_after: int | tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +204,14 @@ class ModelServer:
         content_type: str = "text/event-stream",
         *,
         cut: bool = False,
-        stall_after: int | None = None,
+        stall_after: int | tuple[int, ...] | None = None,
     ) -> web.StreamResponse:
+        stalls = stall_after if isinstance(stall_after, tuple) else (stall_after,)
         response = web.StreamResponse(headers={"Content-Type": content_type})
         try:
             await response.prepare(request)
             for at, piece in enumerate(pieces):
-                if at == stall_after:
+                if at in stalls:
                     self.stalled.set()
                     await self.release.wait()
                 await response.write(piece)

@@ -1,0 +1,89 @@
+"""The messages that a turn fills as it runs: each a row, created once, then edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from aouo.address import ConversationAddress
+from aouo.outbound.outbox import Outbox
+from aouo.ports import Clock, Rendered, stamp
+from aouo.shield import finish
+from aouo.store import deliveries
+from aouo.store.database import Database
+from aouo.store.deliveries import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What the final text finds: messages to edit, in order, and messages to take away.
+
+    `text` is the part of the answer that the last of them was showing, "" = none.
+    """
+
+    ids: tuple[int, ...] = ()
+    stale_ids: tuple[int, ...] = ()
+    text: str = ""
+
+
+class Pages:
+    """One turn's live messages. A turn that is taken up fills the messages of its former life."""
+
+    def __init__(
+        self,
+        *,
+        outbox: Outbox,
+        database: Database,
+        clock: Clock,
+        address: ConversationAddress,
+        turn_id: str,
+        reply_to: int,
+        live: Sequence[Delivery],
+    ) -> None:
+        self._outbox = outbox
+        self._database = database
+        self._clock = clock
+        self._address = address
+        self._turn_id = turn_id
+        self._reply_to = reply_to
+        self._ids = [row.message_id for row in live]
+        self._stale: list[int] = []
+        self._at = 0
+        self._beginning: Delivery | None = None
+
+    async def show(self, message: Rendered) -> None:
+        """Put `message` on the current page; the first time, that sends it and waits for its id."""
+        if self._at < len(self._ids):
+            self._outbox.show(self._address, self._ids[self._at], message)
+            return
+        if not self._ids and not self._stale:
+            message = replace(message, reply_to=self._reply_to)
+        now = stamp(self._clock)
+        row = self._beginning = await self._database.transact(
+            lambda tx: deliveries.add(
+                tx, self._address, "live", message, now, turn_id=self._turn_id
+            )
+        )
+        self._outbox.put(row)
+        self._begun((await self._outbox.settled(row)).message_id)
+
+    def turn_over(self) -> None:
+        """The current page is full; what comes next goes on another one."""
+        self._at = min(self._at + 1, len(self._ids))
+
+    def leave_behind(self) -> None:
+        """Something else was said below: what is shown above cannot become the answer."""
+        self._stale += self._ids
+        self._ids.clear()
+        self._at = 0
+
+    async def settle(self) -> Filled:
+        """What there is to edit and to take away; nothing stays in flight."""
+        if (row := self._beginning) is not None and not self._outbox.withdraw(row):
+            self._begun((await finish(self._outbox.settled(row))).message_id)
+        return Filled(tuple(self._ids), tuple(self._stale))
+
+    def _begun(self, message_id: int) -> None:
+        self._beginning = None
+        if message_id:
+            self._ids.append(message_id)

@@ -1,0 +1,255 @@
+"""A home whose runtime is killed and started again, seen from the outside by a test.
+
+The processes come from `kill_runner`; the Telegram and the model service they talk to live in
+the test's own process and outlast them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from aouo.emulator import ADA, ChatMessage, Emulator
+from aouo.home import Home
+from tests.fakes.model_server import Body, ModelServer, Reply
+from tests.path.kill_runner import STDERR
+from tests.path.world import ROOT
+
+T = TypeVar("T")
+
+WAIT_S = 20.0
+_LOOK_EVERY_S = 0.05  # the last commit of a life changes nothing that the emulator could tell
+
+
+@contextmanager
+def kill_runner() -> Generator[int]:
+    """The runner's port, while it runs."""
+    command = [sys.executable, "-m", "tests.path.kill_runner"]
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("AOUO_")}
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as runner:
+        assert runner.stdin is not None
+        assert runner.stdout is not None
+        yield int(runner.stdout.readline())
+        runner.stdin.close()
+
+
+@dataclass
+class Life:
+    """One process, from its start to its end."""
+
+    pid: int
+    began_at_call: int
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: bool = False
+    """It ended by itself and said so."""
+
+    def stop(self) -> None:
+        """Ask for the graceful end."""
+        if not self.gone.is_set():
+            os.kill(self.pid, signal.SIGTERM)
+
+
+class Place:
+    """One home, one Telegram, one model service, and the lives that follow each other there."""
+
+    def __init__(
+        self, home: Home, emulator: Emulator, model: ModelServer, *, runner_port: int
+    ) -> None:
+        self.home = home
+        self.emulator = emulator
+        self.model = model
+        self.lives: list[Life] = []
+        self.cut_off: list[int] = []
+        """Ids of the deliveries that were being sent when a life ended."""
+        self._runner_port = runner_port
+        self._tapped: set[str] = set()
+
+    @property
+    def life(self) -> Life:
+        return self.lives[-1]
+
+    @property
+    def is_dead(self) -> bool:
+        """The last life is over and the next one has not begun."""
+        return bool(self.lives) and self.life.gone.is_set()
+
+    @property
+    def stderr(self) -> str:
+        """What all lives said there."""
+        file = self.home.path / STDERR
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    @property
+    def kills(self) -> list[str]:
+        """Where lives were killed, in order."""
+        mark = "killed: "
+        lines = self.stderr.splitlines()
+        return [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+
+    def configure(self, packs: Sequence[str]) -> None:
+        """The whole configuration, and links to the packs."""
+        for name in packs:
+            (self.home.packs / name).symlink_to(ROOT / "packs" / name)
+        config = {
+            "telegram": {
+                "bot_token": self.emulator.token,
+                "allowed_user_ids": [ADA],
+                "api_base_url": self.emulator.base_url,
+                "message_batch_ms": 20,
+            },
+            "provider": {"backend": "fake", "model": "scripted"},
+            "providers": {"fake": {"base_url": self.model.base_url, "api_key": "key"}},
+        }
+        self.home.config.write_text(json.dumps(config))
+
+    @asynccontextmanager
+    async def alive(self, *, kill_at: int = 0) -> AsyncGenerator[Life]:
+        """One life; leave the block when it is over."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._runner_port)
+        try:
+            request = {"home": str(self.home.path), "kill_at": kill_at}
+            writer.write(json.dumps(request).encode() + b"\n")
+            pid: int = json.loads(await reader.readline())["pid"]
+            life = Life(pid, len(self.emulator.journal.calls))
+            self.lives.append(life)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._watch(reader, life))
+                try:
+                    yield life
+                except BaseException:
+                    if not life.gone.is_set():
+                        os.kill(life.pid, signal.SIGKILL)
+                    raise
+        finally:
+            writer.close()
+
+    async def _watch(self, reader: asyncio.StreamReader, life: Life) -> None:
+        try:
+            life.ended = b"ended" in await reader.read()
+        except ConnectionError:
+            pass
+        sending = "SELECT id FROM deliveries WHERE state = 'sending' AND edits = 0"
+        self.cut_off += [row["id"] for row in self.rows(sending)]
+        life.gone.set()
+        self.emulator.signal.bump()
+
+    def rows(self, sql: str, file: Path | None = None) -> list[dict[str, Any]]:
+        """Read a database of the home, with or without a life in it; a missing table is empty."""
+        name = file or self.home.database
+        try:
+            with closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True)) as connection:
+                connection.row_factory = sqlite3.Row
+                return [dict(row) for row in connection.execute(sql)]
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error) or "unable to open" in str(error):
+                return []
+            raise
+
+    async def said(self) -> list[ChatMessage]:
+        """What the bot shows to Ada, in order."""
+        return [one for one in await self.emulator.client.messages(ADA) if one.from_bot]
+
+    async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:
+        """The first true answer of `look`, asked at every change and a little later."""
+        signalled = self.emulator.signal
+        async with asyncio.timeout(WAIT_S):
+            while True:
+                since = signalled.number
+                if found := await look():
+                    return found
+                await signalled.wait_beyond(since, _LOOK_EVERY_S)
+
+    async def until_said(self, text: str) -> ChatMessage:
+        """Wait for a message of the bot that begins with `text`."""
+
+        async def look() -> ChatMessage | None:
+            return next((one for one in await self.said() if one.text.startswith(text)), None)
+
+        return await self.until(look)
+
+    async def settle(self, answers: Sequence[str]) -> None:
+        """Wait until this life, or the kill, has done all there is to do.
+
+        Meanwhile be the person who taps *Show again* where the message is not there.
+        """
+
+        async def look() -> bool:
+            return self.life.gone.is_set() or await self._is_settled(answers)
+
+        await self.until(look)
+
+    async def _is_settled(self, answers: Sequence[str]) -> bool:
+        calls = self.emulator.journal.calls[self.life.began_at_call :]
+        ready = any(call.method == "setMyCommands" and call.status for call in calls)
+        shown = [one.text for one in await self.said()]
+        await self._tap_show_again(shown)
+        open_work = self.rows(
+            "SELECT id FROM jobs WHERE state NOT IN ('done', 'dropped', 'aside') UNION ALL "
+            "SELECT id FROM deliveries WHERE state IN ('queued', 'sending', 'live') UNION ALL "
+            "SELECT 1 FROM turns WHERE status = 'open'"
+        )
+        lost = [text for text in self._unknown_texts() if text not in shown]
+        missing = [text for text in answers if text not in shown]
+        return ready and not open_work and not lost and not missing
+
+    async def _tap_show_again(self, shown: Sequence[str]) -> None:
+        for message in await self.said():
+            for button in message.buttons:
+                number = button.data.removeprefix("nav:again_")
+                if number == button.data or button.data in self._tapped:
+                    continue
+                if self._text_of(int(number)) not in shown:
+                    self._tapped.add(button.data)
+                    await self.tap(message, button.data)
+
+    async def tap(self, message: ChatMessage, data: str) -> None:
+        """Tap a button without waiting for an answer: there may be nobody to give it."""
+        await self.emulator.client.act(
+            "tap", user=ADA, chat=ADA, message_id=message.id, data=data
+        )
+
+    def _unknown_texts(self) -> list[str]:
+        rows = self.rows(
+            "SELECT body FROM deliveries WHERE state = 'unknown' AND kind IN ('reply', 'msg')"
+        )
+        return [json.loads(row["body"])["text"] for row in rows]
+
+    def _text_of(self, delivery_id: int) -> str:
+        (row,) = self.rows(f"SELECT body FROM deliveries WHERE id = {delivery_id}")
+        return json.loads(row["body"])["text"]
+
+
+@asynccontextmanager
+async def place(
+    folder: Path, packs: Sequence[str], script: Callable[[Body], Reply | str], *, runner_port: int
+) -> AsyncGenerator[Place]:
+    """A fresh home whose runtime has not been started yet."""
+    home = Home(folder)
+    home.create()
+    emulator = Emulator(parts=())
+
+    def heard(body: Body) -> Reply | str:
+        emulator.signal.bump()
+        return script(body)
+
+    async with emulator, ModelServer(heard) as model:
+        here = Place(home, emulator, model, runner_port=runner_port)
+        here.configure(packs)
+        yield here

@@ -1,0 +1,330 @@
+"""Killed anywhere, nothing is lost and nothing happens twice. Source: design §3.5, issue 2.
+
+A real process is killed at the n-th commit or request, n rising until a run ends by itself; the
+next process on the same home has to finish what was begun. Telegram, the model service and the
+person go on meanwhile, as they do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from aouo.emulator import ADA
+from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.path.lives import WAIT_S, Place, kill_runner, place
+
+AT_ONCE = 6
+KILLS_AT_MOST = 200
+
+RESUMED = "I was restarted while answering; continuing."
+IN_DOUBT = "The connection broke while I was sending: my last message may not have arrived."
+PICKER = "Which pack shall answer here? Your message waits and is answered as soon as you choose."
+CHOSEN = "“notes” answers here. Tap another one to change it."
+BOUND = "“notes” answers here now."
+STATUS = ("Thinking…", "Working: persist …", "Working: msg …")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What a person and a model do; here the plainest of them."""
+
+    packs: tuple[str, ...] = ("notes",)
+    said: tuple[str, ...] = ("What is the capital of France?",)
+    answers: tuple[str, ...] = ("Paris.",)
+    shown: tuple[str, ...] = ()
+    """What is shown once besides the answers."""
+    badge: str = ""
+    notes: int = 0
+    """Rows in the pack's database when all is done."""
+
+    def model(self, body: Body) -> Reply | str:
+        del body
+        return self.answers[0]
+
+    async def person(self, here: Place) -> None:
+        """Everything Ada does but tapping *Show again*."""
+        await here.emulator.client.say(ADA, ADA, self.said[0])
+
+    async def live(self, here: Place) -> None:
+        """One life up to its end, whoever brings it about."""
+        await here.settle([self.answer(n) for n in range(len(self.answers))])
+        here.life.stop()
+        await _bounded(here.life.gone)
+
+    def answer(self, number: int) -> str:
+        return self.answers[number] + self.badge
+
+
+class Streamed(Scenario):
+    """The answer grows in a live message, which is edited before the final edit."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        await here.until_said(self.answers[0][:20])
+        here.model.release.set()
+        here.model.release.clear()
+        await here.until_said(self.answers[0][: len(self.answers[0]) // 2])
+        here.model.release.set()
+
+    def model(self, body: Body) -> Reply | str:
+        return Says(self.answers[0], chunks=4, stall_after=(1, 2))
+
+
+class Effectful(Scenario):
+    """The model writes a row; its answer waits until a status line is there."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        await here.until_said("Working: persist")
+        here.model.release.set()
+
+    def model(self, body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return Says(self.answers[0], chunks=2, stall_after=0)
+        note = {"action": "save", "data": {"text": "buy milk"}}
+        return Says(calls=(CallPart("persist", note),))
+
+
+class Showing(Scenario):
+    """The model shows a message of its own before it answers."""
+
+    def model(self, body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return self.answers[0]
+        return Says(calls=(CallPart("msg", {"type": "text", "text": self.shown[0]}),))
+
+
+class Parked(Scenario):
+    """Two packs and none chosen: the message waits until one is tapped."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        picker = await here.until_said(PICKER)
+        await here.tap(picker, "pack:notes")
+
+
+class Queued(Scenario):
+    """A second message comes while the first one is being answered."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+
+        async def look() -> bool:
+            return here.model.stalled.is_set() or here.is_dead
+
+        await here.until(look)
+        await here.emulator.client.say(ADA, ADA, self.said[1])
+        here.model.release.set()
+
+    def model(self, body: Body) -> Reply | str:
+        asked = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
+        number = 1 if self.said[1] in asked else 0
+        return Says(self.answers[number], stall_after=None if number else 0)
+
+
+class Stopped(Scenario):
+    """The owner stops the bot while it answers."""
+
+    def model(self, body: Body) -> Reply | str:
+        return Says(self.answers[0], stall_after=0)
+
+    async def live(self, here: Place) -> None:
+        if len(here.lives) > 1:
+            await super().live(here)
+            return
+
+        async def at_work() -> bool:
+            return here.model.stalled.is_set() or here.is_dead
+
+        async def stopping() -> bool:
+            return "stopping" in here.stderr or here.is_dead
+
+        await here.until(at_work)
+        here.life.stop()
+        await here.until(stopping)
+        here.model.release.set()
+        await _bounded(here.life.gone)
+
+
+SCENARIOS = {
+    "a plain answer": Scenario(),
+    "a streamed answer": Streamed(
+        answers=(
+            "Paris is the capital of France, and has been for most of the last thousand years; "
+            "the court left for Versailles in 1682 and came back to the city in 1789, when the "
+            "people fetched it. Today more than two million people live there.",
+        ),
+    ),
+    "a turn with an effectful tool": Effectful(
+        said=("note: buy milk",), answers=("Saved.",), notes=1
+    ),
+    "a turn that shows a message": Showing(shown=("Look at this.",), answers=("Done.",)),
+    "a parked picker": Parked(
+        packs=("notes", "vocab"), shown=(BOUND,), badge="\n\n— notes"
+    ),
+    "a queued second message": Queued(
+        said=(
+            "First, and at such a length that nothing which follows can be taken for a part of it",
+            "Second, and at such a length that it is not taken for a beginning of something else",
+        ),
+        answers=("One.", "Two."),
+    ),
+    "a graceful stop": Stopped(),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One way through a scenario: where it was killed, and what was wrong afterwards."""
+
+    wanted: tuple[int, ...]
+    kills: tuple[str, ...]
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        killed = " then ".join(
+            f"{n} ({place})" for n, place in zip(self.wanted, self.kills, strict=False)
+        )
+        return "\n  ".join((f"killed at {killed or 'nothing'}:", *self.problems))
+
+
+@pytest.fixture(scope="module")
+def runner_port() -> Generator[int]:
+    with kill_runner() as port:
+        yield port
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+async def test_a_process_killed_anywhere_loses_nothing_and_repeats_nothing(
+    name: str, tmp_path: Path, runner_port: int
+) -> None:
+    scenario = SCENARIOS[name]
+    runs: list[Run] = []
+    while all(run.kills for run in runs) and len(runs) < KILLS_AT_MOST:
+        numbers = range(len(runs) + 1, len(runs) + 1 + AT_ONCE)
+        runs += await _all(scenario, [(n,) for n in numbers], tmp_path, runner_port)
+
+    print(f"{name}: {sum(bool(run.kills) for run in runs)} kill points")  # noqa: T201
+    assert [str(run) for run in runs if run.problems] == []
+    assert len(runs) < KILLS_AT_MOST
+
+
+async def test_a_process_killed_again_while_it_recovers_loses_nothing_and_repeats_nothing(
+    tmp_path: Path, runner_port: int
+) -> None:
+    dice = random.Random(2)
+    runs: list[Run] = []
+    for name in SCENARIOS:
+        pairs = [(dice.randint(8, 30), dice.randint(3, 25)) for _ in range(4)]
+        runs += await _all(SCENARIOS[name], pairs, tmp_path / name, runner_port)
+
+    assert [str(run) for run in runs if run.problems] == []
+
+
+async def _all(
+    scenario: Scenario, wanted: Sequence[tuple[int, ...]], folder: Path, runner_port: int
+) -> list[Run]:
+    """Runs beside each other: each waits more than it works."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(
+                _run(scenario, kills, folder / "-".join(map(str, kills)), runner_port)
+            )
+            for kills in wanted
+        ]
+    return [task.result() for task in tasks]
+
+
+async def _run(
+    scenario: Scenario, wanted: tuple[int, ...], folder: Path, runner_port: int
+) -> Run:
+    async with place(
+        folder, scenario.packs, scenario.model, runner_port=runner_port
+    ) as here:
+        try:
+            await _live_through(scenario, here, wanted)
+            problems = await _problems(scenario, here)
+        except* (TimeoutError, AssertionError) as errors:
+            shown = [one.text for one in await here.said()]
+            problems = [f"{errors.exceptions!r}; the chat shows {shown}", here.stderr[-2000:]]
+        return Run(wanted, tuple(here.kills), tuple(problems))
+
+
+async def _live_through(scenario: Scenario, here: Place, wanted: Sequence[int]) -> None:
+    """Kill one process after the other; the last one is left alone."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(scenario.person(here))
+        for kill_at in (*wanted, 0):
+            async with here.alive(kill_at=kill_at) as life:
+                await scenario.live(here)
+            here.model.release.set()
+            if life.ended:
+                break
+            assert kill_at, "the process ended by itself and not regularly"
+
+
+async def _problems(scenario: Scenario, here: Place) -> list[str]:
+    """Everything that should not be as it is, read from the outside after the last life."""
+    found = [*_shown_wrongly(scenario, here, [one.text for one in await here.said()])]
+    rows = here.rows
+    if open_jobs := rows("SELECT id, state, outcome FROM jobs WHERE state <> 'done'"):
+        found.append(f"open jobs: {open_jobs}")
+    if open_turns := rows("SELECT status, reason FROM turns WHERE status <> 'ack'"):
+        found.append(f"turns without an answer: {open_turns}")
+    if calls := rows("SELECT name, state FROM tool_calls WHERE state <> 'done'"):
+        found.append(f"calls without a result: {calls}")
+    if waiting := rows(
+        "SELECT id, kind, state FROM deliveries WHERE state NOT IN ('sent', 'unknown', 'dropped')"
+    ):
+        found.append(f"deliveries that are not settled: {waiting}")
+    history = rows("SELECT role, text FROM messages WHERE visible AND role <> 'tool' AND calls = ''")
+    wanted = [
+        {"role": role, "text": text}
+        for said, answer in zip(scenario.said, scenario.answers, strict=True)
+        for role, text in (("user", said), ("assistant", answer))
+    ]
+    if history != wanted:
+        found.append(f"the history is {history}")
+    notes = rows("SELECT text FROM entries", here.home.pack_database("notes"))
+    if len(notes) != scenario.notes:
+        found.append(f"the pack's rows are {notes}")
+    if broken := await here.emulator.client.violations():
+        found.append(f"Telegram's rules were broken: {broken}")
+    return found
+
+
+def _shown_wrongly(scenario: Scenario, here: Place, shown: Sequence[str]) -> list[str]:
+    """What a person would complain about."""
+    found: list[str] = []
+    times = Counter(shown)
+    answers = [scenario.answer(n) for n in range(len(scenario.answers))]
+    if missing := [text for text in (*answers, *scenario.shown) if not times[text]]:
+        found.append(f"never shown: {missing}")
+    unknown = here.rows("SELECT id, kind FROM deliveries WHERE state = 'unknown'")
+    if {row["id"] for row in unknown} != set(here.cut_off):
+        found.append(f"in doubt are {unknown}, but cut off were {here.cut_off}")
+    doubts = sum(row["kind"] in ("reply", "msg") for row in unknown)
+    if times.pop(IN_DOUBT, 0) != doubts:
+        found.append(f"the person was not told once of each doubt: {unknown}")
+    if twice := [text for text, count in times.items() if count > 1]:
+        found.append(f"shown more than once: {twice}")
+    known = {*answers, *scenario.shown, RESUMED, PICKER, CHOSEN}
+    if any(row["kind"] == "live" for row in unknown):
+        known |= {text for text in shown if answers[0].startswith(text) or text in STATUS}
+    if strange := [text for text in times if text not in known]:
+        found.append(f"nobody wanted to say: {strange}")
+    if not doubts and [text for text in shown if text in answers] != answers:
+        found.append("the answers are not in order")
+    return [*found, f"the chat shows {list(shown)}"] if found else []
+
+
+async def _bounded(event: asyncio.Event) -> None:
+    async with asyncio.timeout(WAIT_S):
+        await event.wait()
