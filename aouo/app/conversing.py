@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from pydantic import SecretStr
 
+from aouo.app.failing import one_setup_error
 from aouo.app.lifecycle import Runtime, terminal_inbound
-from aouo.app.root import App, open_app
-from aouo.app.serve import one_setup_error
+from aouo.app.root import open_app
+from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
 from aouo.errors import SetupError
 from aouo.home import Home, is_locked, reachable

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -14,11 +14,13 @@ from aouo.address import ConversationAddress
 from aouo.app.control import Control, Request
 from aouo.app.owner import tell_owner
 from aouo.app.retention import keep_tidy
-from aouo.app.root import App
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text
 from aouo.outbound import wording
 from aouo.routing import lexer
+
+if TYPE_CHECKING:
+    from aouo.app.wiring import App
 
 log = structlog.get_logger()
 DRAIN_S = 20.0
@@ -67,11 +69,9 @@ class Runtime:
             self.ended.set()
 
     async def _start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
-        """Start what runs; the poll goes first, so that a person is heard soonest."""
+        """Start what runs; the poll runs already."""
         app = self._app
         ingress: list[asyncio.Task[None]] = []
-        if app.telegram:
-            ingress.append(group.create_task(app.telegram.poll(), name="poll"))
         self._lanes = group.create_task(app.lanes.run(), name="lanes")
         self._outbox = group.create_task(app.outbox.run(), name="outbox")
         self._background = [
@@ -103,6 +103,8 @@ class Runtime:
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
         """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""
         log.info("stopping")
+        if self._app.telegram:
+            self._app.telegram.stop_polling()
         for task in ingress:
             task.cancel()
         self._app.lanes.close()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from aouo.address import ConversationAddress
-from aouo.app.root import App
 from aouo.outbound import wording
 from aouo.ports import stamp
 from aouo.settings import Settings
 from aouo.store import deliveries
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
+
+if TYPE_CHECKING:
+    from aouo.app.wiring import App
 
 
 def owner_id(settings: Settings) -> int:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import structlog
 
-from aouo.app.root import App
 from aouo.ports import iso
 from aouo.store import deliveries, updates
 from aouo.store.database import Tx
+
+if TYPE_CHECKING:
+    from aouo.app.wiring import App
 
 log = structlog.get_logger()
 _DAY_S = 24 * 3600.0

@@ -1,81 +1,32 @@
-"""The composition root: settings in, a running App out. Everything is built here."""
+"""The composition root: settings in, a running App out.
+
+The base comes first (database, HTTP session, Telegram's poll), so that a person is heard while
+the rest is still being imported and built in `wiring`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from datetime import tzinfo
-from pathlib import Path
-from zoneinfo import ZoneInfo
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import aiohttp
-import structlog
 
+from aouo.app.base import Base
 from aouo.app.clock import SystemClock
-from aouo.app.models import model_of
-from aouo.app.stores import PackStores
-from aouo.app.telegram import CAPABILITIES, TelegramChannel
-from aouo.bus import Bus
-from aouo.commands.builtin import builtin
-from aouo.commands.registry import Commands
-from aouo.flow.desk import Desk
-from aouo.flow.generation import Generation
-from aouo.flow.job import Flow
-from aouo.flow.taps import Taps
-from aouo.flow.turns import Turns
-from aouo.guard.chain import Guard
-from aouo.guard.protection import Protection
+from aouo.app.failing import one_setup_error
+from aouo.app.telegram import TelegramChannel
 from aouo.home import Home
-from aouo.ids import ulid
-from aouo.outbound.degrade import Capabilities
-from aouo.outbound.ledger import Ledger
-from aouo.outbound.outbox import Outbox
-from aouo.outbound.terminal import TerminalMessenger
-from aouo.packs import library as packs
-from aouo.packs.library import Library
-from aouo.ports import ChatModel, Clock, Messenger, stamp
-from aouo.queue.gates import Waiting
-from aouo.queue.inbox import Inbox
-from aouo.queue.lanes import Lanes
-from aouo.queue.running import Running
-from aouo.redact import Redactor
-from aouo.routing.decide import Doorkeeper, Installed
+from aouo.ports import ChatModel, Clock, stamp
 from aouo.settings import Settings
 from aouo.store.database import Database
 from aouo.store.migrate import migrate
-from aouo.tools.clarify import clarify
-from aouo.tools.memory import memory
-from aouo.tools.msg import msg
-from aouo.tools.persist import persist
-from aouo.tools.registry import Registry, Tool
-from aouo.tools.skill_view import skill_view
-from aouo.turn.default import default
-from aouo.turn.pipelines import check
-from aouo.turn.prompt import Persona
-from aouo.turn.quota import Quota
 
-log = structlog.get_logger()
-CONCURRENCY = 256
-
-
-@dataclass(frozen=True, slots=True)
-class App:
-    """The parts that somebody outside has to reach; `app.lifecycle` runs them."""
-
-    home: Home
-    settings: Settings
-    clock: Clock
-    database: Database
-    bus: Bus
-    inbox: Inbox
-    lanes: Lanes
-    outbox: Outbox
-    running: Running
-    terminal: TerminalMessenger
-    telegram: TelegramChannel | None
-    generation: Generation
-    commands: Commands
+if TYPE_CHECKING:
+    from aouo.app.wiring import App
+    from aouo.tools.registry import Tool
 
 
 @asynccontextmanager
@@ -89,174 +40,37 @@ async def open_app(
 ) -> AsyncGenerator[App]:
     """Build the runtime on `home`, whose lock the caller holds; close it in reverse order.
 
-    `model` and `more_tools` replace and extend what the settings name.
+    `model` and `more_tools` replace and extend what the settings name. Polling begins at once;
+    what it brings waits until `app.lifecycle` runs the app.
 
     Raises:
         SetupError: something the owner has to change.
     """
     clock = clock or SystemClock()
-    async with AsyncExitStack() as stack:
-        database = Database(home.database)
-        await database.open()
-        stack.push_async_callback(database.close)
-        await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
-        session = await stack.enter_async_context(
-            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=True)
-        )
-        library = _library(home, settings)
-        stores = PackStores(home, lambda: library)
-        stack.callback(stores.close)
-        model = model or await model_of(settings, session, stack)
-        registry = Registry([*_tools(lambda: library, stores, clock), *more_tools])
-        redact = Redactor(settings.secrets()).text
-        quota = Quota(
-            database=database,
-            clock=clock,
-            zone=_zone(settings),
-            session_tokens_max=settings.advanced.session_tokens_max,
-            daily_tokens_max=settings.advanced.daily_tokens_max,
-        )
-        pipelines = default(
-            database=database,
-            clock=clock,
-            quota=quota,
-            persona=_Files(home).persona,
-            read_memory=stores.read_memory,
-            specs=registry.specs,
-            redact=redact,
-            max_history_messages=settings.advanced.max_history_messages,
-            max_dispatches=settings.advanced.max_react_loops,
-            max_tokens=settings.provider.max_tokens,
-            context_window=settings.advanced.context_window,
-        )
-        for finding in check(pipelines):
-            log.warning("pipeline_order", finding=finding)
-        generation = Generation(settings, library, registry, model, pipelines)
-        yield _wire(home, clock, database, session, quota, redact, generation)
+    with one_setup_error():
+        async with AsyncExitStack() as stack:
+            base = await _base(home, settings, clock, stack)
+            # In a thread, so that the poll's request leaves meanwhile.
+            await asyncio.to_thread(import_module, "aouo.app.wiring")
+            from aouo.app.wiring import build
+
+            yield await build(base, model=model, more_tools=more_tools)
 
 
-def _wire(
-    home: Home,
-    clock: Clock,
-    database: Database,
-    session: aiohttp.ClientSession,
-    quota: Quota,
-    redact: Callable[[str], str],
-    generation: Generation,
-) -> App:
-    """Join the stages of the path."""
-    settings, library = generation.settings, generation.library
-    bus, running, waiting, terminal = Bus(), Running(), Waiting(), TerminalMessenger()
-    commands = builtin(running.is_running)
-    messengers: dict[str, Messenger] = {"cli": terminal}
-    ledger = Ledger(database=database, clock=clock, resend_unknown=settings.telegram.resend_unknown)
-    outbox = Outbox(ledger=ledger, clock=clock, messengers=messengers)
-    lanes: Lanes
-    inbox = Inbox(
-        database=database,
-        clock=clock,
-        owner=ulid(),
-        policy=Doorkeeper(Installed(library.names)),
-        burst_s=settings.telegram.message_batch_ms / 1000,
-        ready=lambda lane: lanes.wake(lane),
+async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack) -> Base:
+    database = Database(home.database)
+    stack.push_async_callback(database.close)
+    await database.open()
+    await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
+    session = await stack.enter_async_context(
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=True)
     )
-    desk = Desk(
-        database=database,
-        clock=clock,
-        outbox=outbox,
-        commands=commands,
-        library=lambda: generation.library,
-        running=running,
-        wake=lambda lane: lanes.wake(lane),
-    )
-    turns = Turns(
-        database=database,
-        clock=clock,
-        outbox=outbox,
-        bus=bus,
-        desk=desk,
-        running=running,
-        waiting=waiting,
-        guard=Guard(
-            database=database,
-            clock=clock,
-            judges=[Protection(home=home.path, pack_data=home.pack_data).judge],
-            redact=redact,
-            publish=bus.publish,
-        ),
-        quota=quota,
-        generation=lambda: generation,
-        capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
-    )
-    taps = Taps(desk=desk, database=database, clock=clock, outbox=outbox, waiting=waiting)
-    flow = Flow(desk=desk, turns=turns, taps=taps)
-    lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
     telegram = None
     if settings.telegram.bot_token.get_secret_value():
-        telegram = TelegramChannel(settings=settings, session=session, clock=clock, inbox=inbox)
-        messengers["tg"] = telegram
-    return App(
-        home,
-        settings,
-        clock,
-        database,
-        bus,
-        inbox,
-        lanes,
-        outbox,
-        running,
-        terminal,
-        telegram,
-        generation,
-        commands,
-    )
-
-
-def _library(home: Home, settings: Settings) -> Library:
-    """Load what is installed; a broken pack is said and left out."""
-    library = packs.scan(
-        home.packs,
-        tuple(Path(folder).expanduser() for folder in settings.packs.scan_dirs),
-        settings.packs.enabled,
-        home.skills,
-    )
-    for name, problems in library.broken.items():
-        log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
-    for problem in library.command_collisions():
-        log.warning("command_collision", problem=str(problem))
-    return library
-
-
-def _tools(library: Callable[[], Library], stores: PackStores, clock: Clock) -> list[Tool]:
-    return [
-        msg(),
-        skill_view(library),
-        memory(stores.memory),
-        clarify(),
-        persist(stores.open, clock),
-    ]
-
-
-def _zone(settings: Settings) -> tzinfo | None:
-    """The owner's zone; None = the machine's."""
-    return ZoneInfo(settings.cron.timezone) if settings.cron.timezone else None
-
-
-class _Files:
-    """The owner's two persona files, read again when they change."""
-
-    def __init__(self, home: Home) -> None:
-        self._home = home
-        self._seen: dict[Path, tuple[int, str]] = {}
-
-    def persona(self) -> Persona:
-        return Persona(self._read(self._home.soul), self._read(self._home.rules))
-
-    def _read(self, file: Path) -> str:
-        try:
-            changed_ns = file.stat().st_mtime_ns
-            if self._seen.get(file, (0, ""))[0] != changed_ns:
-                self._seen[file] = (changed_ns, file.read_text(encoding="utf-8").strip())
-        except (OSError, UnicodeDecodeError):
-            return ""
-        return self._seen[file][1]
+        telegram = TelegramChannel(
+            settings=settings, session=session, clock=clock, database=database
+        )
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        stack.callback(telegram.stop_polling)
+        telegram.start_polling(group)
+    return Base(home, settings, clock, database, session, telegram, stack)

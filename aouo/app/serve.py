@@ -6,15 +6,14 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 
 import structlog
 
 from aouo.app.lifecycle import Runtime
 from aouo.app.root import open_app
 from aouo.config_file import Loaded, load_settings
-from aouo.errors import SetupError
 from aouo.home import Home
 from aouo.logs import Logs
 from aouo.redact import Redactor
@@ -56,23 +55,8 @@ async def serve(home: Home, loaded: Loaded) -> bool:
     async with open_app(home, loaded.settings) as app:
         runtime = Runtime(app, loaded)
         stop_on_signals(runtime)
-        with one_setup_error():
-            await runtime.run()
+        await runtime.run()
         return runtime.restart
-
-
-@contextmanager
-def one_setup_error() -> Generator[None]:
-    """Raise the `SetupError` inside an exception group instead of the group."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        found: BaseException | None = group.subgroup(SetupError)
-        while isinstance(found, BaseExceptionGroup):
-            found = found.exceptions[0]
-        if isinstance(found, SetupError):
-            raise found from None
-        raise
 
 
 def stop_on_signals(runtime: Runtime) -> None:

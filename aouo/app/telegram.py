@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -16,14 +17,16 @@ from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.outbound.degrade import Capabilities
 from aouo.ports import Clock, Rendered
-from aouo.queue.inbox import Inbox
 from aouo.routing import lexer
 from aouo.routing.decide import bypasses
 from aouo.settings import Settings
+from aouo.store import updates
+from aouo.store.database import Database
 
 if TYPE_CHECKING:
     from aouo.inbound.telegram import Normaliser
     from aouo.outbound.telegram import TelegramMessenger
+    from aouo.queue.inbox import Inbox
 
 log = structlog.get_logger()
 CAPABILITIES = Capabilities()
@@ -33,14 +36,21 @@ class TelegramChannel:
     """Polls, normalises and sends for one bot; as a `Messenger` it waits until it is loaded."""
 
     def __init__(
-        self, *, settings: Settings, session: aiohttp.ClientSession, clock: Clock, inbox: Inbox
+        self,
+        *,
+        settings: Settings,
+        session: aiohttp.ClientSession,
+        clock: Clock,
+        database: Database,
     ) -> None:
         telegram = settings.telegram
         self._settings = telegram
         self._token = telegram.bot_token.get_secret_value()
         self._session = session
         self._clock = clock
-        self._inbox = inbox
+        self._database = database
+        self._inbox: Inbox | None = None
+        self._polling: asyncio.Task[None] | None = None
         self._bot_id = self._token.partition(":")[0]
         self._api = TelegramApi(session=session, base_url=telegram.api_base_url, token=self._token)
         self._poller = Poller(api=self._api, clock=clock, store=self._store)
@@ -61,14 +71,28 @@ class TelegramChannel:
             "problem": poll.problem,
         }
 
-    async def poll(self) -> None:
-        """Poll until cancelled. Raises what `Poller.run` raises."""
+    def start_polling(self, group: asyncio.TaskGroup) -> None:
+        """Poll as a task of `group`, which fails with what `Poller.run` raises."""
+        self._polling = group.create_task(self._poll(), name="poll")
+
+    def stop_polling(self) -> None:
+        if self._polling:
+            self._polling.cancel()
+
+    def attach(self, inbox: Inbox) -> None:
+        """Where arrivals go; they wait until `load` has ended."""
+        self._inbox = inbox
+
+    async def _poll(self) -> None:
         async with asyncio.TaskGroup() as self._answering:
-            await self._poller.run(await self._inbox.cursor(self._bot_id))
+            offset = await self._database.read(lambda tx: updates.cursor(tx, self._bot_id))
+            await self._poller.run(offset)
 
     async def load(self) -> None:
         """Import what reading and sending need, and learn who we are; retries until it is done."""
         await self._poller.polled.wait()
+        for module in ("aouo.inbound.telegram", "aouo.outbound.telegram"):
+            await asyncio.to_thread(import_module, module)
         from aouo.inbound.telegram import Bot, Normaliser
         from aouo.outbound.telegram import TelegramMessenger
 
@@ -125,6 +149,7 @@ class TelegramChannel:
     async def _store(self, raw: Sequence[dict[str, Any]], next_update_id: int) -> None:
         await self._loaded.wait()
         assert self._normaliser is not None
+        assert self._inbox is not None
         arrivals = [self._normaliser.read(update) for update in raw]
         await self._inbox.accept(self._bot_id, arrivals, next_update_id)
         for arrival in arrivals:

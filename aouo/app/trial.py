@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aouo.app.failing import one_setup_error
 from aouo.app.lifecycle import Runtime
-from aouo.app.root import App, open_app
-from aouo.app.serve import one_setup_error, stop_on_signals
+from aouo.app.root import open_app
+from aouo.app.serve import stop_on_signals
+from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
 from aouo.emulator.client import EmulatorClient
 from aouo.errors import SetupError

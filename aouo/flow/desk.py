@@ -157,9 +157,7 @@ class Desk:
             jobs.settle(tx, job, state, outcome, now)
             address = job.inbound.address
             return [
-                deliveries.add(
-                    tx, address, "notice", text, now, key=f"job:{job.id}:{job.fence}:{n}"
-                )
+                deliveries.add(tx, address, "reply", text, now, key=f"job:{job.id}:{job.fence}:{n}")
                 for n, text in enumerate(said)
             ]
 

@@ -89,9 +89,6 @@ class Inbox:
 
         await self._commit(file)
 
-    async def cursor(self, bot_id: str) -> int:
-        return await self._database.read(lambda tx: updates.cursor(tx, bot_id))
-
     async def recover(self) -> list[str]:
         """Take back what a former process had claimed; return the lanes with work."""
 

@@ -89,6 +89,7 @@ class Running:
         A cancellation from outside cancels the turn and passes through.
         """
 
+        self._beginning.discard(lane)
         if stopped := self._reasons.pop(lane, None):
             return stopped
 

@@ -86,7 +86,8 @@ def recent(tx: Tx, key: str, limit: int) -> list[Listed]:
         "ORDER BY m.id LIMIT 1), '') AS title, (SELECT count(*) FROM messages AS m "
         "WHERE m.session_id = s.id AND m.visible = 1) AS n FROM sessions AS s "
         "WHERE s.session_key = ? AND EXISTS (SELECT 1 FROM messages AS m "
-        "WHERE m.session_id = s.id AND m.visible = 1) ORDER BY s.updated_at DESC, s.rowid DESC LIMIT ?",
+        "WHERE m.session_id = s.id AND m.visible = 1) "
+        "ORDER BY s.updated_at DESC, s.rowid DESC LIMIT ?",
         key,
         limit,
     )

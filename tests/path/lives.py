@@ -14,7 +14,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,10 +60,11 @@ class Life:
     ended: bool = False
     """It ended by itself and said so."""
 
-    def stop(self) -> None:
-        """Ask for the graceful end."""
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ask for the graceful end, or bring about the other one."""
         if not self.gone.is_set():
-            os.kill(self.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # killed just now
+                os.kill(self.pid, how)
 
 
 class Place:
@@ -134,17 +135,14 @@ class Place:
                 try:
                     yield life
                 except BaseException:
-                    if not life.gone.is_set():
-                        os.kill(life.pid, signal.SIGKILL)
+                    life.stop(signal.SIGKILL)
                     raise
         finally:
             writer.close()
 
     async def _watch(self, reader: asyncio.StreamReader, life: Life) -> None:
-        try:
+        with suppress(ConnectionError):
             life.ended = b"ended" in await reader.read()
-        except ConnectionError:
-            pass
         sending = "SELECT id FROM deliveries WHERE state = 'sending' AND edits = 0"
         self.cut_off += [row["id"] for row in self.rows(sending)]
         life.gone.set()
@@ -184,6 +182,23 @@ class Place:
 
         return await self.until(look)
 
+    async def until_shown(self, text: str) -> None:
+        """Wait until a message of the bot begins with `text`, or the first life is over."""
+
+        async def look() -> bool:
+            over = self.is_dead or len(self.lives) > 1
+            return over or any(one.text.startswith(text) for one in await self.said())
+
+        await self.until(look)
+
+    async def until_stalled(self) -> None:
+        """Wait until the model falls silent, or the first life is over."""
+
+        async def look() -> bool:
+            return self.model.stalled.is_set() or self.is_dead or len(self.lives) > 1
+
+        await self.until(look)
+
     async def settle(self, answers: Sequence[str]) -> None:
         """Wait until this life, or the kill, has done all there is to do.
 
@@ -221,9 +236,7 @@ class Place:
 
     async def tap(self, message: ChatMessage, data: str) -> None:
         """Tap a button without waiting for an answer: there may be nobody to give it."""
-        await self.emulator.client.act(
-            "tap", user=ADA, chat=ADA, message_id=message.id, data=data
-        )
+        await self.emulator.client.act("tap", user=ADA, chat=ADA, message_id=message.id, data=data)
 
     def _unknown_texts(self) -> list[str]:
         rows = self.rows(

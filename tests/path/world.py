@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from aouo.app.lifecycle import Runtime
-from aouo.app.root import App, open_app
+from aouo.app.root import open_app
+from aouo.app.wiring import App
 from aouo.config_file import load_settings
 from aouo.emulator import ADA, BEN, ChatMessage, Emulator, EmulatorClient
 from aouo.events import Event, TurnSettled
 from aouo.home import Home
+from aouo.ports import Clock
 from aouo.store.database import Tx
 from aouo.tools.registry import Tool
 from tests.fakes.model_server import ModelServer
@@ -33,6 +35,8 @@ class World:
     model: ModelServer
     tools: Sequence[Tool] = ()
     config: dict[str, Any] = field(default_factory=dict[str, Any])
+    clock: Clock | None = None
+    """Another time than the real one."""
 
     @property
     def people(self) -> EmulatorClient:
@@ -59,7 +63,7 @@ class World:
         self.home.config.write_text(json.dumps(config))
         loaded = load_settings(self.home.path, {})
         async with (
-            open_app(self.home, loaded.settings, more_tools=self.tools) as app,
+            open_app(self.home, loaded.settings, more_tools=self.tools, clock=self.clock) as app,
             asyncio.TaskGroup() as group,
         ):
             runtime = Runtime(app, loaded)

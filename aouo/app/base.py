@@ -1,0 +1,27 @@
+"""What everything else stands on, open before the rest is even imported."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+import aiohttp
+
+from aouo.app.telegram import TelegramChannel
+from aouo.home import Home
+from aouo.ports import Clock
+from aouo.settings import Settings
+from aouo.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The resources of a runtime; `stack` closes what is built on them, last first."""
+
+    home: Home
+    settings: Settings
+    clock: Clock
+    database: Database
+    session: aiohttp.ClientSession
+    telegram: TelegramChannel | None
+    stack: AsyncExitStack

@@ -1,0 +1,41 @@
+"""A clock whose time runs many times as fast as the event loop's, and jumps on request."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+START = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+class FastClock:
+    """Keeps the promises of `ports.Clock`; who sleeps wakes when it is time, jumped or not."""
+
+    def __init__(self, *, speed: float = 40.0, start: datetime = START) -> None:
+        self._speed = speed
+        self._start = start
+        self._loop = asyncio.get_running_loop()
+        self._began_s = self._loop.time()
+        self._ahead_s = 1_000.0
+        self._jumped = asyncio.Event()
+
+    def monotonic_s(self) -> float:
+        return (self._loop.time() - self._began_s) * self._speed + self._ahead_s
+
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=self.monotonic_s())
+
+    async def sleep(self, seconds: float) -> None:
+        until_s = self.monotonic_s() + seconds
+        while (left_s := until_s - self.monotonic_s()) > 0:
+            try:
+                async with asyncio.timeout(left_s / self._speed):
+                    await self._jumped.wait()
+            except TimeoutError:
+                pass
+
+    def jump(self, seconds: float) -> None:
+        """Make it that much later at once."""
+        self._ahead_s += seconds
+        self._jumped.set()
+        self._jumped = asyncio.Event()

@@ -1,0 +1,79 @@
+"""What several path tests look at, and how they wait for it without sleeping."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from aouo.emulator import ChatMessage
+from tests.path.world import ADA, WAIT_S, Running, World
+
+T = TypeVar("T")
+
+
+async def eventually(look: Callable[[], Awaitable[T]]) -> T:
+    """The first true answer of `look`, which has to wait for something itself."""
+    async with asyncio.timeout(WAIT_S):
+        while not (found := await look()):
+            pass  # each look is a transaction, so the others run
+        return found
+
+
+async def route(bot: Running, chat: int = ADA, thread: str = "") -> dict[str, Any]:
+    rows = await bot.rows(
+        "SELECT * FROM conversation_routes WHERE chat_id = ? AND thread_id = ?", str(chat), thread
+    )
+    return rows[0]
+
+
+async def crossed_keys(bot: Running) -> list[dict[str, Any]]:
+    """Routes whose session has another key than the one derived from address and pack."""
+    rows = await bot.rows(
+        "SELECT r.*, s.session_key FROM conversation_routes AS r JOIN sessions AS s "
+        "ON s.id = r.session_id"
+    )
+    return [row for row in rows if row["session_key"] != _derived(row)]
+
+
+def _derived(row: dict[str, Any]) -> str:
+    """Design 3.2, written once more and independently."""
+    key = f"{row['platform']}:{row['chat_id']}"
+    key += f":thread:{row['thread_id']}" if row["thread_id"] else ""
+    key += f":user:{row['user_id']}" if row["user_id"] else ""
+    return key + (f":pack:{row['active_pack']}" if row["active_pack"] else "")
+
+
+async def answers(world: World, chat: int = ADA, thread: int | None = None) -> list[str]:
+    return [m.text for m in await world.people.messages(chat, thread) if m.from_bot]
+
+
+async def said(world: World, text: str, chat: int = ADA, thread: int | None = None) -> ChatMessage:
+    """Wait until the bot has a message with exactly this text there."""
+
+    async def look() -> ChatMessage | None:
+        found = await world.people.messages(chat, thread)
+        return next((m for m in found if m.from_bot and m.text == text), None)
+
+    return await world.people.until(look)
+
+
+async def settled(bot: Running) -> None:
+    """Wait until no job is ready, gathering or running and nothing waits to be sent."""
+
+    async def look() -> bool:
+        open_jobs = await bot.rows(
+            "SELECT 1 FROM jobs WHERE state IN ('ready', 'gathering', 'running')"
+        )
+        unsent = await bot.rows("SELECT 1 FROM deliveries WHERE state IN ('queued', 'sending')")
+        return not open_jobs and not unsent
+
+    await eventually(look)
+
+
+def prompts(world: World) -> list[str]:
+    """The words of each request that the person, or we on their behalf, said last."""
+    return [
+        next(str(m["content"]) for m in reversed(body["messages"]) if m["role"] == "user")
+        for body in world.model.requests
+    ]

@@ -1,0 +1,357 @@
+"""Several texts as one message, one turn at a time, and /stop. Source: design §3.1.5, §3.3."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from structlog.testing import capture_logs
+
+from aouo.emulator import FAMILY, HOUSEHOLD
+from aouo.events import TurnSettled
+from aouo.store.database import Tx
+from tests.fakes.clock import FastClock
+from tests.fakes.model_server import Says
+from tests.path.looking import answers, eventually, prompts, said, settled
+from tests.path.world import ADA, BEN, Running, World
+
+WINDOW_S = 60
+LONG = "This is long enough that its writer has surely said it all, so nobody waits. " * 2
+
+
+@pytest.fixture
+async def clock(world: World) -> FastClock:
+    world.install("notes")
+    world.clock = clock = FastClock()
+    return clock
+
+
+@pytest.fixture
+async def bursts(world: World, clock: FastClock) -> FastClock:
+    world.config = {"telegram": {"message_batch_ms": WINDOW_S * 1000}}
+    return clock
+
+
+async def gathered(bot: Running, *wanted: str) -> None:
+    """Wait until exactly these texts are being gathered."""
+
+    async def look() -> bool:
+        rows = await bot.rows("SELECT body FROM jobs WHERE state = 'gathering' ORDER BY id")
+        return [json.loads(row["body"])["content"]["text"] for row in rows] == list(wanted)
+
+    await eventually(look)
+
+
+# Bursts
+
+
+async def test_short_texts_of_one_person_become_one_message(
+    world: World, bursts: FastClock
+) -> None:
+    async with world.running() as bot:
+        with capture_logs() as logs:
+            await bot.people.say(ADA, ADA, "one")
+            await bot.people.say(ADA, ADA, "two")
+            await gathered(bot, "one\ntwo")
+            bursts.jump(WINDOW_S)
+            await said(world, "one\ntwo")
+
+    assert prompts(world) == ["one\ntwo"]
+    assert "burst_flushed" in [line["event"] for line in logs]
+
+
+async def test_each_text_restarts_the_window(world: World, bursts: FastClock) -> None:
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "one")
+        await gathered(bot, "one")
+        bursts.jump(WINDOW_S * 0.8)
+        await bot.people.say(ADA, ADA, "two")
+        await gathered(bot, "one\ntwo")
+        bursts.jump(WINDOW_S * 0.8)
+        await gathered(bot, "one\ntwo")
+        bursts.jump(WINDOW_S * 0.3)
+        await said(world, "one\ntwo")
+
+
+async def test_two_people_and_two_places_are_never_joined(world: World, bursts: FastClock) -> None:
+    world.config["telegram"]["groups"] = "all"
+    async with world.running() as bot:
+        await bot.people.say(ADA, FAMILY, "a")
+        await bot.people.say(BEN, FAMILY, "b")
+        await bot.people.say(ADA, HOUSEHOLD, "c", thread=2)
+        await bot.people.say(ADA, HOUSEHOLD, "d", thread=3)
+        await gathered(bot, "a", "b", "c", "d")
+        bursts.jump(WINDOW_S)
+        await settled(bot)
+
+    assert sorted(prompts(world)) == ["a", "b", "c", "d"]
+
+
+async def test_a_long_text_ends_its_burst_at_once(world: World, bursts: FastClock) -> None:
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "one")
+        await bot.people.say(ADA, ADA, LONG.strip())
+        await said(world, f"one\n{LONG.strip()}")
+
+
+async def test_a_paste_that_the_client_split_waits_one_window(
+    world: World, bursts: FastClock
+) -> None:
+    """Telegram's client cuts at 4,096 units: the rest comes as the next message."""
+    first, rest = "x" * 4_096, "y" * 50
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, first)
+        await gathered(bot, first)
+        await bot.people.say(ADA, ADA, rest)
+        await gathered(bot, f"{first}\n{rest}")
+        bursts.jump(WINDOW_S)
+        await settled(bot)
+
+    assert prompts(world) == [f"{first}\n{rest}"]
+
+
+async def test_a_command_flushes_what_was_gathered_and_then_goes_alone(
+    world: World, bursts: FastClock
+) -> None:
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "one")
+        await bot.people.say(ADA, ADA, "/new")
+        await bot.people.say(ADA, ADA, "two")
+        await said(world, "one")
+        bursts.jump(WINDOW_S)
+        await said(world, "two")
+
+    assert (await answers(world))[1].startswith("Started a fresh session.")
+    assert "one" not in json.dumps(world.model.requests[1]["messages"])
+
+
+async def test_an_open_burst_survives_a_restart(world: World, bursts: FastClock) -> None:
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "one")
+        await gathered(bot, "one")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "two")
+        await gathered(bot, "one\ntwo")
+        bursts.jump(WINDOW_S)
+        await said(world, "one\ntwo")
+
+
+async def test_without_a_window_every_text_is_a_message(world: World, clock: FastClock) -> None:
+    """contract: `message_batch_ms` 0 = off."""
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "one")
+        await bot.people.say(ADA, ADA, "two")
+        await said(world, "two")
+
+    assert prompts(world) == ["one", "two"]
+
+
+# Lanes
+
+
+async def test_text_that_arrives_while_a_turn_runs_waits(world: World, clock: FastClock) -> None:
+    world.model.stall(after_chunks=0, text="the first")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "one")
+        await world.model.stalled.wait()
+        await bot.people.say(ADA, ADA, "two")
+        await bot.ask("hello", user=BEN)
+        assert prompts(world) == ["one", "hello"]
+        world.model.release.set()
+        await said(world, "two")
+
+    assert await answers(world) == ["the first", "two"]
+
+
+async def test_two_topics_of_one_forum_are_answered_at_the_same_time(
+    world: World, clock: FastClock
+) -> None:
+    world.install("vocab")
+    world.model.stall(after_chunks=0, text="slowly")
+    async with world.running() as bot:
+        await bot.people.say(ADA, HOUSEHOLD, "one", thread=2)
+        await world.model.stalled.wait()
+        answer = await bot.ask("two", chat=HOUSEHOLD, thread=3)
+        world.model.release.set()
+        await said(world, "slowly", HOUSEHOLD, 2)
+
+    assert answer.text == "two"
+
+
+async def test_an_update_that_comes_twice_is_answered_once(world: World, clock: FastClock) -> None:
+    """Telegram delivers again what it did not see confirmed."""
+    async with world.running() as bot:
+        await bot.people.fault("duplicate_update")
+        with capture_logs() as logs:
+            await bot.ask("one")
+            await bot.ask("two")
+            await settled(bot)
+
+    assert prompts(world) == ["one", "two"]
+    assert "update_duplicate" in [line["event"] for line in logs]
+
+
+async def test_commands_that_only_read_are_answered_while_a_turn_runs(
+    world: World, clock: FastClock
+) -> None:
+    world.model.stall(after_chunks=0)
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await world.model.stalled.wait()
+        for command in ("/whereami", "/id", "/help"):
+            await bot.ask(command)
+        world.model.release.set()
+
+
+# /stop
+
+
+async def test_stop_cancels_the_model_call_and_drops_what_waits(
+    world: World, clock: FastClock
+) -> None:
+    """The connection to the model closes: nothing goes on behind it."""
+    world.model.stall(after_chunks=0)
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await world.model.stalled.wait()
+        await bot.people.say(ADA, ADA, "two")
+        await bot.people.say(ADA, ADA, "three")
+        stopped = await bot.ask("/stop")
+        await world.model.closed_by_client.wait()
+        await settled(bot)
+        turns = await bot.rows("SELECT status, reason FROM turns")
+        answer = await bot.ask("four")
+
+    assert stopped.text == "Stopped. 2 messages that waited will not be answered."
+    assert turns == [
+        {
+            "status": "aborted",
+            "reason": "[This turn was stopped (the person stopped it).]",
+        }
+    ]
+    assert (answer.text, prompts(world)) == ("four", ["go", "four"])
+
+
+async def test_stop_right_behind_a_text_stops_it(world: World, clock: FastClock) -> None:
+    """Both may come in one getUpdates; whoever is first, the text is not answered later."""
+    world.model.reply(*[Says("no", stall_after=0) for _ in range(5)])
+    async with world.running() as bot:
+        for number in range(5):
+            await bot.people.say(ADA, ADA, f"go {number}")
+            await bot.ask("/stop")
+            await settled(bot)
+        turns = await bot.rows("SELECT status FROM turns")
+        words = await answers(world)
+
+    assert {row["status"] for row in turns} <= {"aborted"}
+    assert not any("Nothing is running" in text for text in words)
+
+
+async def test_stop_replaces_what_was_shown_of_an_answer(world: World, clock: FastClock) -> None:
+    world.model.reply(Says("word " * 100, chunks=5, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        live = await bot.people.next_message(ADA, contains="word")
+        await bot.people.say(ADA, ADA, "/stop")
+        await settled(bot)
+        shown = [m.text for m in await bot.people.messages(ADA) if m.id == live.id]
+
+    assert shown == ["Stopped."]
+
+
+async def test_a_burst_that_is_open_is_dropped_by_stop_too(world: World, bursts: FastClock) -> None:
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "one")
+        await gathered(bot, "one")
+        stopped = await bot.ask("/stop")
+        bursts.jump(WINDOW_S)
+        await settled(bot)
+
+    assert stopped.text == "1 message that waited will not be answered."
+    assert prompts(world) == []
+
+
+async def test_stop_in_a_group_leaves_what_others_asked(world: World, clock: FastClock) -> None:
+    world.config = {"telegram": {"groups": "all"}}
+    world.model.stall(after_chunks=0)
+    async with world.running() as bot:
+        await bot.people.say(ADA, FAMILY, "go")
+        await world.model.stalled.wait()
+        await bot.people.say(BEN, FAMILY, "from Ben")
+        await bot.people.say(ADA, FAMILY, "from Ada")
+        await bot.people.say(ADA, FAMILY, "/stop")
+        await said(world, "from Ben", FAMILY)
+
+    assert prompts(world) == ["go", "from Ben"]
+
+
+# What goes wrong in a lane
+
+
+async def test_a_turn_that_takes_too_long_is_stopped_said_and_the_lane_goes_on(
+    world: World, clock: FastClock
+) -> None:
+    world.config = {"advanced": {"turn_timeout_s": 1}}
+    world.model.stall(after_chunks=0)
+    async with world.running() as bot:
+        first = await bot.people.say(ADA, ADA, "go")
+        await bot.people.say(ADA, ADA, "next")
+        told = await bot.people.next_message(ADA, after=first.id, contains="too long")
+        await world.model.closed_by_client.wait()
+        await said(world, "next")
+        turns = await bot.rows("SELECT status FROM turns ORDER BY id")
+
+    assert told.text.startswith("This took too long, so I stopped it.")
+    assert [row["status"] for row in turns] == ["aborted", "ack"]
+
+
+async def test_a_message_that_ended_the_process_three_times_is_set_aside(
+    world: World, clock: FastClock
+) -> None:
+    """A claim that was never settled is a crash; `starts` counts them."""
+    async with world.running() as bot:
+        await bot.ask("hello")
+    async with world.running() as bot:
+
+        def crash(tx: Tx) -> None:
+            tx.run(
+                "UPDATE jobs SET state = 'running', starts = 3 "
+                "WHERE id = (SELECT max(id) FROM jobs)"
+            )
+            tx.run("UPDATE turns SET status = 'open'")
+
+        await bot.app.database.transact(crash)
+    with capture_logs() as logs:
+        async with world.running() as bot:
+            told = await bot.people.next_message(ADA, contains="three times")
+            answer = await bot.ask("next")
+            jobs = await bot.rows("SELECT state FROM jobs ORDER BY id")
+            turns = await bot.rows("SELECT status FROM turns ORDER BY id")
+
+    assert told.text.startswith("I broke down three times on this message and put it aside")
+    assert answer.text == "next"
+    assert [row["state"] for row in jobs] == ["aside", "done"]
+    assert [row["status"] for row in turns] == ["aborted", "ack"]
+    assert "job_set_aside" in [line["event"] for line in logs]
+
+
+async def test_a_turn_says_in_one_log_line_what_it_cost(world: World, clock: FastClock) -> None:
+    """contract: `turn_done` is the canonical line."""
+    async with world.running() as bot:
+        with capture_logs() as logs:
+            events, leave = bot.app.bus.subscribe()
+            await bot.ask("hello")
+            while not isinstance(await events.get(), TurnSettled):
+                pass
+            leave()
+
+    [line] = [line for line in logs if line["event"] == "turn_done"]
+    assert {key: line[key] for key in ("pack", "origin", "status", "dispatches", "tool_calls")} == {
+        "pack": "notes",
+        "origin": "chat",
+        "status": "ack",
+        "dispatches": 1,
+        "tool_calls": 0,
+    }
+    assert (line["input_tokens"], line["output_tokens"], line["deliveries"]) == (10, 5, 1)
+    assert line["duration_ms"] >= line["provider_ms"] >= 0

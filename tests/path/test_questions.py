@@ -1,0 +1,281 @@
+"""The model asks the person: buttons, words, restarts and late answers. Source: design §3.3."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from aouo.emulator import FAMILY, ChatMessage
+from tests.fakes.clock import FastClock
+from tests.fakes.model_server import CallPart, Says
+from tests.path.looking import answers, eventually, prompts, said, settled
+from tests.path.world import ADA, BEN, Running, World
+
+HOURS_24 = 24 * 3600
+CLOSED = "The person did not answer; the question is closed."
+
+
+@pytest.fixture(autouse=True)
+async def clock(world: World) -> FastClock:
+    world.install("notes")
+    world.clock = clock = FastClock()
+    return clock
+
+
+def asks(world: World, *options: str) -> None:
+    """The model asks for a colour, then says what it heard."""
+    world.model.call("clarify", {"message": "Which colour?", "options": list(options)})
+    world.model.say("noted")
+
+
+async def question(bot: Running, *, user: int = ADA, chat: int = 0) -> ChatMessage:
+    await bot.people.say(user, chat or user, "paint it")
+    shown = await bot.people.next_message(chat or user, contains="Which colour?")
+    await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'sent'"))
+    return shown
+
+
+def heard(world: World) -> str:
+    """What the model read as the answer."""
+    return world.model.requests[-1]["messages"][-1]["content"]
+
+
+async def test_a_question_has_a_button_for_each_option(world: World) -> None:
+    asks(world, "red", "green", "  ")
+    async with world.running() as bot:
+        shown = await question(bot)
+
+    assert [button.text for button in shown.buttons] == ["red", "green"]
+    assert all(button.data.startswith("choice_") for button in shown.buttons)
+    assert all(len(button.data.encode()) <= 64 for button in shown.buttons)
+
+
+async def test_a_tap_answers_and_the_message_shows_what_was_chosen(world: World) -> None:
+    asks(world, "red", "green")
+    async with world.running() as bot:
+        shown = await question(bot)
+        tapped = await bot.people.tap(ADA, ADA, shown.id, shown.buttons[1].data)
+        await said(world, "noted")
+        await said(world, "Which colour?\n→ green")
+        after = next(m for m in await bot.people.messages(ADA) if m.id == shown.id)
+
+    assert (tapped, heard(world)) == ({"text": "", "show_alert": False}, "green")
+    assert (after.text, after.buttons) == ("Which colour?\n→ green", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("2", "green"), ("GREEN", "green"), ("3", "3"), ("a bit of both", "a bit of both")],
+)
+async def test_a_number_a_label_or_free_words_answer_too(
+    world: World, text: str, answer: str
+) -> None:
+    asks(world, "red", "green")
+    async with world.running() as bot:
+        await question(bot)
+        await bot.people.say(ADA, ADA, text)
+        await said(world, "noted")
+
+    assert (heard(world), prompts(world)) == (answer, ["paint it", "paint it"])
+
+
+async def test_a_question_without_options_is_answered_in_words(world: World) -> None:
+    asks(world)
+    async with world.running() as bot:
+        shown = await question(bot)
+        await bot.people.say(ADA, ADA, "blue")
+        await said(world, "noted")
+
+    assert (shown.buttons, heard(world)) == ((), "blue")
+
+
+async def test_only_the_person_who_was_asked_may_answer(world: World) -> None:
+    """Somebody else's tap is explained; somebody else's words wait their turn."""
+    world.config = {"telegram": {"groups": "all"}}
+    asks(world, "red", "green")
+    async with world.running() as bot:
+        shown = await question(bot, chat=FAMILY)
+        refused = await bot.people.tap(BEN, FAMILY, shown.id, shown.buttons[0].data)
+        await bot.people.say(BEN, FAMILY, "green")
+        gates = await bot.rows("SELECT state FROM gates")
+        await bot.people.tap(ADA, FAMILY, shown.id, shown.buttons[0].data)
+        await said(world, "noted", FAMILY)
+        await said(world, "green", FAMILY)
+
+    assert refused == {"text": "This question is for somebody else.", "show_alert": True}
+    assert gates == [{"state": "open"}]
+    assert prompts(world) == ["paint it", "paint it", "green"]
+
+
+async def test_a_late_tap_is_explained(world: World) -> None:
+    asks(world, "red", "green")
+    async with world.running() as bot:
+        shown = await question(bot)
+        await bot.people.say(ADA, ADA, "red")
+        await said(world, "noted")
+        late = await bot.people.tap(ADA, ADA, shown.id, shown.buttons[1].data)
+        made_up = await bot.people.tap(ADA, ADA, shown.id, "choice_nothing:1")
+
+    assert late == {"text": "This question is closed.", "show_alert": True}
+    assert made_up["text"].startswith("This button is from an earlier time")
+
+
+async def test_two_texts_in_a_row_are_an_answer_and_a_message_of_its_own(world: World) -> None:
+    """Both were stored while the question was open; the second waits for its own turn."""
+    world.model.call("clarify", {"message": "Which colour?", "options": ["red"]})
+    world.model.reply(Says("noted", chunks=2, stall_after=1))
+    async with world.running() as bot:
+        await question(bot)
+        await bot.people.act("say", user=ADA, chat=ADA, text="red")
+        await bot.people.act("say", user=ADA, chat=ADA, text="and thanks")
+        await world.model.stalled.wait()
+        during = len(world.model.requests)
+        world.model.release.set()
+        await said(world, "and thanks")
+
+    assert during == 2
+    assert (await answers(world))[1:] == ["noted", "and thanks"]
+
+
+async def test_a_question_survives_a_restart_and_is_not_asked_again(world: World) -> None:
+    asks(world, "red", "green")
+    async with world.running() as bot:
+        shown = await question(bot)
+    async with world.running() as bot:
+        await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
+        await said(world, "noted")
+
+    assert (heard(world), len(world.model.requests)) == ("red", 2)
+    asked = [text for text in await answers(world) if "Which colour?" in text]
+    assert asked == ["Which colour?\n→ red"]
+
+
+async def test_words_that_came_while_the_process_was_down_answer_too(world: World) -> None:
+    asks(world, "red", "green")
+    async with world.running() as bot:
+        await question(bot)
+    await world.people.say(ADA, ADA, "green")
+    async with world.running():
+        await said(world, "noted")
+
+    assert heard(world) == "green"
+
+
+async def test_a_waiting_turn_gives_its_place_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aouo.app.root.CONCURRENCY", 1)
+    asks(world, "red")
+    async with world.running() as bot:
+        shown = await question(bot)
+        other = await bot.ask("hello", user=BEN)
+        await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
+        await said(world, "noted")
+
+    assert other.text == "noted" or other.text == "hello"
+
+
+async def test_the_turns_clock_stands_still_while_it_waits(world: World) -> None:
+    """A limit of a second; the person takes longer, and the answer still comes."""
+    world.config = {"advanced": {"turn_timeout_s": 1}}
+    asks(world, "red")
+    async with world.running() as bot:
+        shown = await question(bot)
+        begun_s = asyncio.get_running_loop().time()
+        await eventually(lambda: _past(bot, begun_s + 1.2))
+        await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
+        await said(world, "noted")
+
+
+async def _past(bot: Running, moment_s: float) -> bool:
+    await bot.rows("SELECT 1")
+    return asyncio.get_running_loop().time() > moment_s
+
+
+async def test_after_a_day_the_question_closes_and_the_model_is_told(
+    world: World, clock: FastClock
+) -> None:
+    asks(world, "red")
+    async with world.running() as bot:
+        shown = await question(bot)
+        clock.jump(HOURS_24 - 600)
+        assert await bot.rows("SELECT state FROM gates") == [{"state": "open"}]
+        clock.jump(600)
+        await said(world, "noted")
+        late = await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
+
+    assert (heard(world), late["text"]) == (CLOSED, "This question is closed.")
+
+
+async def test_a_question_that_expired_while_the_process_was_down_is_closed(
+    world: World, clock: FastClock
+) -> None:
+    asks(world, "red")
+    async with world.running() as bot:
+        await question(bot)
+    clock.jump(HOURS_24)
+    async with world.running():
+        await said(world, "noted")
+
+    assert heard(world) == CLOSED
+
+
+async def test_stop_closes_the_question(world: World) -> None:
+    asks(world, "red")
+    async with world.running() as bot:
+        shown = await question(bot)
+        stopped = await bot.ask("/stop")
+        await settled(bot)
+        late = await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
+        world.model.reply()
+        answer = await bot.ask("red")
+
+    assert (stopped.text, late["text"]) == ("Stopped.", "This question is closed.")
+    assert (answer.text, prompts(world)) == ("noted", ["paint it", "red"])
+
+
+async def test_a_message_that_broke_us_three_times_leaves_no_question_open(world: World) -> None:
+    """Or the next words would answer a question that nobody waits for."""
+    asks(world, "red")
+    async with world.running() as bot:
+        await question(bot)
+        await bot.app.database.transact(lambda tx: tx.run("UPDATE jobs SET starts = 9"))
+    async with world.running() as bot:
+        await bot.people.next_message(ADA, contains="three times")
+        gates = await bot.rows("SELECT state FROM gates")
+        await bot.people.say(ADA, ADA, "red")
+        await said(world, "noted")
+
+    assert gates == [{"state": "closed"}]
+    assert prompts(world)[-1] == "red"
+
+
+async def test_two_questions_in_one_response_are_asked_one_after_the_other(world: World) -> None:
+    def ask(number: int) -> CallPart:
+        return CallPart("clarify", {"message": f"Number {number}?", "options": ["a", "b"]})
+
+    world.model.calls(ask(1), ask(2))
+    world.model.say("noted")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        for number in (1, 2):
+            shown = await bot.people.next_message(ADA, contains=f"Number {number}?")
+            await bot.people.tap(ADA, ADA, shown.id, shown.buttons[number - 1].data)
+        await said(world, "noted")
+
+    results = [m["content"] for m in world.model.requests[1]["messages"] if m["role"] == "tool"]
+    assert results == ["a", "b"]
+
+
+async def test_a_question_nobody_can_answer_is_refused_to_the_model(world: World) -> None:
+    world.model.call("clarify", {"message": "", "options": []})
+    world.model.call("clarify", {"message": "Many?", "options": [str(n) for n in range(11)]})
+    world.model.say("never mind")
+    async with world.running() as bot:
+        await bot.ask("go")
+
+    results = [json.dumps(body["messages"][-1]) for body in world.model.requests[1:]]
+    assert "clarify needs a message" in results[0]
+    assert "at most 10 options" in results[1]
