@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeAlias
@@ -31,8 +31,8 @@ def iso(moment: datetime) -> str:
 class ChatModel(Protocol):
     """One model of one provider.
 
-    `stream` yields text as it comes and ends with exactly one `Finished`. Leaving the
-    iterator early (or cancelling) closes the connection. Raises `ProviderError`s only.
+    `stream` yields text as it comes and ends with exactly one `Finished`. Closing it early
+    (or cancelling) closes the connection. Raises `ProviderError`s only.
     `brief` asks for the short form of the prompt (a model that reads slowly).
     """
 
@@ -44,7 +44,7 @@ class ChatModel(Protocol):
     def context_window(self) -> int: ...
     @property
     def brief(self) -> bool: ...
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 
 
 PayloadType: TypeAlias = Literal[
@@ -101,6 +101,10 @@ class Rendered:
 
 class Messenger(Protocol):
     """One platform's calls. Each raises `DeliveryError`s only (errors.py says which means what)."""
+
+    async def ready(self) -> None:
+        """Wait until a call would leave at once; before that nothing counts as being sent."""
+        ...
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
         """Send one message and return its id."""

@@ -118,6 +118,9 @@ class TelegramChannel:
         except DeliveryError as error:
             log.warning("command_menu_failed", error=str(error))
 
+    async def ready(self) -> None:
+        await self._loaded.wait()
+
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
         return await (await self._ready()).send(to, message)
 

@@ -11,7 +11,7 @@ import structlog
 
 from aouo import notices
 from aouo.bus import Bus
-from aouo.errors import ProviderError, QuotaExceededError
+from aouo.errors import ProviderError, QuotaExceededError, Refused
 from aouo.events import ResponseComplete, TurnCompleted, TurnSettled, TurnStarted
 from aouo.flow.asking import Asking
 from aouo.flow.begin import Begun, begin
@@ -139,9 +139,7 @@ class Turns:
                 badge = _badge(ctx.facts, generation)
                 return await self._commit.answer(job, ctx, text, filled, badge=badge)
             case Nack(error):
-                reference = ctx.facts.turn.id
-                event = _failure(error)
-                log.warning(event, turn_id=reference, error=repr(error), exc_info=error)
+                _log_failure(error, ctx)
                 return await self._commit.fail(job, ctx, error, filled)
             case Abort(reason):
                 return await self._commit.stop(job, ctx, reason, filled)
@@ -265,15 +263,26 @@ def _badge(facts: Facts, generation: Generation) -> str:
     return facts.pack.name if several and private and facts.address.platform == "tg" else ""
 
 
-def _failure(error: Exception) -> str:
-    """The log event for a turn that failed (contract, "Log events")."""
+def _log_failure(error: Exception, ctx: TurnContext) -> None:
+    """A refusal is a fact, a provider's failure a warning, anything else has a traceback."""
+    turn_id = ctx.facts.turn.id
     match error:
-        case QuotaExceededError():
-            return "quota_exceeded"
+        case QuotaExceededError(scope=scope, used_tokens=used, cap_tokens=cap):
+            log.info("quota_exceeded", turn_id=turn_id, scope=scope, used=used, cap=cap)
         case ProviderError():
-            return "provider_error"
+            model = ctx.model
+            log.warning(
+                "provider_error",
+                turn_id=turn_id,
+                provider=model.provider,
+                model=model.model,
+                kind=type(error).__name__,
+                error=str(error),
+            )
+        case Refused():
+            log.info("turn_refused", turn_id=turn_id, error=str(error))
         case _:
-            return "turn_failed"
+            log.error("turn_failed", turn_id=turn_id, error=repr(error), exc_info=error)
 
 
 def _status(ended: Ending | StopReason) -> str:

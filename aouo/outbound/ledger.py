@@ -87,4 +87,4 @@ class Ledger:
                 tx, row.address, row.kind, row.message, now, key=f"again:{row.id}"
             )
         said = wording.may_not_have_arrived(row.id)
-        return deliveries.add(tx, row.address, "notice", said, now, key=f"unknown:{row.id}")
+        return deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")

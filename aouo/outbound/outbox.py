@@ -75,10 +75,16 @@ class Outbox:
         sender.rows.remove(row)
         return True
 
+    def arrival(self, row: Delivery) -> asyncio.Future[Delivery]:
+        """Done when a row that is about to be `put` is sent, refused or unknown.
+
+        Ask for it before that: a row that is settled already never arrives. Await it shielded.
+        """
+        return self._waited_for.setdefault(row.id, asyncio.get_running_loop().create_future())
+
     async def settled(self, row: Delivery) -> Delivery:
-        """Wait until a row that is about to be `put` is sent, refused or unknown."""
-        future = self._waited_for.setdefault(row.id, asyncio.get_running_loop().create_future())
-        return await asyncio.shield(future)
+        """Wait for the arrival of a row."""
+        return await asyncio.shield(self.arrival(row))
 
     def edit_interval_s(self, address: ConversationAddress) -> float:
         """How far apart live edits should be here; grows after flood control."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -49,7 +50,7 @@ class Pages:
         self._ids = [row.message_id for row in live]
         self._stale: list[int] = []
         self._at = 0
-        self._beginning: Delivery | None = None
+        self._beginning: tuple[Delivery, asyncio.Future[Delivery]] | None = None
 
     async def show(self, message: Rendered) -> None:
         """Put `message` on the current page; the first time, that sends it and waits for its id."""
@@ -59,13 +60,16 @@ class Pages:
         if not self._ids and not self._stale:
             message = replace(message, reply_to=self._reply_to)
         now = stamp(self._clock)
-        row = self._beginning = await self._database.transact(
+        row = await self._database.transact(
             lambda tx: deliveries.add(
                 tx, self._address, "live", message, now, turn_id=self._turn_id
             )
         )
+        # Kept for `settle`: the message can arrive in the very moment in which we are cancelled.
+        arrival = self._outbox.arrival(row)
+        self._beginning = row, arrival
         self._outbox.put(row)
-        self._begun((await self._outbox.settled(row)).message_id)
+        self._begun((await asyncio.shield(arrival)).message_id)
 
     def turn_over(self) -> None:
         """The current page is full; what comes next goes on another one."""
@@ -79,8 +83,10 @@ class Pages:
 
     async def settle(self) -> Filled:
         """What there is to edit and to take away; nothing stays in flight."""
-        if (row := self._beginning) is not None and not self._outbox.withdraw(row):
-            self._begun((await finish(self._outbox.settled(row))).message_id)
+        if self._beginning:
+            row, arrival = self._beginning
+            if not self._outbox.withdraw(row):
+                self._begun((await finish(arrival)).message_id)
         return Filled(tuple(self._ids), tuple(self._stale))
 
     def _begun(self, message_id: int) -> None:

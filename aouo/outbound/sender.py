@@ -65,6 +65,7 @@ class Sender:
                 await self._show()
 
     async def _deliver(self, row: Delivery) -> None:
+        await self._messenger.ready()
         await self._pace.wait(self.address)
         if not self.rows or self.rows[0] is not row:
             return  # withdrawn meanwhile

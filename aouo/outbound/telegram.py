@@ -41,6 +41,9 @@ class TelegramMessenger:
             get_updates_request=AiohttpRequest(session),
         )
 
+    async def ready(self) -> None:
+        """From the beginning."""
+
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
         reply = (
             telegram.ReplyParameters(message.reply_to, allow_sending_without_reply=True)

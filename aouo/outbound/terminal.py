@@ -30,6 +30,9 @@ class TerminalMessenger:
 
         return waiting, leave
 
+    async def ready(self) -> None:
+        """Always."""
+
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
         self._last_id += 1
         self._tell(to, "message", self._last_id, message)

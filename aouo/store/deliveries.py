@@ -12,7 +12,7 @@ from aouo.address import ConversationAddress
 from aouo.ports import ButtonSpec, Entity, Rendered
 from aouo.store.database import Tx
 
-Kind = Literal["reply", "msg", "live", "notice"]
+Kind = Literal["reply", "msg", "live", "notice", "doubt"]
 State = Literal["queued", "sending", "live", "sent", "refused", "unknown", "dropped"]
 
 
@@ -106,11 +106,15 @@ def queued(tx: Tx) -> list[Delivery]:
 def cut_off(tx: Tx, now: str) -> list[Delivery]:
     """What a former process was sending when it died.
 
-    An edit can be repeated and is queued again. A send may have arrived: it becomes
-    `unknown`, and so it is returned. A live message that nobody had begun is dropped: the
-    turn that is taken up begins its own.
+    An edit can be repeated and is queued again, and so is the line that tells of a doubt:
+    read twice it harms nobody, lost it would leave its message without a word. Any other send
+    may have arrived: it becomes `unknown`, and so it is returned. A live message that nobody
+    had begun is dropped: the turn that is taken up begins its own.
     """
-    tx.run("UPDATE deliveries SET state = 'queued' WHERE state = 'sending' AND edits > 0")
+    tx.run(
+        "UPDATE deliveries SET state = 'queued' WHERE state = 'sending' "
+        "AND (edits > 0 OR kind = 'doubt')"
+    )
     tx.run(
         "UPDATE deliveries SET state = 'dropped', settled_at = ? "
         "WHERE state = 'queued' AND kind = 'live'",

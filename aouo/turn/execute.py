@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import replace
 
 from aouo.errors import ProviderError
@@ -92,15 +93,17 @@ class Executor:
         turn = ctx.turn
         begun_s = time.perf_counter()
         finished: Finished | None = None
-        stream = turn.model.stream(request)
         try:
-            async for event in stream:
-                match event:
-                    case TextDelta(text):
-                        await turn.view.streaming_reply(text)
-                        turn.publish(LlmToken(turn.facts.turn.id, turn.facts.turn.session_id, text))
-                    case Finished():
-                        finished = event
+            async with aclosing(turn.model.stream(request)) as stream:
+                async for event in stream:
+                    match event:
+                        case TextDelta(text):
+                            await turn.view.streaming_reply(text)
+                            turn.publish(
+                                LlmToken(turn.facts.turn.id, turn.facts.turn.session_id, text)
+                            )
+                        case Finished():
+                            finished = event
         finally:
             ms = (time.perf_counter() - begun_s) * 1000
             turn.provider_ms += ms

@@ -16,14 +16,16 @@ import signal
 import socket
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 
-import aouo.inbound.telegram
-import aouo.outbound.telegram  # noqa: F401 - both are loaded late by a runtime, here in advance
 from aouo import failpoint
 from aouo.app.serve import start
 from aouo.home import Home
+from aouo.packs import library
 
+LATE = ("aouo.inbound.telegram", "aouo.outbound.telegram")
+"""What a runtime imports only after its first poll."""
 STDERR = "stderr"
 """The file in the home that a life's stderr is appended to."""
 
@@ -33,12 +35,20 @@ def main() -> None:
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
+    _warm_up()
     gc.collect()
     gc.freeze()  # keeps what is imported on pages that all lives share
     try:
         _serve(listener)
     finally:
         os.killpg(0, signal.SIGKILL)  # our own session: whoever is left, and ourselves
+
+
+def _warm_up() -> None:
+    """Do once what every life would do again: imports, and what the first pack costs."""
+    for module in LATE:
+        import_module(module)
+    library.scan(Path(__file__).parents[2] / "packs", (), (), Path())
 
 
 def _serve(listener: socket.socket) -> None:

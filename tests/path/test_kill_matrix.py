@@ -20,7 +20,8 @@ from aouo.emulator import ADA
 from tests.fakes.model_server import Body, CallPart, Reply, Says
 from tests.path.lives import WAIT_S, Place, kill_runner, place
 
-AT_ONCE = 12
+AT_ONCE = 8
+KILLS_AT_LEAST = 25  # fewer, and a place that counts has been lost
 KILLS_AT_MOST = 200
 
 RESUMED = "I was restarted while answering; continuing."
@@ -43,6 +44,8 @@ class Scenario:
     badge: str = ""
     notes: int = 0
     """Rows in the pack's database when all is done."""
+    edits: int = 0
+    """How often at least a message is edited in a run that nobody kills."""
 
     def model(self, body: Body) -> Reply | str:
         del body
@@ -154,9 +157,10 @@ SCENARIOS = {
             "the court left for Versailles in 1682 and came back to the city in 1789, when the "
             "people fetched it. Today more than two million people live there.",
         ),
+        edits=2,
     ),
     "a turn with an effectful tool": Effectful(
-        said=("note: buy milk",), answers=("Saved.",), notes=1
+        said=("note: buy milk",), answers=("Saved.",), notes=1, edits=1
     ),
     "a turn that shows a message": Showing(shown=("Look at this.",), answers=("Done.",)),
     "a parked picker": Parked(packs=("notes", "vocab"), shown=(BOUND,), badge="\n\n— notes"),
@@ -203,7 +207,7 @@ async def test_a_process_killed_anywhere_loses_nothing_and_repeats_nothing(
         runs += await _all(scenario, [(n,) for n in numbers], tmp_path, runner_port)
 
     _judge(runs)
-    assert len(runs) < KILLS_AT_MOST
+    assert KILLS_AT_LEAST <= sum(bool(run.kills) for run in runs) < KILLS_AT_MOST
 
 
 async def test_a_process_killed_again_while_it_recovers_loses_nothing_and_repeats_nothing(
@@ -211,16 +215,15 @@ async def test_a_process_killed_again_while_it_recovers_loses_nothing_and_repeat
 ) -> None:
     dice = random.Random(2)
     runs: list[Run] = []
-    for name in SCENARIOS:
+    for name, scenario in SCENARIOS.items():
         pairs = [(dice.randint(8, 30), dice.randint(3, 25)) for _ in range(4)]
-        runs += await _all(SCENARIOS[name], pairs, tmp_path / name, runner_port)
+        runs += await _all(scenario, pairs, tmp_path / name, runner_port)
 
     _judge(runs)
 
 
 def _judge(runs: Sequence[Run]) -> None:
     """Every run that went wrong, with what went wrong."""
-    print(sum(bool(run.kills) for run in runs), "of", len(runs), "were killed")  # noqa: T201
     if wrong := [str(run) for run in runs if run.problems]:
         pytest.fail("\n".join(wrong), pytrace=False)
 
@@ -290,6 +293,9 @@ async def _problems(scenario: Scenario, here: Place) -> list[str]:
     notes = rows("SELECT text FROM entries", here.home.pack_database("notes"))
     if len(notes) != scenario.notes:
         found.append(f"the pack's rows are {notes}")
+    edits = await here.emulator.client.calls("editMessageText")
+    if not here.kills and len(edits) < scenario.edits:
+        found.append(f"edited only {len(edits)} times")
     if broken := await here.emulator.client.violations():
         found.append(f"Telegram's rules were broken: {broken}")
     return found
@@ -305,8 +311,10 @@ def _shown_wrongly(scenario: Scenario, here: Place, shown: Sequence[str]) -> lis
     unknown = here.rows("SELECT id, kind FROM deliveries WHERE state = 'unknown'")
     if {row["id"] for row in unknown} != set(here.cut_off):
         found.append(f"in doubt are {unknown}, but cut off were {here.cut_off}")
+    if here.too_early:
+        found.append(f"taken for sent before anything could be: {here.too_early}")
     doubts = sum(row["kind"] in ("reply", "msg") for row in unknown)
-    if times.pop(IN_DOUBT, 0) != doubts:
+    if not doubts <= times.pop(IN_DOUBT, 0) <= doubts + here.told_twice:
         found.append(f"the person was not told once of each doubt: {unknown}")
     if twice := [text for text, count in times.items() if count > 1]:
         found.append(f"shown more than once: {twice}")
