@@ -12,7 +12,6 @@ from aouo.outbound.pages import Filled
 from aouo.outbound.render import Part, render
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import StopReason
-from aouo.shield import finish
 from aouo.store import deliveries, gates, jobs, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -43,9 +42,8 @@ class Commit:
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             turns.close_ack(tx, facts.turn, text, ctx.thoughts, now)
-            if not filled.ids and _said_already(tx, facts.turn.id, text):
-                return []
-            return self._queue(tx, job, facts.turn.id, parts, filled, now)
+            again = _said_already(tx, facts.turn.id, text)
+            return self._queue(tx, job, facts.turn.id, () if again else parts, filled, now)
 
         return await self._end(job, ctx, write)
 
@@ -151,7 +149,7 @@ class Commit:
             jobs.settle(tx, job, "done", "turn", now)
             return rows
 
-        rows = await finish(self._database.transact(write))
+        rows = await self._database.transact(write)
         self._outbox.put(*rows)
         return len(rows)
 

@@ -17,15 +17,12 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decide import Installed
-from aouo.shield import finish
-from aouo.store import chats, deliveries, gates, jobs, routes, turns
+from aouo.store import chats, deliveries, gates, jobs, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
-from aouo.store.routes import Route
 
 log = structlog.get_logger()
-_NO_ROUTE = Route(0, "", "", "", "", 0)
 
 
 class Desk:
@@ -59,16 +56,6 @@ class Desk:
         library = self._library()
         return Installed(library.names, library.commands(active_pack), self._commands.names)
 
-    async def look_up(self, job: Job) -> tuple[Route, bool]:
-        """The conversation's route, and whether a question to this person is open in it."""
-        inbound = job.inbound
-
-        def read(tx: Tx) -> tuple[Route, bool]:
-            route = routes.find(tx, inbound.address) or _NO_ROUTE
-            return route, gates.open_for(tx, inbound.address, inbound.person.id) is not None
-
-        return await self._database.read(read)
-
     async def answer(self, job: Job, notice: Notice, *, state: str = "done") -> None:
         """Say one thing and settle the job."""
         if isinstance(notice, notices.NotAuthorized | notices.YourId) and state == "done":
@@ -95,7 +82,7 @@ class Desk:
     async def defer(self, job: Job) -> None:
         """Let a job that bypassed its conversation's lane wait there after all."""
         lane = job.inbound.address.lane
-        await finish(self._database.transact(lambda tx: jobs.defer(tx, job, lane)))
+        await self._database.transact(lambda tx: jobs.defer(tx, job, lane))
         self._wake(lane)
 
     async def park(self, job: Job, gone: str) -> None:
@@ -161,4 +148,4 @@ class Desk:
                 for n, text in enumerate(said)
             ]
 
-        self._outbox.put(*await finish(self._database.transact(write)))
+        self._outbox.put(*await self._database.transact(write))

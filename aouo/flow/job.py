@@ -16,7 +16,6 @@ from aouo.queue.lanes import Slot
 from aouo.routing import decide as to
 from aouo.routing.decide import decide
 from aouo.store.jobs import Job
-from aouo.store.routes import Route
 
 log = structlog.get_logger()
 STARTS_MAX = 3
@@ -49,10 +48,12 @@ class Flow:
             why = "the process broke down on it three times"
             await self._desk.give_up(job, notices.SetAside(), state="aside", why=why)
             return
-        route, waits = await self._desk.look_up(job)
-        installed = self._desk.installed(route.active_pack)
-        decision = decide(job.inbound, route.active_pack, installed, answers_gate=waits)
-        await self._carry_out(job, route, decision, slot)
+        installed = self._desk.installed(job.active_pack)
+        # Words in the lane itself were said before the question: a turn that is taken up again
+        # must not answer its own.
+        answers = job.asked and job.lane.startswith("!")
+        decision = decide(job.inbound, job.active_pack, installed, answers_gate=answers)
+        await self._carry_out(job, decision, slot)
 
     async def _break(self, job: Job) -> None:
         """Something of ours failed; say so, unless the job was settled before that."""
@@ -60,7 +61,7 @@ class Flow:
         with suppress(LostClaim):
             await self._desk.give_up(job, notice, state="done", why="something broke")
 
-    async def _carry_out(self, job: Job, route: Route, decision: to.Decision, slot: Slot) -> None:
+    async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps
         match decision:
             case to.RunTurn() | to.PickPack() if job.lane.startswith("!"):
@@ -76,7 +77,7 @@ class Flow:
             case to.RefuseCommand(name, pack):
                 await desk.answer(job, notices.SkillOfOtherPack(name, pack))
             case to.BindPack(pack, tapped):
-                await taps.bind(job, route, pack, tapped=tapped)
+                await taps.bind(job, pack, tapped=tapped)
             case to.AnswerGate():
                 await taps.answer_gate(job, decision)
             case to.OpenMenu(key):

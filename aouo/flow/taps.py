@@ -20,7 +20,6 @@ from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.gates import Gate
 from aouo.store.jobs import Job
-from aouo.store.routes import Route
 
 log = structlog.get_logger()
 
@@ -37,12 +36,12 @@ class Taps:
         self._outbox = outbox
         self._waiting = waiting
 
-    async def bind(self, job: Job, route: Route, pack: str, *, tapped: bool) -> None:
+    async def bind(self, job: Job, pack: str, *, tapped: bool) -> None:
         """Bind the conversation to the pack that a person tapped or a topic's title names."""
         inbound = job.inbound
         library = self._desk.library
         if not tapped:
-            await self._bind_by_title(job, route, pack)
+            await self._bind_by_title(job, pack)
             return
         if library.get(pack) is None:
             await self._desk.answer(job, notices.NoSuchPack(pack, library.names))
@@ -52,8 +51,8 @@ class Taps:
         if inbound.message_id:
             self._outbox.show(inbound.address, inbound.message_id, shown)
 
-    async def _bind_by_title(self, job: Job, route: Route, pack: str) -> None:
-        if route.active_pack == pack:
+    async def _bind_by_title(self, job: Job, pack: str) -> None:
+        if job.active_pack == pack:
             await self._desk.done(job, "bound already")
             return
         log.info("tg_topic_auto_bound", pack=pack)

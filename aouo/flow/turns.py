@@ -29,7 +29,6 @@ from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decide import RunTurn
-from aouo.shield import finish
 from aouo.store import jobs
 from aouo.store.database import Database
 from aouo.store.jobs import Job
@@ -123,7 +122,7 @@ class Turns:
 
     async def _give_back(self, job: Job) -> None:
         """The process ends: the turn stays open and the next process takes it up."""
-        await finish(self._database.transact(lambda tx: jobs.release(tx, job)))
+        await self._database.transact(lambda tx: jobs.release(tx, job))
 
     async def _settle(
         self,

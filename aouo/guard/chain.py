@@ -118,7 +118,7 @@ class Guard:
             outcome = await self._execute(action, runner)
         except asyncio.CancelledError:
             await finish(self._write(_entry(action, "FAILED", "stopped while it ran")))
-            self._completed(action, Outcome("stopped", failed=True))
+            self._publish(ActionCompleted(action.turn_id, action.call_id, action.tool, False))
             raise
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
         await self._write(_entry(action, stage))

@@ -7,7 +7,6 @@ import structlog
 from aouo.address import ConversationAddress
 from aouo.outbound import wording
 from aouo.ports import Clock, stamp
-from aouo.shield import finish
 from aouo.store import chats, deliveries, routes
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, State
@@ -44,12 +43,12 @@ class Ledger:
             deliveries.mark(tx, row.id, state, now, message_id=message_id, error=error)
             return self._after_unknown(tx, row, now) if state == "unknown" else None
 
-        return await finish(self._database.transact(write, durable=state != "queued"))
+        return await self._database.transact(write, durable=state != "queued")
 
     async def anew(self, row: Delivery, error: str) -> None:
         """A row whose message cannot be edited any more is sent as a new one."""
         now = stamp(self._clock)
-        await finish(self._database.transact(lambda tx: deliveries.anew(tx, row.id, now, error)))
+        await self._database.transact(lambda tx: deliveries.anew(tx, row.id, now, error))
 
     async def gone(self, address: ConversationAddress, reason: str) -> None:
         """Nothing can be sent here any more: refuse what waits, mark the route."""
@@ -60,21 +59,19 @@ class Ledger:
             routes.set_gone(tx, address, reason, now)
 
         log.warning("recipient_gone", conversation=str(address), reason=reason)
-        await finish(self._database.transact(write))
+        await self._database.transact(write)
 
     async def gone_topic(self, address: ConversationAddress, reason: str) -> None:
         """A topic was closed or deleted; what waits for it will go to the chat around it."""
         now = stamp(self._clock)
         log.warning("topic_gone", conversation=str(address), reason=reason)
-        await finish(self._database.transact(lambda tx: routes.set_gone(tx, address, reason, now)))
+        await self._database.transact(lambda tx: routes.set_gone(tx, address, reason, now))
 
     async def moved(self, address: ConversationAddress, chat_id: str) -> None:
         """A group became a supergroup: everything stored follows."""
         log.info("chat_moved", conversation=str(address), to=chat_id)
-        await finish(
-            self._database.transact(
-                lambda tx: chats.rename_chat(tx, address.platform, address.chat_id, chat_id)
-            )
+        await self._database.transact(
+            lambda tx: chats.rename_chat(tx, address.platform, address.chat_id, chat_id)
         )
 
     def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:

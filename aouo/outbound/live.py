@@ -69,6 +69,7 @@ class LiveView:
         self._shown = ""
         self._shown_at_s = 0.0
         self._fresh = False
+        self._asks = False
         self._began_s = clock.monotonic_s()
 
     async def run(self) -> None:
@@ -77,6 +78,9 @@ class LiveView:
         typed_s = 0.0
         while True:
             now_s = self._clock.monotonic_s()
+            if self._asks:  # it is the person's turn now, perhaps until tomorrow
+                await self._clock.sleep(_LOOK_EVERY_S)
+                continue
             if not typed_s or now_s - typed_s >= _TYPING_EVERY_S:
                 typed_s = now_s
                 await self._outbox.action(self._address, "typing")
@@ -95,10 +99,15 @@ class LiveView:
     async def show_tool_call(self, name: str, args: str) -> None:
         del args  # may hold anything; the name is enough for a status line
         self._fresh = True
+        self._asks = name == "clarify"
         if name not in _SPEAKING:
             self._status = wording.calling(name)
 
     async def show_tool_result(self) -> None:
+        if self._asks:
+            self._asks = False
+            self._pages.leave_behind()
+            self._shown = ""
         self._status = wording.THINKING
 
     async def streaming_reply(self, delta: str) -> None:

@@ -130,7 +130,8 @@ class Inbox:
 
     async def _commit(self, file: Callable[[Tx], _Filed]) -> None:
         filed = await self._database.transact(file, durable=True)
-        self._bursts_changed.set()
+        if self._burst_s:
+            self._bursts_changed.set()
         for event, fields in filed.facts:
             log.info(event, **fields)
         for lane in filed.lanes:

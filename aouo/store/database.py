@@ -57,9 +57,26 @@ class Tx:
 
 @dataclass(frozen=True, slots=True)
 class _Request(Generic[T]):
+    """One piece of work, and the future on the caller's loop that gets its outcome."""
+
     work: Callable[[Tx], T]
     durable: bool
-    done: Future[T]
+    loop: asyncio.AbstractEventLoop
+    done: asyncio.Future[T]
+
+
+_Outcome: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
+
+
+def _tell(outcomes: Sequence[_Outcome]) -> None:
+    """On the loop: hand out results and errors; whoever was cancelled does not wait any more."""
+    for done, result, error in outcomes:
+        if done.done():
+            continue
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -106,15 +123,15 @@ class _Reader(_Worker):
         connection.execute("PRAGMA query_only=ON")
         tx = Tx(connection)
         while (request := self.requests.get()) is not None:
+            outcome: _Outcome
             try:
                 connection.execute("BEGIN")
-                result = request.work(tx)
+                outcome = (request.done, request.work(tx), None)
             except BaseException as error:  # noqa: BLE001 - handed to whoever waits
-                request.done.set_exception(error)
-            else:
-                request.done.set_result(result)
+                outcome = (request.done, None, error)
             finally:
                 connection.execute("ROLLBACK")
+            request.loop.call_soon_threadsafe(_tell, [outcome])
 
 
 class _Writer(_Worker):
@@ -131,43 +148,37 @@ class _Writer(_Worker):
                 request = self.requests.get()
             ended = request is None
             if batch:
-                self._commit_together(connection, tx, batch)
+                outcomes = self._commit_together(connection, tx, batch)
+                batch[0].loop.call_soon_threadsafe(_tell, outcomes)
 
     def _commit_together(
         self, connection: sqlite3.Connection, tx: Tx, batch: Sequence[_Request[Any]]
-    ) -> None:
-        settled: list[Callable[[], None]] = []
+    ) -> list[_Outcome]:
         try:
             durable = any(request.durable for request in batch)
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
-            settled = [self._apart(connection, tx, request) for request in batch]
+            outcomes = [self._apart(connection, tx, request) for request in batch]
             failpoint.reached("before commit")
             connection.execute("COMMIT")
             failpoint.reached("after commit")
         except BaseException as error:  # noqa: BLE001 - the whole batch fails with it
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-            for request in batch:
-                request.done.set_exception(error)
-            return
-        for settle in settled:
-            settle()
+            return [(request.done, None, error) for request in batch]
+        return outcomes
 
-    def _apart(
-        self, connection: sqlite3.Connection, tx: Tx, request: _Request[Any]
-    ) -> Callable[[], None]:
-        """Run one request in its savepoint; return what tells its outcome after the commit."""
+    def _apart(self, connection: sqlite3.Connection, tx: Tx, request: _Request[Any]) -> _Outcome:
+        """Run one request in its savepoint; its outcome is told after the commit."""
         connection.execute("SAVEPOINT one")
         try:
             result = request.work(tx)
-        except BaseException as failure:  # noqa: BLE001 - handed to whoever waits
-            error = failure
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
-            return lambda: request.done.set_exception(error)
+            return request.done, None, error
         connection.execute("RELEASE one")
-        return lambda: request.done.set_result(result)
+        return request.done, result, None
 
 
 class Database:
@@ -190,20 +201,33 @@ class Database:
     async def transact(self, work: Callable[[Tx], T], *, durable: bool = False) -> T:
         """Run `work` in a transaction and return its result after the commit.
 
-        Once asked for, it happens even if the caller is cancelled meanwhile. `durable` waits
-        for the disk: for commits that acknowledge an update or record an effect.
+        Once asked for, it happens, and a cancellation of the caller takes effect only when it
+        has. `durable` waits for the disk: for commits that acknowledge an update or record an
+        effect.
         """
-        return await self._ask(self._writer, work, durable)
+        done = self._ask(self._writer, work, durable)
+        cancelled = False
+        while not done.done():
+            try:
+                await asyncio.shield(done)
+            except asyncio.CancelledError:
+                cancelled = True
+            except BaseException:  # noqa: BLE001 - raised below, or outranked by the cancellation
+                break
+        if cancelled:
+            done.exception()
+            raise asyncio.CancelledError
+        return done.result()
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Run `work` on one consistent snapshot; it cannot write."""
         return await self._ask(self._reader, work, durable=False)
 
-    async def _ask(self, worker: _Worker, work: Callable[[Tx], T], durable: bool) -> T:
-        done: Future[T] = Future()
-        done.set_running_or_notify_cancel()
-        worker.requests.put(_Request(work, durable, done))
-        return await asyncio.wrap_future(done)
+    def _ask(self, worker: _Worker, work: Callable[[Tx], T], durable: bool) -> asyncio.Future[T]:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        worker.requests.put(_Request(work, durable, loop, done))
+        return done
 
     async def close(self) -> None:
         """Finish what is queued; the reader goes first, so that the writer checkpoints last."""

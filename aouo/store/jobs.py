@@ -8,18 +8,25 @@ from dataclasses import dataclass, replace
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim
 from aouo.events import Inbound
+from aouo.store import gates, routes
 from aouo.store.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One claimed job. `fence` proves the claim; `starts` counts this one too."""
+    """One claimed job. `fence` proves the claim; `starts` counts this one too.
+
+    As its claim found them: the pack its conversation is bound to, and whether a question to
+    its person is open there.
+    """
 
     id: int
     lane: str
     inbound: Inbound
     starts: int
     fence: int
+    active_pack: str = ""
+    asked: bool = False
 
 
 def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:
@@ -98,7 +105,19 @@ def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
         lane,
         lane,
     )
-    return Job(row["id"], lane, _inbound(row), row["starts"], row["fence"]) if row else None
+    if row is None:
+        return None
+    inbound = _inbound(row)
+    route = routes.find(tx, inbound.address)
+    return Job(
+        row["id"],
+        lane,
+        inbound,
+        row["starts"],
+        row["fence"],
+        active_pack=route.active_pack if route else "",
+        asked=gates.open_for(tx, inbound.address, inbound.person.id) is not None,
+    )
 
 
 def renew(tx: Tx, owner: str, lease_until: str) -> None:

@@ -158,6 +158,7 @@ class DispatchContext:
         self.turn = turn
         self.iteration = iteration
         self.messages: Sequence[Message] = ()
+        self.past = 0  # how many of them are earlier turns, in order already
         self.request: ModelRequest | None = None
         self.said = AssistantSaid("")
         self.usage = Usage()

@@ -10,6 +10,7 @@ from aouo.transcript import (
     ToolReturned,
     UserSaid,
     message_tokens,
+    most_tokens,
 )
 
 
@@ -44,6 +45,8 @@ def sanitised(messages: Sequence[Message]) -> list[Message]:
 
 def newest_that_fit(messages: Sequence[Message], max_tokens: int) -> list[Message]:
     """The newest turns whose estimate fits; a turn is kept whole or not at all."""
+    if sum(map(most_tokens, messages)) <= max_tokens:
+        return list(messages)
     starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
     kept_from = len(messages)
     used = 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from aouo.ports import Clock, stamp
-from aouo.shield import finish
 from aouo.store import jobs, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
@@ -67,7 +66,7 @@ class Journal:
             record_all(tx, spent, now)
             work(tx, now)
 
-        await finish(self._database.transact(write, durable=durable))
+        await self._database.transact(write, durable=durable)
 
 
 def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:

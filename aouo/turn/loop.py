@@ -22,7 +22,8 @@ async def run_turn(
     try:
         await pipelines.run("turn_input", steps.turn_input, ctx)
         if not ctx.stopped:
-            await executor.take_up(ctx)
+            if ctx.facts.turn.resumes:
+                await executor.take_up(ctx)
             await _dispatch(ctx, steps, executor, journal)
         if isinstance(ctx.ending, Ack):
             await pipelines.run("turn_output", steps.turn_output, ctx)

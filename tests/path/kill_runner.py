@@ -48,7 +48,7 @@ def _warm_up() -> None:
     """Do once what every life would do again: imports, and what the first pack costs."""
     for module in LATE:
         import_module(module)
-    library.scan(Path(__file__).parents[2] / "packs", (), (), Path())
+    library.scan(Path(__file__).parents[2] / "packs")
 
 
 def _serve(listener: socket.socket) -> None:

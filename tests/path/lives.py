@@ -81,8 +81,6 @@ class Place:
         """Ids of the deliveries that were being sent when a life ended, but those of the next."""
         self.told_twice = 0
         """How often that was the line which tells of a doubt: it is sent again."""
-        self.too_early: list[int] = []
-        """Those of them that no request can have been made for."""
         self._runner_port = runner_port
         self._read: set[str] = set()
         self._tapped: set[str] = set()
@@ -108,6 +106,11 @@ class Place:
         mark = "killed: "
         lines = self.stderr.splitlines()
         return [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+
+    def calls(self, method: str, status: int) -> int:
+        """How many calls of a method were answered so, in the last life."""
+        made = self.emulator.journal.calls[self.life.began_at_call :]
+        return sum(call.method == method and call.status == status for call in made)
 
     def configure(self, packs: Sequence[str]) -> None:
         """The whole configuration, and links to the packs."""
@@ -154,8 +157,6 @@ class Place:
                 self.told_twice += 1
             else:
                 self.cut_off.append(row["id"])
-                if "getMe" in self.kills[-1]:  # a bot that does not know its name cannot send
-                    self.too_early.append(row["id"])
         life.gone.set()
         self.emulator.signal.bump()
 
@@ -224,8 +225,7 @@ class Place:
         await self.until(look)
 
     async def _is_settled(self, answers: Sequence[str]) -> bool:
-        calls = self.emulator.journal.calls[self.life.began_at_call :]
-        ready = any(call.method == "setMyCommands" and call.status for call in calls)
+        ready = self.calls("setMyCommands", 200) > 0
         shown = await self.said()
         await self._tap_show_again(shown)
         open_work = self.rows(

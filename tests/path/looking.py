@@ -55,7 +55,10 @@ async def said(world: World, text: str, chat: int = ADA, thread: int | None = No
         found = await world.people.messages(chat, thread)
         return next((m for m in found if m.from_bot and m.text == text), None)
 
-    return await world.people.until(look)
+    try:
+        return await world.people.until(look)
+    except TimeoutError:
+        raise TimeoutError(f"no {text!r} in {await answers(world, chat, thread)}") from None
 
 
 async def settled(bot: Running) -> None:

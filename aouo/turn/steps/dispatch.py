@@ -39,7 +39,8 @@ def fit_to_window(max_tokens: int, window_override: int) -> Step[DispatchContext
         fixed += sum(estimate_tokens(repr(spec.parameters)) + 40 for spec in turn.tools)
         fixed += sum(message_tokens(entry) for entry in turn.said)
         room = window - min(max_tokens, reserve) - fixed
-        ctx.messages = [*history.newest_that_fit(turn.history, room), *turn.said]
+        past = history.newest_that_fit(turn.history, room)
+        ctx.messages, ctx.past = [*past, *turn.said], len(past)
         await call_next()
 
     return Step("fit to window", run, requires=frozenset({"history", "system", "tools"}))
@@ -49,7 +50,8 @@ def ordering_repair() -> Step[DispatchContext]:
     """No provider accepts calls without results; a turn taken up after a crash may hold some."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
-        ctx.messages = history.sanitised(ctx.messages)
+        past, said = ctx.messages[: ctx.past], ctx.messages[ctx.past :]
+        ctx.messages = [*past, *history.sanitised(said)]
         await call_next()
 
     return Step("ordering repair", run)

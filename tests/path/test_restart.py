@@ -1,0 +1,132 @@
+"""A graceful stop and a new start: nothing is lost, nothing is said twice. Source: design §3.5.
+
+Kills at every commit are in `test_kill_matrix.py`; here a life ends in order or is cut off by
+its own state in the database.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from aouo.store.database import Tx
+from tests.fakes.clock import FastClock
+from tests.fakes.model_server import Says
+from tests.path.looking import answers, prompts, said, settled
+from tests.path.world import ADA, BEN, World
+
+
+@pytest.fixture(autouse=True)
+async def clock(world: World) -> FastClock:
+    world.install("notes")
+    world.clock = clock = FastClock()
+    return clock
+
+
+async def test_messages_that_came_while_it_was_down_are_answered_in_order(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("first")
+    for text in ("one", "two", "three"):
+        await world.people.say(ADA, ADA, text)
+    async with world.running():
+        await said(world, "three")
+
+    assert prompts(world) == ["first", "one", "two", "three"]
+    assert await answers(world) == ["first", "one", "two", "three"]
+
+
+async def test_a_restart_repeats_nothing(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("hello")
+    for _ in range(2):
+        async with world.running() as bot:
+            await settled(bot)
+
+    assert (prompts(world), await answers(world)) == (["hello"], ["hello"])
+
+
+async def test_a_stop_lets_running_turns_finish(world: World) -> None:
+    world.model.reply(Says("slowly but surely", chunks=3, stall_after=1))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await world.model.stalled.wait()
+        bot.runtime.stop()
+        world.model.release.set()
+
+    assert await answers(world) == ["slowly but surely"]
+
+
+async def test_a_turn_that_was_cut_off_is_taken_up_said_once_and_keeps_its_message(
+    world: World,
+) -> None:
+    """The live message of the former life becomes the answer; "restarted" is said once."""
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        live = await bot.people.next_message(ADA, contains="word")
+
+        async def is_live() -> bool:
+            return bool(await bot.rows("SELECT 1 FROM deliveries WHERE state = 'live'"))
+
+        assert await is_live() or await bot.people.until(is_live)
+        task = bot.app.running._tasks[str(ADA)]
+        bot.app.running._reasons[str(ADA)] = _shutdown()
+        bot.app.lanes.close()
+        task.cancel()
+    world.model.say("the whole answer")
+    async with world.running() as bot:
+        final = await said(world, "the whole answer")
+        await settled(bot)
+        turns = await bot.rows("SELECT status, resumes FROM turns")
+
+    assert final.id == live.id
+    assert turns == [{"status": "ack", "resumes": 1}]
+    assert sorted(await answers(world)) == [
+        "I was restarted while answering; continuing.",
+        "the whole answer",
+    ]
+
+
+def _shutdown() -> object:
+    from aouo.queue.running import StopReason
+
+    return StopReason.SHUTDOWN
+
+
+async def test_what_was_queued_and_never_sent_is_sent_by_the_next_life(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("hello")
+
+        def unsend(tx: Tx) -> None:
+            tx.run("UPDATE deliveries SET state = 'queued', message_id = 0")
+
+        await bot.app.database.transact(unsend)
+    async with world.running() as bot:
+        await settled(bot)
+
+    assert await answers(world) == ["hello", "hello"]
+
+
+async def test_what_was_being_sent_may_have_arrived_and_is_only_offered(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await bot.app.database.transact(lambda tx: tx.run("UPDATE deliveries SET state='sending'"))
+    async with world.running() as bot:
+        await bot.people.next_message(ADA, contains="may not have arrived")
+        await settled(bot)
+    async with world.running() as bot:
+        await settled(bot)
+
+    assert len(await answers(world)) == 2
+
+
+async def test_two_conversations_go_on_where_they_were(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("I am Ada")
+        await bot.ask("I am Ben", user=BEN)
+    async with world.running() as bot:
+        await bot.ask("who?")
+        await bot.ask("who?", user=BEN)
+
+    ada, ben = (str(body["messages"]) for body in world.model.requests[2:])
+    assert ("I am Ada" in ada, "I am Ben" in ada) == (True, False)
+    assert ("I am Ada" in ben, "I am Ben" in ben) == (False, True)
