@@ -114,13 +114,13 @@ class Home:
     def dashboard_token(self) -> Path:
         return self.run / "dashboard.token"
 
-    def pack_database(self, pack: str) -> Path:
-        """The pack's own database file."""
-        return self.store / f"{pack}.db"
+    def pack_database(self, pack: str, owner: str = "") -> Path:
+        """The pack's own database file; one for each owner where it keeps people apart."""
+        return self.store / pack / f"{owner}.db" if owner else self.store / f"{pack}.db"
 
-    def pack_folder(self, pack: str) -> Path:
-        """The pack's data folder: memory files and artifacts."""
-        return self.pack_data / pack
+    def pack_folder(self, pack: str, owner: str = "") -> Path:
+        """The pack's data folder: memory files and artifacts; `owner` as for the database."""
+        return self.pack_data / pack / owner if owner else self.pack_data / pack
 
     def create(self) -> tuple[Path, ...]:
         """Make what is missing, for the owner's eyes only, and return what was made.

@@ -83,7 +83,9 @@ class UsageOf:
 
 @dataclass(frozen=True, slots=True)
 class FreshSession:
-    pass
+    """`kept`: there is something to go back to."""
+
+    kept: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from pydantic import SecretStr
 
 from aouo.app.failing import one_setup_error
+from aouo.app.idle import idle
 from aouo.app.lifecycle import Runtime, terminal_inbound
 from aouo.app.root import open_app
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
 from aouo.errors import SetupError
 from aouo.home import Home, is_locked, reachable
-from aouo.logs import Logs
+from aouo.logs import Logs, Nowhere
 from aouo.redact import Redactor
 
 CHAT = "local"
+ANSWER_S = 120.0
 
 
 class Link(Protocol):
@@ -29,6 +31,9 @@ class Link(Protocol):
 
     async def say(self, text: str, data: str = "") -> None: ...
     def hear(self) -> AsyncIterator[dict[str, Any]]: ...
+    async def quiet(self) -> None:
+        """Wait until everything that was said is answered."""
+        ...
 
 
 class Remote:
@@ -36,6 +41,10 @@ class Remote:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+
+    async def quiet(self) -> None:
+        async for _ in self._request({"verb": "idle"}):
+            return
 
     async def say(self, text: str, data: str = "") -> None:
         async for answer in self._request(
@@ -65,6 +74,9 @@ class Inside:
 
     def __init__(self, app: App) -> None:
         self._app = app
+
+    async def quiet(self) -> None:
+        await idle(self._app)
 
     async def say(self, text: str, data: str = "") -> None:
         await self._app.inbox.submit(terminal_inbound(CHAT, text, data=data))
@@ -97,7 +109,7 @@ async def converse(
             while line := await asyncio.to_thread(sys.stdin.readline):
                 if text := line.strip():
                     await screen.say(text)
-            await screen.quiet()
+            await _within(ANSWER_S, link.quiet(), show)
             hearing.cancel()
 
 
@@ -108,14 +120,10 @@ class _Screen:
         self._link = link
         self._show = show
         self._buttons: list[tuple[str, str]] = []
-        self._heard = asyncio.Event()
-        self._owed = False
         self.ready = asyncio.Event()
 
     async def say(self, text: str) -> None:
         """A number taps that button; anything else is said."""
-        self._owed = True
-        self._heard.clear()
         if text.isascii() and text.isdigit() and 1 <= int(text) <= len(self._buttons):
             label, data = self._buttons[int(text) - 1]
             await self._link.say(label, data)
@@ -131,16 +139,15 @@ class _Screen:
             self._buttons = [(label, data) for row in said["buttons"] for label, data in row]
             for number, (label, _) in enumerate(self._buttons, 1):
                 self._show(f"  {number}) {label}")
-            self._heard.set()
 
-    async def quiet(self) -> None:
-        """After the end of input, wait for the answer that is owed, but not for ever."""
-        if self._owed:
-            try:
-                async with asyncio.timeout(120):
-                    await self._heard.wait()
-            except TimeoutError:
-                self._show("(no answer came)")
+
+async def _within(limit_s: float, work: Awaitable[None], show: Callable[[str], None]) -> None:
+    """After the end of input, wait for the answers that are owed, but not for ever."""
+    try:
+        async with asyncio.timeout(limit_s):
+            await work
+    except TimeoutError:
+        show("(no answer came)")
 
 
 @asynccontextmanager
@@ -152,7 +159,7 @@ async def _link(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Link]:
     with home.lock():
         loaded = _without_telegram(load_settings(home.path, environ))
         redactor = Redactor(loaded.settings.secrets())
-        with Logs(level="warning", file=home.log_file, redactor=redactor), one_setup_error():
+        with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()), one_setup_error():
             async with (
                 open_app(home, loaded.settings) as app,
                 asyncio.TaskGroup() as group,

@@ -12,6 +12,7 @@ import structlog
 
 from aouo.address import ConversationAddress
 from aouo.app.control import Control, Request
+from aouo.app.idle import idle
 from aouo.app.owner import tell_owner
 from aouo.app.retention import keep_tidy
 from aouo.config_file import Loaded
@@ -55,6 +56,7 @@ class Runtime:
             "stop": self._stop_verb,
             "restart": self._restart,
             "say": self._say,
+            "idle": self._idle,
         }
         control = Control(verbs, {"chat": self._chat})
         try:
@@ -158,6 +160,12 @@ class Runtime:
                 yield await waiting.get()
         finally:
             leave()
+
+    async def _idle(self, request: Request) -> dict[str, Any]:
+        """Answers when everything that was said is answered."""
+        del request
+        await idle(self._app)
+        return {}
 
     async def _say(self, request: Request) -> dict[str, Any]:
         """A terminal says something, or taps the button that sends `data`."""

@@ -7,6 +7,7 @@ the rest is still being imported and built in `wiring`.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
@@ -63,7 +64,11 @@ async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitSt
     await database.open()
     await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
     session = await stack.enter_async_context(
-        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=True)
+        aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            # With it aiohttp looks for a proxy in another thread, for every request.
+            trust_env=any(name.lower().endswith("s_proxy") for name in os.environ),
+        )
     )
     telegram = None
     if settings.telegram.bot_token.get_secret_value():

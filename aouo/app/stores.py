@@ -1,4 +1,4 @@
-"""Each pack's database and memory files, opened when first used."""
+"""Each pack's databases and memory files, opened when first used."""
 
 from __future__ import annotations
 
@@ -14,41 +14,49 @@ _NO_PACK = "_general"  # no pack can have this name
 
 
 class PackStores:
-    """Opens what packs keep, once each; everything is closed together."""
+    """Opens what packs keep, once each; everything is closed together.
+
+    A pack of scope `person` keeps a database and memory files for each owner: the person in a
+    private chat, the conversation in a group. Others share theirs.
+    """
 
     def __init__(self, home: Home, library: Callable[[], Library]) -> None:
         self._home = home
         self._library = library
-        self._open: dict[str, PackStore] = {}
-        self._memories: dict[str, MemoryFiles] = {}
+        self._open: dict[tuple[str, str], PackStore] = {}
+        self._memories: dict[tuple[str, str], MemoryFiles] = {}
 
-    def open(self, pack: str) -> PackStore:
-        """The pack's database.
+    def open(self, pack: str, owner: str) -> PackStore:
+        """The pack's database for `owner`.
 
         Raises:
             ToolFailed: the pack is not loaded.
             PackError: its schema does not run.
         """
-        if pack not in self._open:
-            found = self._library().get(pack)
-            if found is None:
-                raise ToolFailed(f"The pack {pack!r} is not loaded.")
-            file = self._home.pack_database(pack)
-            self._open[pack] = PackStore(file, found.manifest, found.schema_sql)
-        return self._open[pack]
+        found = self._library().get(pack)
+        if found is None:
+            raise ToolFailed(f"The pack {pack!r} is not loaded.")
+        kept_for = owner if found.manifest.schema.scope == "person" else ""
+        key = (pack, kept_for)
+        if key not in self._open:
+            file = self._home.pack_database(pack, kept_for)
+            self._open[key] = PackStore(file, found.manifest, found.schema_sql)
+        return self._open[key]
 
-    def memory(self, pack: str) -> MemoryFiles:
-        """The pack's memory files, "" = those of no pack; made from its templates once."""
-        if pack not in self._memories:
-            found = self._library().get(pack)
-            folder = self._home.pack_folder(pack or _NO_PACK)
+    def memory(self, pack: str, owner: str) -> MemoryFiles:
+        """The pack's memory files for `owner`, "" = those of no pack; made from its templates."""
+        found = self._library().get(pack)
+        apart = found is None or found.manifest.schema.scope == "person"
+        key = (pack, owner if apart else "")
+        if key not in self._memories:
+            folder = self._home.pack_folder(pack or _NO_PACK, key[1])
             files = MemoryFiles(folder, found.templates if found else {})
             files.create()
-            self._memories[pack] = files
-        return self._memories[pack]
+            self._memories[key] = files
+        return self._memories[key]
 
-    def read_memory(self, pack: str) -> Mapping[str, str]:
-        files = self.memory(pack)
+    def read_memory(self, pack: str, owner: str) -> Mapping[str, str]:
+        files = self.memory(pack, owner)
         return {name: files.read(name) for name in ("USER.md", "MEMORY.md")}
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from aouo.app.failing import one_setup_error
+from aouo.app.idle import idle
 from aouo.app.lifecycle import Runtime
 from aouo.app.root import open_app
 from aouo.app.serve import stop_on_signals
@@ -20,11 +21,11 @@ from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
 from aouo.emulator.client import EmulatorClient
 from aouo.errors import SetupError
-from aouo.events import Event, TurnSettled
-from aouo.home import Home
-from aouo.logs import Logs
+from aouo.home import Home, write_atomically
+from aouo.logs import Logs, Nowhere
 from aouo.providers.local import HONEST_NOTE, LocalModel
 from aouo.redact import Redactor
+from aouo.store import turns
 
 TOKEN = "7000000001:TRY-aouo-on-your-own-machine-only-0"
 ADA, BEN = 1001, 1002
@@ -53,6 +54,7 @@ async def run(
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
         if isinstance(app.generation.model, LocalModel):
             tell(HONEST_NOTE)
+            tell("for example: AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… scripts/try")
             await app.generation.model.prepare()
             tell("the model is loaded")
         await runtime.ended.wait()
@@ -72,23 +74,26 @@ async def say(
     Raises:
         SetupError: no answer came.
     """
+    if not text.strip():
+        raise SetupError("There is nothing to say.", fix='Write it like this: --say "Hello".')
+    names = [folder.name for folder in packs]
+    if pack not in names:
+        raise SetupError(f"There is no pack {pack!r} to try.", fix=f"Choose: {', '.join(names)}.")
     async with (
         _trial(home, environ, packs, tell, 0) as (local, app, runtime),
         EmulatorClient(local.url) as people,
     ):
         tell("ready; asking")
-        if pack:
-            asked = await people.say(ADA, ADA, f"/use {pack}")
-            await people.next_message(ADA, after=asked.id)
-        events, _ = app.bus.subscribe()
+        asked = await people.say(ADA, ADA, f"/use {pack}")
+        await people.next_message(ADA, after=asked.id)
         asked = await people.say(ADA, ADA, text)
-        status = await _settled(events)
+        status = await _answered(app)
+        said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
         runtime.stop()
         await runtime.ended.wait()
-        said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
     answer = "\n".join(message.text for message in said)
-    if status != "ack" or not answer:
-        raise NoAnswer(answer or "No answer came.", fix=f"See {home.log_file}.")
+    if status not in ("ack", "") or not answer:
+        raise NoAnswer(answer or "No answer came.", fix=f"(See {home.log_file})")
     return answer
 
 
@@ -98,15 +103,14 @@ class NoAnswer(SetupError):
     exit_code = 1
 
 
-async def _settled(events: asyncio.Queue[Event]) -> str:
-    """Wait until a turn is over and return how it ended."""
+async def _answered(app: App) -> str:
+    """Wait until nothing is open any more; how the turn ended, "" = it needed none."""
     try:
         async with asyncio.timeout(ANSWER_S):
-            while True:
-                if isinstance(event := await events.get(), TurnSettled):
-                    return event.status
+            await idle(app, at_least=2)
     except TimeoutError:
         raise NoAnswer(f"No answer came within {ANSWER_S:g} s.") from None
+    return await app.database.read(turns.newest_status)
 
 
 @asynccontextmanager
@@ -118,12 +122,13 @@ async def _trial(
     port: int,
 ) -> AsyncGenerator[tuple[Local, App, Runtime]]:
     """A fresh home beside the owner's, a local Telegram in its own process, and the runtime."""
-    with one_setup_error():
+    home.create()
+    with one_setup_error(), home.lock():
         tell("starting a local Telegram")
         async with _emulator(port) as local:
             loaded = _furnish(home, environ, packs, local.url)
             redactor = Redactor(loaded.settings.secrets())
-            with home.lock(), Logs(level="warning", file=home.log_file, redactor=redactor):
+            with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
                 async with open_app(home, loaded.settings) as app, asyncio.TaskGroup() as group:
                     runtime = Runtime(app, loaded)
@@ -138,9 +143,14 @@ async def _trial(
 def _furnish(
     home: Home, environ: Mapping[str, str], packs: Sequence[Path], telegram_url: str
 ) -> Loaded:
-    """Make the home anew: each try begins with a clean slate."""
-    if home.path.exists():
-        shutil.rmtree(home.path)
+    """Empty the home, whose lock we hold, and fill it: each try begins with a clean slate."""
+    for child in home.path.iterdir():
+        if child == home.run:
+            continue
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child)
+        else:
+            child.unlink()
     home.create()
     for folder in packs:
         (home.packs / folder.name).symlink_to(folder.resolve())
@@ -152,7 +162,7 @@ def _furnish(
             "api_base_url": telegram_url,
         }
     }
-    home.config.write_text(json.dumps(config, indent=2), encoding="utf-8")
+    write_atomically(home.config, json.dumps(config, indent=2))
     own = {key: value for key, value in environ.items() if key != "TELEGRAM_BOT_TOKEN"}
     return load_settings(home.path, own)
 
@@ -169,6 +179,7 @@ async def _emulator(port: int) -> AsyncGenerator[Local]:
         "--with-parent",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,  # a terminal's Ctrl-C is for us; we end it
     )
     assert process.stdin
     assert process.stdout

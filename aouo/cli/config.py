@@ -10,7 +10,7 @@ from typing import cast
 
 import click
 
-from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.cli.context import current_home, json_option, load, print_json, told
 from aouo.config_file import ConfigBroken, dump, parse, parse_json, read_text, save
 from aouo.config_keys import Tree, get, nearest, plain, put, schema
 from aouo.errors import SetupError
@@ -52,8 +52,9 @@ def get_(key: str, as_json: bool) -> None:
 def set_(key: str, value: str, as_json: bool) -> None:
     """Set one KEY to VALUE in config.json.
 
-    Numbers, true, false, lists and objects are written as JSON; a list also as `a,b`.
-    The file is saved only if the whole of it is valid; a running bot takes it up by itself.
+    Numbers, true, false, lists and objects are written as JSON; a list also as `a,b` or `a`.
+    The file is saved only if the whole of it is valid. A running bot takes it up with
+    `aouo restart`.
     """
     home = current_home()
     home.create()
@@ -91,7 +92,7 @@ def edit() -> None:
                 parse(text, os.environ, home.config)
             except ConfigBroken as broken:
                 for problem in broken.problems:
-                    click.echo(problem, err=True)
+                    click.echo(told(problem), err=True)
                 if not sys.stdin.isatty() or not click.confirm("Edit again?"):
                     raise _unchanged(home, broken) from None
             else:
@@ -119,7 +120,7 @@ def validate(file: Path | None, as_json: bool) -> None:
     try:
         notes = parse(read_text(file), os.environ, file).notes
     except ConfigBroken as broken:
-        problems = broken.problems
+        problems = tuple(map(told, broken.problems))
     if as_json:
         print_json(
             {"ok": not problems, "file": str(file), "problems": problems, "notes": notes},
@@ -154,11 +155,13 @@ def _typed(key: str, value: str) -> object:
     if isinstance(default, str):
         return value
     try:
-        return json.loads(value)
+        typed: object = json.loads(value)
     except json.JSONDecodeError:
         if isinstance(default, list):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
+    alone = isinstance(default, list) and type(typed) in (int, float, str, dict)
+    return [typed] if alone else typed
 
 
 def _no_such(key: str) -> click.UsageError:
@@ -169,4 +172,5 @@ def _no_such(key: str) -> click.UsageError:
 
 
 def _unchanged(home: Home, broken: ConfigBroken) -> SetupError:
-    return SetupError(f"{'; '.join(broken.problems)}.", fix=f"{home.config} is unchanged.")
+    problems = "; ".join(map(told, broken.problems))
+    return SetupError(f"{problems}.", fix=f"{home.config} is unchanged.")

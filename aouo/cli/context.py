@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -21,13 +22,24 @@ def current_home() -> Home:
     return Home(home_path(click.get_current_context().find_root().obj, os.environ))
 
 
+def command_for(home: Home) -> str:
+    """How a line to copy begins: `aouo`, with `--home` where `home` would not be found else."""
+    found = home.path == home_path(None, os.environ)
+    return "aouo" if found else f"aouo --home {shlex.quote(str(home.path))}"
+
+
+def told(problem: str) -> str:
+    """A problem of config.json in the words of that file: JSON has lists, no tuples."""
+    return problem.replace("a valid tuple", "a list")
+
+
 def load(home: Home) -> Loaded:
     """The settings of `home`; what is wrong with the file is said on stderr."""
     from aouo.config_file import load_settings
 
     loaded = load_settings(home.path, os.environ)
     for problem in loaded.problems:
-        click.echo(f"{home.config.name}: {problem}", err=True)
+        click.echo(f"{home.config.name}: {told(problem)}", err=True)
     if loaded.from_last_good:
         click.echo("The last good configuration is used instead.", err=True)
     return loaded

@@ -17,7 +17,8 @@ from aouo.home import Home
 def dev(folder: Path, port: int) -> None:
     """Chat with the pack in FOLDER, alone, in a local Telegram.
 
-    Its problems are listed first; begin again after a change.
+    Its problems are listed first. To see a change, end with Ctrl-C and begin again; a running bot
+    takes it up with `aouo restart`.
     """
     import asyncio
 

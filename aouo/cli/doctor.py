@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from aouo.cli.check import Check
-from aouo.cli.context import current_home, json_option, print_json
+from aouo.cli.context import current_home, json_option, print_json, told
 from aouo.config_file import ConfigBroken, Loaded, load_settings
 from aouo.errors import SetupError
 from aouo.home import Home, is_locked, running_pid
@@ -21,6 +21,14 @@ from aouo.settings import Settings
 _PYTHON = (3, 11)
 _SQLITE = (3, 38, 0)
 """STRICT tables and RETURNING are older; `unixepoch()` is not."""
+
+NO_TOKEN = Check(
+    "telegram",
+    "warn",
+    "there is no bot token",
+    "Set telegram.bot_token (from @BotFather); `aouo try` works without one.",
+)
+"""A warning and no failure: only `aouo start` needs one."""
 
 
 @click.command()
@@ -37,8 +45,23 @@ def doctor(fast: bool, as_json: bool) -> None:
     failed = any(check.status == "fail" for check in checks)
     if as_json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
+    else:
+        click.echo(_summary(checks))
     if failed:
         click.get_current_context().exit(1)
+
+
+def _summary(checks: list[Check]) -> str:
+    """The last line: how it is on the whole, and whether a missing token keeps it from starting."""
+    counted = [
+        f"{number} {word}{'s' if number > 1 else ''}"
+        for mark, word in (("fail", "failure"), ("warn", "warning"))
+        if (number := sum(check.status == mark for check in checks))
+    ]
+    summary = f"{', '.join(counted) or 'No failures, no warnings'}."
+    if NO_TOKEN in checks:
+        summary += " `aouo start` will refuse without a bot token."
+    return summary
 
 
 def _line(check: Check) -> str:
@@ -98,7 +121,9 @@ def _home(home: Home) -> Check:
 
 def _config_problems(home: Home, problems: tuple[str, ...]) -> Iterator[Check]:
     for problem in problems:
-        yield Check("config", "fail", problem, f"Edit {home.config} or run `aouo config edit`.")
+        yield Check(
+            "config", "fail", told(problem), f"Edit {home.config} or run `aouo config edit`."
+        )
 
 
 def _config(home: Home, loaded: Loaded) -> Iterator[Check]:
@@ -160,12 +185,7 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
 
 def _telegram(settings: Settings, *, fast: bool) -> Check:
     if not settings.telegram.bot_token.get_secret_value():
-        return Check(
-            "telegram",
-            "warn",
-            "there is no bot token",
-            "Set telegram.bot_token (from @BotFather); `aouo try` works without one.",
-        )
+        return NO_TOKEN
     if fast:
         return Check("telegram", "skip", "needs the network")
     from aouo.cli import reach

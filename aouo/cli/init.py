@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from aouo.cli.context import current_home, json_option, print_json
+from aouo.cli.context import command_for, current_home, json_option, load, print_json
 from aouo.home import Home
 
 _TOKEN = re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{20,}")
@@ -41,10 +41,11 @@ def init(token: str, owner: int, as_json: bool) -> None:
     if not fresh and (token or owner):
         click.echo(
             f"{home.config.name} was there and is unchanged; "
-            "use `aouo config set telegram.bot_token …` or `aouo config edit`.",
+            f"use `{command_for(home)} config set telegram.bot_token …` or "
+            f"`{command_for(home)} config edit`.",
             err=True,
         )
-    for line in _next_steps(home, has_token=bool(token) or not fresh, has_owner=bool(owner)):
+    for line in _next_steps(home):
         click.echo(line)
 
 
@@ -81,24 +82,18 @@ def _write_config(home: Home, token: str, owner: int) -> None:
     save(home.path, tree, os.environ)
 
 
-def _next_steps(home: Home, *, has_token: bool, has_owner: bool) -> list[str]:
-    steps: list[str] = []
-    if not has_token:
-        steps.append("aouo config set telegram.bot_token …   the token from @BotFather")
-    if has_token and not has_owner and not _knows_anybody(home):
-        steps.append(
-            "aouo config set telegram.allowed_user_ids …   your id; the bot tells it on /id"
-        )
+def _next_steps(home: Home) -> list[str]:
+    telegram = load(home).settings.telegram
+    steps: list[tuple[str, str]] = []
+    if not telegram.bot_token.get_secret_value():
+        steps.append(("config set telegram.bot_token …", "the token from @BotFather"))
+    elif not telegram.allowed_user_ids:
+        steps.append(("config set telegram.allowed_user_ids …", "your id; the bot tells it on /id"))
     steps += [
-        "aouo pack link DIR   install a pack",
-        "aouo doctor          check everything",
-        "aouo start           run the bot",
-        "aouo try             try it without Telegram",
+        ("pack link DIR", "install a pack"),
+        ("doctor", "check everything"),
+        ("start", "run the bot"),
+        ("try", "try it without Telegram"),
     ]
-    return ["Next:", *(f"  {step}" for step in steps)]
-
-
-def _knows_anybody(home: Home) -> bool:
-    from aouo.config_file import load_settings
-
-    return bool(load_settings(home.path, os.environ).settings.telegram.allowed_user_ids)
+    width = max(len(step) for step, _ in steps)
+    return ["Next:", *(f"  {command_for(home)} {step:<{width}}   {why}" for step, why in steps)]

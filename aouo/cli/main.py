@@ -30,7 +30,7 @@ VERBS = {
     "pack": Verb("aouo.cli.pack:pack", "List, check and link packs."),
     "try": Verb("aouo.cli.try_:try_", "Try it here, without account, key or network."),
     "chat": Verb("aouo.cli.chat:chat", "Talk to a pack in this terminal."),
-    "dev": Verb("aouo.cli.dev:dev", "Work on a pack and see it change."),
+    "dev": Verb("aouo.cli.dev:dev", "Chat with a pack that you are writing."),
 }
 
 

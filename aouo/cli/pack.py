@@ -9,6 +9,7 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.packs.library import link, scan
+from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
 from aouo.packs.problems import errors
 
@@ -66,20 +67,20 @@ def list_(as_json: bool) -> None:
 @json_option
 def validate(folder: Path, as_json: bool) -> None:
     """Check the pack in FOLDER, strictly: 0 if it is sound, else 1."""
-    loaded = load_pack(folder, strict=True)
-    sound = loaded.pack is not None and not errors(loaded.problems)
+    name, problems = load_pack(folder).name, find_problems(folder)
+    sound = not errors(problems)
     if as_json:
         print_json(
             {
                 "ok": sound,
-                "pack": loaded.name,
-                "problems": [asdict(problem) for problem in loaded.problems],
+                "pack": name,
+                "problems": [asdict(problem) for problem in problems],
             }
         )
     else:
-        for problem in loaded.problems:
+        for problem in problems:
             click.echo(f"{problem.severity}: {problem}", err=problem.severity == "error")
-        click.echo(f"{loaded.name} is {'sound' if sound else 'not sound'}.")
+        click.echo(f"{name} is {'sound' if sound else 'not sound'}.")
     if not sound:
         click.get_current_context().exit(1)
 
@@ -88,7 +89,10 @@ def validate(folder: Path, as_json: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @json_option
 def link_(folder: Path, as_json: bool) -> None:
-    """Install the pack in FOLDER by a link, so that edits there count at once."""
+    """Install the pack in FOLDER by a link, so that it can be edited where it lies.
+
+    A running bot takes it and later edits up with `aouo restart`.
+    """
     home = current_home()
     home.create()
     target = link(folder, home.packs)

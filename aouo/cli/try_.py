@@ -24,10 +24,11 @@ def try_(text: str | None, pack: str, port: int) -> None:
 
     from aouo.app import trial
 
-    home = Home(current_home().path / "try")
     if text is None:
+        home = Home(current_home().path / "try")
         asyncio.run(trial.run(home, os.environ, sample_packs(), _tell, port=port))
         return
+    home = Home(current_home().path / "try-say")
     answer = asyncio.run(trial.say(home, os.environ, sample_packs(), _tell, text=text, pack=pack))
     click.echo(answer)
 

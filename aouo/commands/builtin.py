@@ -113,8 +113,9 @@ def new(tx: Tx, call: Call, library: Library) -> Result:
     if pack != route.active_pack:
         routes.set_pack(tx, route, pack, call.now)
         route = _route(tx, call)
+    kept = any(s.messages for s in sessions.recent(tx, call.inbound.address.session_key(pack), 2))
     routes.set_session(tx, route, session_id, call.now)
-    return Result(notices.FreshSession())
+    return Result(notices.FreshSession(kept))
 
 
 def list_sessions(tx: Tx, call: Call, library: Library) -> Result:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -10,10 +11,20 @@ import sys
 from aouo.emulator.server import DEFAULT_TOKEN, DEFAULT_USERNAME, Emulator
 from aouo.emulator.start import PARTS
 
+CANNOT_LISTEN = 3
+"""The exit code of a set-up error, as of `aouo` itself."""
+
 
 def main() -> None:
-    """Start, print `{"url": …, "page": …}`, stop at SIGTERM, SIGINT or the end of stdin."""
-    asyncio.run(_serve(_arguments()))
+    """Start, print `{"url": …, "page": …}`, stop at SIGTERM, SIGINT or the end of stdin.
+
+    With a parent, SIGINT is the parent's: a terminal's Ctrl-C reaches both, and the emulator has
+    to be there until its parent is done.
+    """
+    options = _arguments()
+    if options.with_parent:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(asyncio.run(_serve(options)))
 
 
 def _arguments() -> argparse.Namespace:
@@ -32,16 +43,20 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--no-privacy", action="store_true", help="the bot sees all of a group")
     parser.add_argument("--flood", action="store_true", help="flood control from the start")
     parser.add_argument(
-        "--with-parent", action="store_true", help="stop when standard input closes"
+        "--with-parent",
+        action="store_true",
+        help="stop when standard input closes, and not at SIGINT",
     )
     return parser.parse_args()
 
 
-async def _serve(options: argparse.Namespace) -> None:
+async def _serve(options: argparse.Namespace) -> int:
+    """Run until told to stop; what the process exits with."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    if not options.with_parent:
+        loop.add_signal_handler(signal.SIGINT, stop.set)
     emulator = Emulator(
         options.token,
         port=options.port,
@@ -51,13 +66,20 @@ async def _serve(options: argparse.Namespace) -> None:
         privacy=not options.no_privacy,
         flood=options.flood,
     )
-    async with emulator:
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(emulator)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            sys.stderr.write(f"The emulator cannot listen on port {options.port}: {reason}.\n")
+            return CANNOT_LISTEN
         if options.with_parent:
             loop.add_reader(sys.stdin, _read_parent, stop)
         ready = {"url": emulator.base_url, "page": f"{emulator.base_url}/"}
         sys.stdout.write(json.dumps(ready) + "\n")
         sys.stdout.flush()
         await stop.wait()
+    return 0
 
 
 def _read_parent(stop: asyncio.Event) -> None:

@@ -44,6 +44,7 @@ def _conversations(world: World, user: int) -> list[JsonObject]:
             "chat": chat.id,
             "kind": "forum" if chat.is_forum and chat.kind != "private" else chat.kind,
             "title": title,
+            "members": sum(one.present for one in chat.members.values()),
             "has_topics": chat.is_forum,
             "topics": [
                 topic.as_json() | {"closed": topic.closed} | _summary(world, chat, topic.id, user)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from aouo.errors import ToolFailed
+from aouo.events import Inbound
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
 from aouo.packs.load import Pack
@@ -19,6 +22,7 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
     return Facts(
         turn=begun.turn,
         session_key=begun.session_key,
+        owner=_owner(inbound),
         address=inbound.address,
         person=inbound.person,
         origin=inbound.origin,
@@ -27,6 +31,13 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
         skill_body=_skill_body(begun, generation),
         tools=generation.registry.allowed(permitted, generation.settings.tools.enabled),
     )
+
+
+def _owner(inbound: Inbound) -> str:
+    """Whose data this is, as a file name: a person's is theirs in all their private chats."""
+    address = inbound.address
+    whose = inbound.person.id if inbound.chat_kind == "private" else address.queue_key
+    return re.sub(r"[^A-Za-z0-9-]", "_", f"{address.platform}_{whose}")
 
 
 def _view_of(pack: Pack) -> PackView:

@@ -214,6 +214,7 @@ class Turns:
             session_key=facts.session_key,
             pack=facts.pack.name,
             asker=asking,
+            owner=facts.owner,
         )
 
         async def call_tool(call: ToolCall) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -22,6 +23,9 @@ from aouo.errors import (
 )
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
 from aouo.ports import ButtonSpec, Entity, Rendered
+
+# Until its version 23 the library warns at every flood control unless told which type we want.
+os.environ.setdefault("PTB_TIMEDELTA", "1")
 
 _GONE = ("chat not found", "not enough rights to send")
 _TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_closed")

@@ -1,4 +1,7 @@
-"""A terminal as a `Messenger`: whoever is connected gets what is said; nobody there means later."""
+"""A terminal as a `Messenger`: whoever is connected gets what is said.
+
+With nobody there it is refused, not kept: a terminal that comes later reads the history.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aouo.address import ConversationAddress
-from aouo.errors import NotSent
+from aouo.errors import DeliveryRefused
 from aouo.ports import Rendered
 
 _WAITING = 1_000
@@ -53,7 +56,7 @@ class TerminalMessenger:
     def _tell(self, to: ConversationAddress, kind: str, number: int, message: Rendered) -> None:
         watching = self._watching.get(to.chat_id)
         if not watching:
-            raise NotSent("no terminal is connected")
+            raise DeliveryRefused("no terminal is connected")
         said = {
             "kind": kind,
             "id": number,

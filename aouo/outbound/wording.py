@@ -59,8 +59,10 @@ def _sentence(notice: Notice) -> str:
             return f"“{pack}” has no skill “{name}”. It has: {', '.join(skills) or 'none'}."
         case notices.UsageOf(line):
             return f"Write it like this: {line}"
-        case notices.FreshSession():
+        case notices.FreshSession(kept=True):
             return "Started a fresh session. What we said before is kept: /sessions"
+        case notices.FreshSession():
+            return "Started a fresh session."
         case notices.SessionOpened(title):
             return f"Back in “{title}”."
         case notices.NoSuchSession():
@@ -105,7 +107,7 @@ def failure(error: BaseException, reference: str) -> str:
         case errors.EmptyAnswer():
             return "The model gave no answer, twice. Ask in other words; /new starts afresh."
         case errors.ProviderBusy():
-            return "The model service is busy. Try again in a minute."
+            return "The model service is busy or cannot be reached. Try again in a minute."
         case errors.ProviderTimeout():
             return "The model service stopped answering. Try again."
         case errors.PromptTooLong():
@@ -116,6 +118,11 @@ def failure(error: BaseException, reference: str) -> str:
             return "The account at the model service has no money left; the owner has to top it up."
         case errors.ContentFiltered():
             return "The model service declined to answer this. Try it in other words."
+        case errors.ProviderRejected():
+            return (
+                "The model service does not accept our request or the model's name. "
+                f"The owner finds out more with: aouo doctor, and in the log under {reference}"
+            )
         case errors.ProviderError():
             return f"The model service failed. Try again; the log has details under {reference}."
         case errors.SetupError():

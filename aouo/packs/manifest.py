@@ -67,7 +67,7 @@ class Schema:
     extends_columns: Annotated[Mapping[str, TextMap], AfterValidator(_frozen)] = field(
         default_factory=dict[str, "TextMap"]
     )
-    scope: str = ""
+    scope: Literal["shared", "person"] = "shared"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One SQLite file: one thread owns all writes, another the reads.
+"""One SQLite file: one thread owns all writes, the loop's own thread does the short reads.
 
 A transaction is a plain function that gets a `Tx` and never waits for anything else, so
 no model or chat call can happen inside one. Transactions that queue up while another one
@@ -93,14 +93,14 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-class _Worker(threading.Thread):
-    """A thread with one connection that runs what is queued, `None` ends it."""
+class _Writer(threading.Thread):
+    """The thread with the one connection that writes; `None` in its queue ends it."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        super().__init__(name=name, daemon=True)
+    def __init__(self, path: Path) -> None:
+        super().__init__(name="aouo-writer", daemon=True)
         self.requests: queue.SimpleQueue[_Request[Any] | None] = queue.SimpleQueue()
-        self._path = path
         self.opened: Future[None] = Future()
+        self._path = path
 
     def run(self) -> None:
         try:
@@ -110,32 +110,11 @@ class _Worker(threading.Thread):
             return
         self.opened.set_result(None)
         try:
-            self.serve(connection)
+            self._serve(connection)
         finally:
             connection.close()
 
-    def serve(self, connection: sqlite3.Connection) -> None:
-        raise NotImplementedError
-
-
-class _Reader(_Worker):
-    def serve(self, connection: sqlite3.Connection) -> None:
-        connection.execute("PRAGMA query_only=ON")
-        tx = Tx(connection)
-        while (request := self.requests.get()) is not None:
-            outcome: _Outcome
-            try:
-                connection.execute("BEGIN")
-                outcome = (request.done, request.work(tx), None)
-            except BaseException as error:  # noqa: BLE001 - handed to whoever waits
-                outcome = (request.done, None, error)
-            finally:
-                connection.execute("ROLLBACK")
-            request.loop.call_soon_threadsafe(_tell, [outcome])
-
-
-class _Writer(_Worker):
-    def serve(self, connection: sqlite3.Connection) -> None:
+    def _serve(self, connection: sqlite3.Connection) -> None:
         tx = Tx(connection)
         ended = False
         while not ended:
@@ -185,18 +164,20 @@ class Database:
     """Transactions on one file; see the module for what owns what."""
 
     def __init__(self, path: Path) -> None:
-        self._writer = _Writer(path, "aouo-writer")
-        self._reader = _Reader(path, "aouo-reader")
+        self._path = path
+        self._writer = _Writer(path)
+        self._reader: sqlite3.Connection | None = None
 
     async def open(self) -> None:
-        """Start both threads.
+        """Start the writer, open the reader.
 
         Raises:
             sqlite3.Error: the file cannot be opened.
         """
-        for worker in (self._writer, self._reader):
-            worker.start()
-            await asyncio.wrap_future(worker.opened)
+        self._writer.start()
+        await asyncio.wrap_future(self._writer.opened)
+        self._reader = connect(self._path)
+        self._reader.execute("PRAGMA query_only=ON")
 
     async def transact(self, work: Callable[[Tx], T], *, durable: bool = False) -> T:
         """Run `work` in a transaction and return its result after the commit.
@@ -205,7 +186,9 @@ class Database:
         has. `durable` waits for the disk: for commits that acknowledge an update or record an
         effect.
         """
-        done = self._ask(self._writer, work, durable)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self._writer.requests.put(_Request(work, durable, loop, done))
         cancelled = False
         while not done.done():
             try:
@@ -220,18 +203,22 @@ class Database:
         return done.result()
 
     async def read(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` on one consistent snapshot; it cannot write."""
-        return await self._ask(self._reader, work, durable=False)
+        """Run `work` on one consistent snapshot; it cannot write.
 
-    def _ask(self, worker: _Worker, work: Callable[[Tx], T], durable: bool) -> asyncio.Future[T]:
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        worker.requests.put(_Request(work, durable, loop, done))
-        return done
+        It runs on the loop's thread: for indexed reads of a few hundred rows, which take less
+        than the way to another thread and back. A reader never waits for the writer.
+        """
+        assert self._reader is not None
+        self._reader.execute("BEGIN")
+        try:
+            return work(Tx(self._reader))
+        finally:
+            self._reader.execute("ROLLBACK")
 
     async def close(self) -> None:
         """Finish what is queued; the reader goes first, so that the writer checkpoints last."""
-        for worker in (self._reader, self._writer):
-            if worker.is_alive():
-                worker.requests.put(None)
-                await asyncio.to_thread(worker.join)
+        if self._reader is not None:
+            self._reader.close()
+        if self._writer.is_alive():
+            self._writer.requests.put(None)
+            await asyncio.to_thread(self._writer.join)

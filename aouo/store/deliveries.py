@@ -103,6 +103,15 @@ def queued(tx: Tx) -> list[Delivery]:
     ]
 
 
+def waiting(tx: Tx) -> int:
+    """How many messages have not left yet."""
+    row = tx.one(
+        "SELECT (SELECT count(*) FROM deliveries WHERE state = 'queued') + "
+        "(SELECT count(*) FROM deliveries WHERE state = 'sending') AS n"
+    )
+    return row["n"] if row else 0
+
+
 def cut_off(tx: Tx, now: str) -> list[Delivery]:
     """What a former process was sending when it died.
 

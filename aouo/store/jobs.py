@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass, replace
+from typing import LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim
@@ -197,21 +198,32 @@ def replay_parked(tx: Tx, address: ConversationAddress) -> int:
 
 def drop_waiting(tx: Tx, lane: str, person: str, now: str) -> int:
     """Drop what `person` sent to this lane and nobody has begun; return how many."""
-    return tx.run(
+    statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND state IN ('gathering', 'ready', 'parked')",
-        now,
-        lane,
-        person,
+        "AND person = ? AND state = 'gathering'",
+        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
+        "AND person = ? AND state = 'ready'",
+        "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
+        "AND person = ? AND state = 'parked'",
     )
+    return sum(tx.run(statement, now, lane, person) for statement in statements)
+
+
+def count(tx: Tx) -> int:
+    """How many jobs there have been."""
+    row = tx.one("SELECT count(*) AS n FROM jobs")
+    return row["n"] if row else 0
 
 
 def count_by_state(tx: Tx) -> dict[str, int]:
+    """How many jobs are not over, by state; states without any are left out."""
     rows = tx.all(
-        "SELECT state, count(*) AS n FROM jobs "
-        "WHERE state IN ('gathering', 'ready', 'running', 'parked') GROUP BY state"
+        "SELECT 'gathering' AS state, count(*) AS n FROM jobs WHERE state = 'gathering' UNION ALL "
+        "SELECT 'ready', count(*) FROM jobs WHERE state = 'ready' UNION ALL "
+        "SELECT 'running', count(*) FROM jobs WHERE state = 'running' UNION ALL "
+        "SELECT 'parked', count(*) FROM jobs WHERE state = 'parked'"
     )
-    return {row["state"]: row["n"] for row in rows}
+    return {row["state"]: row["n"] for row in rows if row["n"]}
 
 
 def _inbound(row: sqlite3.Row) -> Inbound:

@@ -148,6 +148,12 @@ def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
     return {row["id"]: bool(row["again"]) for row in rows}
 
 
+def newest_status(tx: Tx) -> str:
+    """How the newest turn of all ended, "" = there is none."""
+    row = tx.one("SELECT status FROM turns ORDER BY id DESC LIMIT 1")
+    return row["status"] if row else ""
+
+
 def effects(tx: Tx, turn_id: str) -> list[str]:
     """Names of the tools whose calls took effect, or may have, in order."""
     rows = tx.all(

@@ -17,12 +17,12 @@ class Memory(Arguments):
     content: str = ""
 
 
-def memory(files_of: Callable[[str], MemoryFiles]) -> Tool:
-    """`files_of` gives the memory of a pack ("" = of no pack)."""
+def memory(files_of: Callable[[str, str], MemoryFiles]) -> Tool:
+    """`files_of` gives the memory of a pack ("" = of no pack) for an owner."""
 
     async def _run(wish: Memory, context: ToolContext, call_id: str) -> str:
         del call_id
-        files = files_of(context.pack)
+        files = files_of(context.pack, context.owner)
         name = "USER.md" if wish.target == "user" else "MEMORY.md"
         if wish.action == "read":
             return files.read(name) or "(empty)"

@@ -23,13 +23,13 @@ class Persist(Arguments):
     limit: int = 0
 
 
-def persist(open_store: Callable[[str], PackStore], clock: Clock) -> Tool:
-    """`open_store` gives the database of a pack; a repeated call id has no second effect."""
+def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
+    """`open_store` gives a pack's database for an owner; a repeated call has no second effect."""
 
     async def _run(wish: Persist, context: ToolContext, call_id: str) -> str:
         if not context.pack:
             raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
-        store = open_store(context.pack)
+        store = open_store(context.pack, context.owner)
         arguments = {
             key: value
             for key, value in wish.model_dump(exclude={"action"}).items()

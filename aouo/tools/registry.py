@@ -26,7 +26,10 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may know of its turn; never changes inside one."""
+    """What a tool may know of its turn; never changes inside one.
+
+    `owner` is whose data it is: the person in a private chat, else the conversation.
+    """
 
     adapter: TurnView
     config: Settings
@@ -34,6 +37,7 @@ class ToolContext:
     session_key: str
     pack: str
     asker: Asker
+    owner: str
 
 
 class Arguments(BaseModel):

@@ -70,6 +70,7 @@ class Facts:
 
     turn: OpenTurn
     session_key: str
+    owner: str
     address: ConversationAddress
     person: Person
     origin: Origin

@@ -19,7 +19,7 @@ def default(
     clock: Clock,
     quota: Quota,
     persona: Callable[[], Persona],
-    read_memory: Callable[[str], Mapping[str, str]],
+    read_memory: Callable[[str, str], Mapping[str, str]],
     specs: Callable[[tuple[str, ...]], tuple[ToolSpec, ...]],
     redact: Callable[[str], str],
     max_history_messages: int,

@@ -1,8 +1,9 @@
 """A Bot API server that costs little and measures: from update handed out to answer received.
 
-Without flood control, history and checks; the emulator has those, and costs more than the bots
-that are measured here. Each token is a bot of its own. `/control/first` and `/control/drive`
-are for whoever measures.
+Without flood control, history and checks; the emulator has those, and costs more a message than
+the smallest bot does (4.4 ms of CPU against 2.9), on the cores that both share.
+Each token is a bot of its own. `/control/first` and `/control/drive` are for whoever
+measures.
 """
 
 from __future__ import annotations

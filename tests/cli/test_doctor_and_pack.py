@@ -129,6 +129,32 @@ def test_fast_leaves_the_network_out(runner: CliRunner, home: Home):
     assert found["model mine"]["status"] == "skip"
 
 
+def test_a_missing_token_is_a_warning_and_the_last_line_says_what_it_keeps_from_starting(
+    runner: CliRunner, home: Home
+):
+    configure(home, "http://127.0.0.1:9", token="")
+
+    result = runner.invoke(aouo, ["doctor", "--fast"])
+
+    assert result.exit_code == 0
+    assert "warn telegram: there is no bot token" in result.stdout
+    assert result.stdout.splitlines()[-1] == (
+        "2 warnings. `aouo start` will refuse without a bot token."
+    )
+
+
+def test_the_last_line_counts_what_was_found(runner: CliRunner, home: Home):
+    configure(home, "http://127.0.0.1:9")
+    write_pack(home.packs / "tiny", version="one")
+    before = runner.invoke(aouo, ["doctor", "--fast"]).stdout
+
+    (home.packs / "tiny" / "pack.yml").write_text(json.dumps(PACK))
+    after = runner.invoke(aouo, ["doctor", "--fast"]).stdout
+
+    assert before.splitlines()[-1] == "1 failure."
+    assert after.splitlines()[-1] == "No failures, no warnings."
+
+
 def test_a_home_that_is_not_there_fails_and_names_init(runner: CliRunner):
     code, found = checks(runner, "--fast")
 
@@ -200,3 +226,21 @@ def test_validate_is_0_for_a_sound_pack_and_1_with_file_and_field(
     assert (good.exit_code, bad.exit_code) == (0, 1), good.output
     assert "pack.yml" in bad.stderr
     assert "versoin" in bad.stderr
+
+
+def test_validate_looks_into_the_folder_as_dev_does(runner: CliRunner, tmp_path: Path):
+    folder = write_pack(tmp_path / "tiny", fast_paths={"menu": "menu.json"})
+    forgotten = folder / "skills" / "forgotten" / "SKILL.md"
+    forgotten.parent.mkdir(parents=True)
+    forgotten.write_text("---\ndescription: Nobody lists it\n---\nDo.\n")
+    (folder / "menu.json").write_text("{")
+
+    broken = runner.invoke(aouo, ["pack", "validate", str(folder)])
+    (folder / "menu.json").write_text("{}")
+    facts = json.loads(runner.invoke(aouo, ["pack", "validate", str(folder), "--json"]).stdout)
+
+    assert broken.exit_code == 1
+    assert "error: menu.json:1: is not JSON" in broken.stderr
+    assert '"forgotten" lies below skills/' in broken.stdout
+    assert (facts["ok"], facts["pack"]) == (True, "tiny")
+    assert [problem["severity"] for problem in facts["problems"]] == ["warning"]

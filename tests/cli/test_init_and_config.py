@@ -46,6 +46,44 @@ def test_init_again_overwrites_nothing_and_says_so(runner: CliRunner, home: Home
     assert "unchanged" in result.stderr
 
 
+def steps(output: str) -> list[str]:
+    return output.partition("Next:\n")[2].splitlines()
+
+
+def test_init_again_without_a_token_still_names_it_and_with_one_the_person(runner: CliRunner):
+    first = steps(runner.invoke(aouo, ["init"]).stdout)
+    again = steps(runner.invoke(aouo, ["init"]).stdout)
+    runner.invoke(aouo, ["config", "set", "telegram.bot_token", TOKEN])
+    with_token = steps(runner.invoke(aouo, ["init"]).stdout)
+    runner.invoke(aouo, ["config", "set", "telegram.allowed_user_ids", "1001"])
+    with_person = steps(runner.invoke(aouo, ["init"]).stdout)
+
+    assert first == again
+    assert again[0].split()[:4] == ["aouo", "config", "set", "telegram.bot_token"]
+    assert with_token[0].split()[:4] == ["aouo", "config", "set", "telegram.allowed_user_ids"]
+    assert with_person[0] == "  aouo pack link DIR   install a pack"
+
+
+def test_the_next_steps_are_aligned(runner: CliRunner):
+    lines = steps(runner.invoke(aouo, ["init"]).stdout)
+    reasons = ("the token", "install", "check", "run", "try it")
+
+    columns = {line.rindex(reason) for line, reason in zip(lines, reasons, strict=True)}
+    assert len(columns) == 1
+
+
+def test_the_next_steps_name_a_home_that_would_not_be_found_else(
+    runner: CliRunner, home: Home, tmp_path: Path
+):
+    other = tmp_path / "my bot"
+
+    named = steps(runner.invoke(aouo, ["init", "--home", str(other)]).stdout)
+    usual = steps(runner.invoke(aouo, ["init", "--home", str(home.path)]).stdout)
+
+    assert all(line.startswith(f"  aouo --home '{other}' ") for line in named)
+    assert not any("--home" in line for line in usual)
+
+
 def test_init_refuses_what_is_no_token(runner: CliRunner, home: Home):
     assert runner.invoke(aouo, ["init", "--token", "hello"]).exit_code == 2
     assert not home.path.exists()
@@ -79,6 +117,13 @@ def test_show_and_get_mask_every_secret(runner: CliRunner):
         ("telegram.resend_unknown", "true", True),
         ("telegram.allowed_user_ids", "1,2", [1, 2]),
         ("telegram.allowed_user_ids", "[3]", [3]),
+        ("telegram.allowed_user_ids", "1001", [1001]),
+        ("packs.enabled", "notes", ["notes"]),
+        (
+            "provider.fallback",
+            '{"backend": "groq", "model": "m"}',
+            [{"backend": "groq", "model": "m"}],
+        ),
         ("cron.default_chat_id", "-100123", "-100123"),
         ("providers.mine.base_url", "http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"),
     ],
@@ -97,6 +142,7 @@ def test_set_stores_a_value_of_the_key_s_type(
     [
         ("telegram.allowed_user_id", "1", 2, "telegram.allowed_user_ids"),
         ("telegram.allowed_user_ids", "oops", 3, "telegram.allowed_user_ids.0"),
+        ("telegram.allowed_user_ids", "true", 3, "should be a list"),
         ("provider.backend", "gemni", 3, "choose one of"),
     ],
 )
@@ -131,6 +177,17 @@ def test_validate_prints_every_problem(runner: CliRunner, home: Home):
     assert len(result.stderr.splitlines()) == 2
     assert not json.loads(as_json.stdout)["ok"]
     assert len(json.loads(as_json.stdout)["problems"]) == 2
+
+
+def test_a_value_that_is_no_list_is_told_in_the_words_of_json(runner: CliRunner, home: Home):
+    home.create()
+    home.config.write_text('{"packs": {"enabled": true}}')
+
+    validated = runner.invoke(aouo, ["config", "validate"])
+    examined = runner.invoke(aouo, ["doctor", "--fast"])
+
+    assert validated.stderr == "packs.enabled: input should be a list\n"
+    assert "packs.enabled: input should be a list" in examined.stdout
 
 
 def test_a_broken_file_is_told_while_the_last_good_one_is_shown(runner: CliRunner, home: Home):

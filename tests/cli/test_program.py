@@ -45,6 +45,12 @@ def test_every_verb_of_ours_answers_to_help_and_takes_a_home(runner: CliRunner):
         assert "--home" in result.output
 
 
+@pytest.mark.parametrize("verb", [["config", "set"], ["pack", "link"], ["dev"]])
+def test_what_changes_a_pack_or_a_setting_names_restart(runner: CliRunner, verb: list[str]):
+    """Nothing is taken up while the bot runs (README, "Running")."""
+    assert "aouo restart" in " ".join(runner.invoke(aouo, [*verb, "--help"]).output.split())
+
+
 def test_the_version_is_the_package_s(runner: CliRunner):
     assert runner.invoke(aouo, ["--version"]).output == f"aouo {__version__}\n"
 

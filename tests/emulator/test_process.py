@@ -49,6 +49,49 @@ async def test_it_stops_with_its_parent() -> None:
         assert await process.wait() == 0
 
 
+async def test_with_a_parent_the_interrupt_of_the_terminal_is_left_to_it() -> None:
+    """Ctrl-C reaches the whole group; the parent still has to say things while it ends."""
+    process, ready = await start("--with-parent")
+    assert process.stdin is not None
+
+    process.send_signal(signal.SIGINT)
+    async with EmulatorClient(ready["url"]) as people:
+        await people.act("state")
+    process.stdin.close()
+
+    async with asyncio.timeout(10):
+        assert await process.wait() == 0
+
+
+async def test_alone_it_stops_at_the_interrupt() -> None:
+    process, _ = await start()
+
+    process.send_signal(signal.SIGINT)
+
+    async with asyncio.timeout(10):
+        assert await process.wait() == 0
+
+
+async def test_a_port_that_is_taken_is_one_line_and_a_set_up_error(emu: Emulator) -> None:
+    port = emu.base_url.rpartition(":")[2]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "aouo.emulator", f"--port={port}", stdout=PIPE, stderr=PIPE, cwd=ROOT
+    )
+
+    async with asyncio.timeout(10):
+        out, err = await process.communicate()
+
+    assert (process.returncode, out) == (3, b"")
+    assert err.decode() == f"The emulator cannot listen on port {port}: Address already in use.\n"
+
+
+async def test_the_page_is_told_who_the_bot_is_and_how_many_are_in_a_group(emu: Emulator) -> None:
+    view = await emu.client.act("view", user=ADA)
+
+    assert view["bot"]["username"] == "aouo_try_bot"
+    assert [one["members"] for one in view["conversations"] if one["kind"] != "private"] == [3, 3]
+
+
 async def test_another_host_name_is_refused(emu: Emulator, http: ClientSession) -> None:
     """A name that was rebound to 127.0.0.1 must not reach the page or the API."""
     for path in ("/", "/emulator/state", f"/bot{emu.token}/getMe"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.path.world import ADA, BEN, World, texts
 
 HOUSEHOLD = -1000000003001
@@ -23,8 +25,6 @@ async def test_the_first_request_is_small_and_holds_only_the_active_pack(world: 
     async with world.running() as bot:
         await bot.ask("/use notes")
         await bot.ask("Hello")
-
-    import json
 
     body = json.dumps(world.model.requests[0], ensure_ascii=False)
     assert len(body.encode()) <= 6 * 1024
@@ -93,3 +93,22 @@ async def test_a_tool_that_the_pack_may_not_use_is_refused_and_the_model_told(
 
     assert [row["stage"] for row in stages] == ["PROPOSED", "EVALUATED", "BLOCKED"]
     assert "no tool 'shell'" in world.model.requests[1]["messages"][-1]["content"]
+
+
+async def test_what_one_person_keeps_another_does_not_read(world: World) -> None:
+    """A pack of scope `person` has a database and memory for each: issue 5, Isolation."""
+    world.install("notes")
+    world.model.call("persist", {"action": "save", "data": {"text": "Ada's secret"}})
+    world.model.say("Saved.")
+    world.model.call("memory", {"target": "user", "action": "append", "content": "is called Ada"})
+    world.model.say("Noted.")
+    async with world.running() as bot:
+        await bot.ask("note: Ada's secret")
+        await bot.ask("my name is Ada")
+        world.model.call("persist", {"action": "recent"})
+        world.model.say("Nothing.")
+        await bot.ask("what are my notes?", user=BEN)
+
+    seen_by_ben = json.dumps(world.model.requests[-2:])
+    assert "secret" not in seen_by_ben
+    assert "is called Ada" not in seen_by_ben

@@ -158,7 +158,7 @@ def fact(act: Act, number: int) -> Inbound:
     else:
         content = Text(words)
     kind = "private" if not place.chat_id.startswith("-") else "forum"
-    return Inbound(place, Person(str(act.person)), content, kind, number)
+    return Inbound(place, Person(str(act.person)), content, kind, 10**6 + number)
 
 
 acts = st.lists(
@@ -273,7 +273,7 @@ async def play_bursts(script: Sequence[Act], *, seed: int) -> None:
         assert [line for line in lines if line.split("/")[1] == person] == expected
 
 
-def test_two_thousand_events_in_forty_minutes_of_fast_time_keep_the_law() -> None:
+def test_a_thousand_events_in_ten_conversations_keep_the_law() -> None:
     chance = random.Random(20261122)
     texts = ["text"] * 12 + ["/new", "/use notes", "/use vocab", "/whereami"]
     script = [
@@ -283,7 +283,7 @@ def test_two_thousand_events_in_forty_minutes_of_fast_time_keep_the_law() -> Non
             chance.choice(texts),
             pause=chance.randrange(3),
         )
-        for _ in range(2_000)
+        for _ in range(1_000)
     ]
     asyncio.run(play(script, seed=1, trouble=False))
 

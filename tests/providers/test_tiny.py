@@ -75,6 +75,23 @@ def test_a_value_begins_behind_the_words_that_lead_up_to_it(message: str, expect
     )
 
 
+@pytest.mark.parametrize(
+    ("message", "own"),
+    [
+        ("note: a [b] c", "note: a [b] c"),
+        ('[in reply to Ada: "a\n[b]"]\nnote: c', "note: c"),
+        ('[about this part of an earlier message: "a"]\n[forwarded from Ben]\nb\n[c]', "b\n[c]"),
+        ('[in reply to Ada: "a"]\n[in reply to Ben: "b"]\nc', "c"),
+        ("[forwarded from Ben]\n", ""),
+        ("[buy] milk\n[forwarded from Ben]", "[buy] milk\n[forwarded from Ben]"),
+        ('[in reply to Ada: "never closed', '[in reply to Ada: "never closed'),
+    ],
+)
+def test_what_a_message_refers_to_is_not_among_its_own_words(message: str, own: str) -> None:
+    """These lines are the channel's; one for each message of a burst, all before the words."""
+    assert cuts.own_words(message) == own
+
+
 def test_what_is_the_same_in_all_examples_is_never_copied_from_the_message() -> None:
     plant, lists = options.options([garden(EXAMPLES)])
 

@@ -1,6 +1,6 @@
 // The chat page: one open conversation, redrawn at every change of the emulator.
 
-import { $, alertBox, ask, avatar, toast } from "/page/dom.js";
+import { $, alertBox, ask, avatar, el, toast } from "/page/dom.js";
 import { composer } from "/page/composer.js";
 import { drawConversations, drawPeople } from "/page/conversations.js";
 import { draftNode, messageNode } from "/page/message.js";
@@ -11,6 +11,7 @@ let view = null;
 let drawn = new Map();
 let drawnFor = "";
 let timer = 0;
+const hint = el("li", { class: "service" }, el("span", {}, "Write something, for example: Hello"));
 
 function readHash() {
   const hash = new URLSearchParams(location.hash.slice(1));
@@ -91,7 +92,7 @@ function drawOpen() {
   const topic = conversation.topics.find((one) => one.message_thread_id === open.thread);
   const isForum = conversation.kind === "forum";
   drawHead(conversation, topic, open);
-  drawMessages(open, conversation.kind !== "private");
+  drawMessages(open, conversation);
   writing.draw(view, open);
   document.title = `${topic?.name ?? conversation.title}${isForum ? ` – ${conversation.title}` : ""}`;
 }
@@ -100,9 +101,8 @@ function drawHead(conversation, topic, open) {
   const isForum = conversation.kind === "forum";
   const name = topic?.name ?? (isForum ? "General" : conversation.title);
   $("title").textContent = name;
-  const plain = { private: "bot", group: "group", supergroup: "group", forum: `topic of ${conversation.title}` };
   const activity = open.typing?.action.replace("_", " ") ?? (open.draft ? "typing" : "");
-  $("subtitle").textContent = activity ? `${view.bot.first_name} is ${activity === "typing" ? "typing" : `at it: ${activity}`}` : plain[conversation.kind];
+  $("subtitle").textContent = activity ? `${view.bot.first_name} is ${activity === "typing" ? "typing" : `at it: ${activity}`}` : subtitle(conversation);
   $("subtitle").classList.toggle("busy", Boolean(activity));
   const face = avatar(isForum ? "#" : name, topic?.message_thread_id ?? conversation.chat);
   face.id = "head-avatar";
@@ -111,6 +111,13 @@ function drawHead(conversation, topic, open) {
   clearTimeout(timer);
   const ends = [open.typing?.for_s, open.draft?.for_s].filter(Boolean);
   if (ends.length) timer = setTimeout(() => attempt(refresh), Math.min(...ends) * 1000 + 50);
+}
+
+function subtitle(conversation) {
+  const bot = `@${view.bot.username}`;
+  if (conversation.kind === "private") return `bot · ${bot}`;
+  const members = `${conversation.members} members · ${bot}`;
+  return conversation.kind === "forum" ? `${conversation.title} · ${members}` : members;
 }
 
 function actionButtons(conversation, topic, open) {
@@ -140,10 +147,12 @@ function actionButtons(conversation, topic, open) {
   ];
 }
 
-function drawMessages(open, grouped) {
+function drawMessages(open, conversation) {
+  const grouped = conversation.kind !== "private";
   const key = `${where.user}/${open.chat}/${open.thread}`;
   const fresh = key !== drawnFor;
-  const stays = fresh || nearEnd();
+  const said = open.messages.some((one) => one.from.id === where.user && !drawn.has(one.message_id));
+  const atNewest = fresh || said || nearEnd();
   if (fresh) drawn = new Map();
   drawnFor = key;
   const kept = new Map();
@@ -159,10 +168,11 @@ function drawMessages(open, grouped) {
   drawn = kept;
   const nodes = [...kept.values()].map((one) => one.node);
   if (open.draft) nodes.push(draftNode(open.draft));
+  if (!nodes.length && !grouped) nodes.push(hint);
   const list = $("messages");
   const same = nodes.length === list.children.length && nodes.every((node, index) => node === list.children[index]);
   if (!same) list.replaceChildren(...nodes);
-  if (stays) toEnd();
+  if (atNewest) toEnd();
 }
 
 function nearEnd() {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from aouo.providers.tiny.cuts import MAX_PROMPT_CHARS, gbnf, one_line
+from aouo.providers.tiny.cuts import MAX_PROMPT_CHARS, gbnf, one_line, own_words
 from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolReturned, UserSaid
 
 MAX_RESULT_CHARS = 1500
@@ -56,7 +56,7 @@ class Outcome:
 
 def outcome(messages: Sequence[Message]) -> Outcome | None:
     """What the newest messages say about tool calls, None when the last one is no result."""
-    asked = next((m.text for m in reversed(messages) if isinstance(m, UserSaid)), "")
+    said = next((m.text for m in reversed(messages) if isinstance(m, UserSaid)), "")
     results: list[ToolReturned] = []
     for message in reversed(messages):
         if not isinstance(message, ToolReturned):
@@ -65,7 +65,9 @@ def outcome(messages: Sequence[Message]) -> Outcome | None:
     if not results:
         return None
     found = "\n".join(words_of(result.text) for result in results)
-    return Outcome(asked, found[:MAX_RESULT_CHARS], any(result.failed for result in results))
+    return Outcome(
+        own_words(said), found[:MAX_RESULT_CHARS], any(result.failed for result in results)
+    )
 
 
 def telling_prompt(told: Outcome) -> str:

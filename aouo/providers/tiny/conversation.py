@@ -30,7 +30,7 @@ from aouo.providers.tiny.arguments import (
     schema_prompt,
 )
 from aouo.providers.tiny.choice import NO_MESSAGE, choice_prompt, choose, label_logprobs, nearest
-from aouo.providers.tiny.cuts import cleaned, with_value
+from aouo.providers.tiny.cuts import cleaned, own_words, with_value
 from aouo.providers.tiny.options import Option, options
 from aouo.providers.wire import encode
 from aouo.transcript import (
@@ -82,7 +82,7 @@ class TinyConversation:
             yield Finished(AssistantSaid(text), self._usage, "stop")
             return
         last = request.messages[-1] if request.messages else None
-        message = cleaned(last.text) if isinstance(last, UserSaid) else ""
+        message = cleaned(own_words(last.text)) if isinstance(last, UserSaid) else ""
         choices = options(request.tools) if message else ()
         if choices:
             option = await self._choose(choices, message)

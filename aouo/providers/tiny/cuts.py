@@ -10,6 +10,15 @@ MAX_PROMPT_CHARS = 2400
 MAX_MESSAGE_CHARS = 600
 
 
+_CONTEXT = re.compile(
+    r"\[(?:"
+    r'(?:about this part of an earlier message|in reply to [^\n]*?): ".*?"'
+    r"|forwarded from [^\n]*"
+    r")\](?:\n|$)",
+    re.DOTALL,
+)
+"""A line that the channel puts before the person's words; what it quotes may be several lines."""
+
 Place: TypeAlias = tuple[str, ...]
 """Keys, and positions as text, from the outside in."""
 
@@ -17,6 +26,13 @@ Place: TypeAlias = tuple[str, ...]
 def cleaned(message: str) -> str:
     """`message` without signs that cannot be shown, which a grammar cannot hold either."""
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in message).strip()
+
+
+def own_words(message: str) -> str:
+    """`message` without the bracketed lines before it that say what it refers to."""
+    while context := _CONTEXT.match(message):
+        message = message[context.end() :]
+    return message
 
 
 def one_line(text: str, limit: int) -> str:

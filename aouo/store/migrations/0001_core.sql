@@ -39,8 +39,11 @@ CREATE TABLE jobs (               -- one stored inbound waiting for its turn
   created_at TEXT NOT NULL,
   settled_at TEXT NOT NULL DEFAULT ''
 ) STRICT;
-CREATE INDEX jobs_open ON jobs (lane, id) WHERE state IN ('gathering', 'ready', 'running');
-CREATE INDEX jobs_waiting ON jobs (state, id) WHERE state IN ('gathering', 'ready', 'running', 'parked');
+-- One index a state: SQLite takes a partial index only for its very condition.
+CREATE INDEX jobs_ready ON jobs (lane, id) WHERE state = 'ready';
+CREATE INDEX jobs_running ON jobs (lane, id) WHERE state = 'running';
+CREATE INDEX jobs_gathering ON jobs (lane, person) WHERE state = 'gathering';
+CREATE INDEX jobs_parked ON jobs (chat_id, thread_id) WHERE state = 'parked';
 
 CREATE TABLE conversation_routes (
   id           INTEGER PRIMARY KEY,
@@ -132,7 +135,8 @@ CREATE TABLE deliveries (         -- the outbox: one row is one message in a cha
   created_at TEXT NOT NULL,
   settled_at TEXT NOT NULL DEFAULT ''
 ) STRICT;
-CREATE INDEX deliveries_open ON deliveries (id) WHERE state IN ('queued', 'sending', 'live');
+CREATE INDEX deliveries_queued ON deliveries (id) WHERE state = 'queued';
+CREATE INDEX deliveries_sending ON deliveries (id) WHERE state = 'sending';
 CREATE INDEX deliveries_by_turn ON deliveries (turn_id, id);
 
 CREATE TABLE gates (              -- a durable wait for a human

@@ -43,11 +43,11 @@ def load_history(database: Database, max_messages: int) -> Step[TurnContext]:
     return Step("history", run, provides=frozenset({"history"}), cost="io")
 
 
-def load_memory(read: Callable[[str], Mapping[str, str]]) -> Step[TurnContext]:
+def load_memory(read: Callable[[str, str], Mapping[str, str]]) -> Step[TurnContext]:
     """The pack's memory files; `read` looks at their times, so a write shows next turn."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        ctx.memory = read(ctx.facts.pack.name)
+        ctx.memory = read(ctx.facts.pack.name, ctx.facts.owner)
         await call_next()
 
     return Step("memory", run, provides=frozenset({"memory"}), cost="io")

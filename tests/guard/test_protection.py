@@ -1,0 +1,91 @@
+"""The runtime's own files are closed to tools, however a path is spelled. Source: design §3.7."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aouo.guard.action import Action, Blocked
+from aouo.guard.protection import Protection
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    (home / "data" / "packs" / "notes").mkdir(parents=True)
+    (home / "config.json").write_text("{}")
+    (tmp_path / "way_in").symlink_to(home)
+    (home / "data" / "packs" / "notes" / "way_out").symlink_to(home / "config.json")
+    return home
+
+
+def verdict(home: Path, payload: dict[str, Any], pack: str = "notes") -> bool:
+    """Whether a call with this payload may go on."""
+    action = Action("a", "tool", payload, "chat", pack, "t", "c", "", "")
+    judge = Protection(home=home, pack_data=home / "data" / "packs").judge
+    return not isinstance(judge(action), Blocked)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "{home}",
+        "{home}/config.json",
+        "{home}/data/aouo.db",
+        "{home}/data/packs/vocab/MEMORY.md",
+        "{home}/data/packs/notes/../vocab/x",
+        "{home}/data/packs/notes/way_out",
+        "{home}/./data//store/notes.db",
+        "../../aouo.db",
+        "../vocab/MEMORY.md",
+        "way_out",
+        "{home}/../way_in/config.json",
+        "{home}/../way_in/made/up/file",
+        "file://{home}/config.json",
+        "FILE://{home}/config.json",
+        "file:{home}/config.json",
+        "file://localhost{home}/config.json",
+        "file://{home}/conf%69g.json",
+        " {home}/config.json",
+        "a\0b",
+    ],
+)
+def test_the_homes_files_are_closed(home: Path, path: str) -> None:
+    assert not verdict(home, {"path": path.format(home=home)})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "notes.txt",
+        "{home}/data/packs/notes/deep/er/notes.txt",
+        "/tmp/elsewhere.txt",
+        "https://example.org{home}/config.json",
+        "",
+    ],
+)
+def test_the_packs_own_folder_and_the_world_are_another_matter(home: Path, path: str) -> None:
+    assert verdict(home, {"path": path.format(home=home)})
+
+
+@pytest.mark.parametrize("key", ["path", "Paths", "file", "url", "destination"])
+def test_wherever_a_path_may_stand_it_is_looked_at(home: Path, key: str) -> None:
+    closed = str(home / "config.json")
+
+    assert not verdict(home, {key: closed})
+    assert not verdict(home, {key: ["fine.txt", closed]})
+    assert not verdict(home, {"deep": [{"er": {key: closed}}]})
+
+
+def test_without_a_pack_nothing_in_the_home_is_open(home: Path) -> None:
+    assert not verdict(home, {"path": str(home / "data" / "packs" / "notes" / "x")}, pack="")
+    assert not verdict(home, {"path": "x"}, pack="")
+
+
+def test_a_tilde_is_the_persons_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home.parent))
+
+    assert not verdict(home, {"path": "~/home/config.json"})
+    assert verdict(home, {"path": "~/elsewhere"})

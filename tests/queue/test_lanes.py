@@ -1,0 +1,245 @@
+"""Places, stops and clocks of running jobs. Source: design §3.3."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from aouo.address import ConversationAddress
+from aouo.events import Inbound, Person, Text
+from aouo.outbound.limits import CALM_S, Bucket, Pace
+from aouo.queue import bursts
+from aouo.queue.lanes import Lanes, Slot
+from aouo.queue.running import Deadline, Running, StopReason
+from aouo.store.jobs import Job
+from tests.fakes.clock import FastClock
+
+WAIT_S = 5.0
+ADA = ConversationAddress("tg", "1")
+
+
+class Table:
+    """The jobs table as far as lanes see it."""
+
+    def __init__(self) -> None:
+        self.ready: dict[str, deque[int]] = defaultdict(deque)
+
+    def add(self, lane: str, *numbers: int) -> None:
+        self.ready[lane].extend(numbers)
+
+    async def claim(self, lane: str) -> Job | None:
+        waiting = self.ready[lane]
+        return Job(waiting.popleft(), lane, said("x"), 1, 1) if waiting else None
+
+
+def said(text: str) -> Inbound:
+    return Inbound(ADA, Person("1"), Text(text))
+
+
+async def running(
+    table: Table, handle: Callable[[Job, Slot], Awaitable[None]], concurrency: int, *lanes: str
+) -> None:
+    """Run until everything that was ready at the beginning, or became so, is done."""
+    at_work = Lanes(claim=table.claim, handle=handle, concurrency=concurrency)
+    for lane in lanes:
+        at_work.wake(lane)
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        group.create_task(at_work.run())
+        while at_work.running or any(table.ready.values()):  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0)
+        at_work.close()
+
+
+async def test_a_lane_keeps_its_order_and_no_more_run_at_once_than_allowed() -> None:
+    table, done, now, most = Table(), defaultdict[str, list[int]](list), [0], [0]
+    for lane in "abcdef":
+        table.add(lane, 1, 2, 3)
+
+    async def handle(job: Job, slot: Slot) -> None:
+        now[0] += 1
+        most[0] = max(most[0], now[0])
+        for _ in range(job.id):
+            await asyncio.sleep(0)
+        done[job.lane].append(job.id)
+        now[0] -= 1
+
+    await running(table, handle, 3, *"abcdef")
+
+    assert dict(done) == {lane: [1, 2, 3] for lane in "abcdef"}
+    assert most == [3]
+
+
+async def test_a_lane_that_bypasses_the_others_needs_no_place() -> None:
+    """`/stop` has to get through when every place is taken."""
+    table, stopped = Table(), asyncio.Event()
+    table.add("a", 1)
+    table.add("!a", 2)
+
+    async def handle(job: Job, slot: Slot) -> None:
+        if job.lane == "a":
+            await stopped.wait()
+        else:
+            stopped.set()
+
+    await running(table, handle, 1, "a", "!a")
+
+    assert stopped.is_set()
+
+
+async def test_a_parked_job_gives_its_place_away_and_takes_it_back() -> None:
+    table, answered, seen = Table(), asyncio.Event(), list[str]()
+    table.add("a", 1)
+    table.add("b", 2)
+
+    async def handle(job: Job, slot: Slot) -> None:
+        if job.lane == "a":
+            async with slot.parked():
+                await answered.wait()
+            seen.append("a")
+        else:
+            seen.append("b")
+            answered.set()
+
+    await running(table, handle, 1, "a", "b")
+
+    assert seen == ["b", "a"]
+
+
+async def test_a_cancelled_parked_job_leaves_the_limit_as_it_was() -> None:
+    free = asyncio.Semaphore(1)
+    parked = asyncio.Event()
+
+    async def wait() -> None:
+        async with free, Slot(free).parked():
+            parked.set()
+            await asyncio.Event().wait()
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(wait())
+        await parked.wait()
+        task.cancel()
+
+    assert (free._value, free.locked()) == (1, False)
+
+
+async def test_cancelling_the_lanes_leaves_no_task_behind() -> None:
+    table, begun = Table(), asyncio.Event()
+    table.add("a", 1)
+    ended = list[str]()
+
+    async def handle(job: Job, slot: Slot) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(job.lane)
+
+    lanes = Lanes(claim=table.claim, handle=handle, concurrency=1)
+    lanes.wake("a")
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(lanes.run())
+        await begun.wait()
+        task.cancel()
+
+    assert (ended, lanes.running) == (["a"], 0)
+
+
+# Stopping
+
+
+async def forever() -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
+    turns = Running()
+    with turns.beginning("a"):
+        assert turns.is_running("a")
+        assert turns.stop("a", StopReason.PERSON)
+        ended = await turns.run("a", Deadline(5), forever)
+
+    assert ended is StopReason.PERSON
+    assert not turns.is_running("a")
+
+
+async def test_a_stop_that_met_no_turn_does_not_reach_the_next_one() -> None:
+    turns = Running()
+    with turns.beginning("a"):
+        turns.stop("a", StopReason.PERSON)
+    with turns.beginning("a"):
+        ended = await turns.run("a", Deadline(5), lambda: asyncio.sleep(0, "done"))
+
+    assert (ended, turns.stop("a", StopReason.PERSON)) == ("done", False)
+
+
+async def test_a_turn_ends_at_its_limit_but_not_while_it_is_paused() -> None:
+    limit = Deadline(0.02)
+
+    async def turn() -> str:
+        limit.pause()
+        await asyncio.sleep(0.05)
+        limit.resume()
+        await asyncio.Event().wait()
+        return "never"
+
+    begun_s = asyncio.get_running_loop().time()
+    ended = await Running().run("a", limit, turn)
+
+    assert ended is StopReason.TIMEOUT
+    assert asyncio.get_running_loop().time() - begun_s >= 0.06
+
+
+async def test_a_failing_turn_raises_and_is_not_running_any_more() -> None:
+    turns = Running()
+
+    async def broken() -> str:
+        raise ValueError("broken")
+
+    with pytest.raises(ExceptionGroup):
+        await turns.run("a", Deadline(5), broken)
+
+    assert not turns.is_running("a")
+
+
+# Bursts
+
+
+@pytest.mark.parametrize(
+    ("length", "closes"), [(1, False), (79, False), (80, True), (3_999, True), (4_000, False)]
+)
+def test_which_lengths_end_a_burst(length: int, closes: bool) -> None:
+    assert bursts.closes(said("x" * length)) is closes
+
+
+def test_a_paste_is_measured_in_utf_16_units() -> None:
+    """A thumb is two units for Telegram, so 2,000 of them are a full message."""
+    assert not bursts.closes(said("👍" * 2_000))
+
+
+# Pace
+
+
+def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
+    bucket = Bucket(per_s=1.0, burst=3)
+
+    assert [bucket.take(100.0) for _ in range(5)] == [0.0, 0.0, 0.0, 1.0, 2.0]
+    assert bucket.take(103.0) == 0.0
+    assert bucket.take(1_000.0) == 0.0
+
+
+async def test_flood_control_slows_edits_for_a_while_and_is_forgotten() -> None:
+    clock = FastClock(speed=1.0)
+    pace = Pace(clock)
+    for _ in range(5):
+        pace.slow_down(ADA)
+    slowest = pace.slower(ADA)
+    clock.jump(CALM_S)
+    calmer = pace.slower(ADA)
+    clock.jump(CALM_S * 3)
+
+    assert (slowest, calmer, pace.slower(ADA)) == (8.0, 4.0, 1.0)
+    assert pace.slower(ConversationAddress("tg", "2")) == 1.0

@@ -1,0 +1,161 @@
+"""The decisions as tables, one row a rule. Source: design §3.1.6, §3.2."""
+
+from __future__ import annotations
+
+import pytest
+
+from aouo.address import ConversationAddress
+from aouo.events import (
+    Button,
+    Command,
+    Content,
+    Inbound,
+    Intruder,
+    Migrated,
+    Person,
+    Text,
+    TopicNamed,
+    Unsupported,
+)
+from aouo.routing.decide import (
+    AnswerGate,
+    BindPack,
+    Decision,
+    Doorkeeper,
+    Explain,
+    Ignore,
+    Installed,
+    MoveChat,
+    ObeyCommand,
+    OpenMenu,
+    PickPack,
+    Refuse,
+    RefuseCommand,
+    RunTurn,
+    decide,
+)
+
+TOPIC = ConversationAddress("tg", "-5", "7")
+BOTH = ("notes", "vocab")
+SKILLS = {"study": "vocab:study", "review": "notes:review"}
+COMMANDS = frozenset({"use", "stop"})
+NONE, ONE, TWO = (Installed(packs, SKILLS, COMMANDS) for packs in ((), ("notes",), BOTH))
+
+
+def said(content: Content, *, title: str = "", addressed: bool = True) -> Inbound:
+    return Inbound(
+        TOPIC, Person("1"), content, "forum", message_id=3, addressed=addressed, title=title
+    )
+
+
+def tap(data: str) -> Button:
+    return Button(data, "label", "id")
+
+
+@pytest.mark.parametrize(
+    ("content", "pack", "installed", "decision"),
+    [
+        (Text("hi"), "", NONE, RunTurn("", "hi")),
+        (Text("hi"), "", ONE, RunTurn("notes", "hi")),
+        (Text("hi"), "", TWO, PickPack(BOTH)),
+        (Text("hi"), "vocab", TWO, RunTurn("vocab", "hi")),
+        (Text("hi"), "gone", TWO, PickPack(BOTH, gone="gone")),
+        (Text("hi"), "gone", ONE, PickPack(("notes",), gone="gone")),
+        (Text("hi"), "gone", NONE, PickPack((), gone="gone")),
+        (
+            Text("hi", ("[in reply to Eve]",)),
+            "vocab",
+            TWO,
+            RunTurn("vocab", "[in reply to Eve]\nhi"),
+        ),
+        (Command("use", "vocab", "/use vocab"), "", TWO, ObeyCommand("use", "vocab")),
+        (Command("nope", "", "/nope"), "notes", TWO, RefuseCommand("nope")),
+        (Command("study", "", "/study"), "", TWO, RunTurn("vocab", "/study", "vocab:study")),
+        (
+            Command("study", "x", "/study x"),
+            "vocab",
+            TWO,
+            RunTurn("vocab", "/study x", "vocab:study"),
+        ),
+        (Command("study", "", "/study"), "notes", TWO, RefuseCommand("study", "vocab")),
+        (tap("pack:vocab"), "notes", TWO, BindPack("vocab", tapped=True)),
+        (tap("choice_g1:2"), "notes", TWO, AnswerGate("g1", 2)),
+        (tap("choice_g1:-1"), "notes", TWO, AnswerGate("g1", -1)),
+        (tap("choice_g1:²"), "notes", TWO, AnswerGate("g1", -1)),
+        (tap("approval_g1:allow"), "notes", TWO, AnswerGate("g1", -1, "allow")),
+        (tap("nav:sessions"), "", TWO, OpenMenu("sessions")),
+        (tap("menu"), "", TWO, OpenMenu("main")),
+        (tap("yes"), "notes", TWO, RunTurn("notes", "[callback] yes")),
+        (tap("yes"), "", TWO, PickPack(BOTH)),
+        (tap("packing"), "notes", TWO, RunTurn("notes", "[callback] packing")),
+        (TopicNamed("Vocab "), "", TWO, BindPack("vocab", tapped=False)),
+        (TopicNamed("kitchen"), "", TWO, Ignore("a topic named otherwise")),
+        (Migrated("-100"), "notes", TWO, MoveChat("-100")),
+        (Unsupported("dice"), "notes", TWO, Explain("dice")),
+        (Intruder(), "notes", TWO, Refuse(tell_id=False)),
+        (Intruder(asked_id=True), "notes", TWO, Refuse(tell_id=True)),
+    ],
+)
+def test_what_is_done_with_a_fact(
+    content: Content, pack: str, installed: Installed, decision: Decision
+) -> None:
+    assert decide(said(content), pack, installed) == decision
+
+
+def test_a_topics_title_chooses_the_pack_of_its_first_message() -> None:
+    first = said(Text("der Hund"), title="VOCAB")
+
+    assert decide(first, "", TWO) == RunTurn("vocab", "der Hund")
+    assert decide(first, "notes", TWO) == RunTurn("notes", "der Hund")
+
+
+def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
+    assert decide(said(Text("red")), "notes", TWO, answers_gate=True) == AnswerGate(text="red")
+    assert decide(said(Command("stop", "", "/stop")), "notes", TWO, answers_gate=True) == (
+        ObeyCommand("stop", "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "answers", "lane"),
+    [
+        (Text("hi"), False, "-5:7"),
+        (Text("red"), True, "!-5:7"),
+        (Command("stop", "", "/stop"), False, "!-5:7"),
+        (Command("whereami", "", "/whereami"), False, "!-5:7"),
+        (Command("new", "", "/new"), False, "-5:7"),
+        (Command("use", "notes", "/use notes"), True, "-5:7"),
+        (tap("choice_g:1"), False, "!-5:7"),
+        (tap("nav:again_3"), False, "!-5:7"),
+        (tap("pack:notes"), False, "-5:7"),
+        (tap("more"), True, "-5:7"),
+        (Unsupported("dice"), True, "-5:7"),
+        (Intruder(), False, "!refuse:-5:7"),
+    ],
+)
+def test_what_bypasses_the_lane(content: Content, answers: bool, lane: str) -> None:
+    assert Doorkeeper(TWO).lane_of(said(content), answers_gate=answers) == lane
+
+
+@pytest.mark.parametrize(
+    ("addressed", "title", "pack", "ours"),
+    [
+        (True, "", "", True),
+        (False, "", "", False),
+        (False, "", "notes", True),
+        (False, "Notes", "", True),
+        (False, "kitchen", "", False),
+    ],
+)
+def test_group_talk_is_ours_in_a_topic_with_a_pack(
+    addressed: bool, title: str, pack: str, ours: bool
+) -> None:
+    talk = said(Text("hi"), title=title, addressed=addressed)
+
+    assert Doorkeeper(TWO).concerns_us(talk, pack) is ours
+
+
+def test_group_talk_outside_a_topic_needs_to_be_meant_for_us() -> None:
+    talk = Inbound(ConversationAddress("tg", "-5"), Person("1"), Text("hi"), addressed=False)
+
+    assert not Doorkeeper(TWO).concerns_us(talk, "notes")

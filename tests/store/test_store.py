@@ -1,0 +1,285 @@
+"""One file, one writer, and the rules its rows keep. Source: design §3.2, §3.5; sqlite.org/wal."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from aouo.address import ConversationAddress
+from aouo.errors import LostClaim, SetupError
+from aouo.events import Inbound, Person, Text
+from aouo.store import chats, jobs, migrate, routes, sessions, updates
+from aouo.store.database import Database, Tx
+from aouo.store.migrate import statements
+
+NOW = "2026-03-02T12:00:00.000+00:00"
+ADA = ConversationAddress("tg", "1")
+GROUP = ConversationAddress("tg", "-100")
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncGenerator[Database]:
+    database = Database(tmp_path / "aouo.db")
+    await database.open()
+    await database.transact(lambda tx: migrate.migrate(tx, NOW))
+    yield database
+    await database.close()
+
+
+def said(address: ConversationAddress = ADA, text: str = "hi") -> Inbound:
+    return Inbound(address, Person("7"), Text(text))
+
+
+# Transactions
+
+
+async def test_transactions_that_wait_share_one_commit_and_a_failing_one_sinks_alone(
+    database: Database,
+) -> None:
+    hold = threading.Event()
+    sql = "INSERT INTO refusals VALUES (?, ?)"
+
+    def slow(tx: Tx) -> None:
+        hold.wait(5)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(database.transact(slow))
+        await asyncio.sleep(0)
+        good = [
+            group.create_task(database.transact(lambda tx, n=n: tx.run(sql, str(n), NOW)))
+            for n in range(5)
+        ]
+
+        async def fails() -> str:
+            def work(tx: Tx) -> None:
+                tx.run(sql, "half", NOW)
+                raise ValueError("no")
+
+            with pytest.raises(ValueError, match="no"):
+                await database.transact(work)
+            return "failed alone"
+
+        bad = group.create_task(fails())
+        await asyncio.sleep(0)
+        hold.set()
+
+    kept = await database.read(lambda tx: tx.all("SELECT person FROM refusals ORDER BY person"))
+    assert [row["person"] for row in kept] == ["0", "1", "2", "3", "4"]
+    assert ([task.result() for task in good], bad.result()) == ([1] * 5, "failed alone")
+
+
+async def test_what_was_asked_for_happens_though_the_caller_is_cancelled(
+    database: Database,
+) -> None:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(
+            database.transact(lambda tx: tx.run("INSERT INTO refusals VALUES ('x', '')"))
+        )
+        await asyncio.sleep(0)
+        task.cancel()
+
+    found = await database.transact(lambda tx: tx.one("SELECT 1 FROM refusals"))
+    assert found
+
+
+async def test_a_read_cannot_write(database: Database) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        await database.read(lambda tx: tx.run("DELETE FROM refusals"))
+
+
+async def test_closing_finishes_what_is_queued_and_leaves_one_file(tmp_path: Path) -> None:
+    """The writer closes last, so that only one connection ever checkpoints."""
+    database = Database(tmp_path / "a.db")
+    await database.open()
+    await database.transact(lambda tx: tx.run("CREATE TABLE t (n INTEGER) STRICT"))
+    async with asyncio.TaskGroup() as group:
+        for n in range(100):
+            group.create_task(
+                database.transact(lambda tx, n=n: tx.run("INSERT INTO t VALUES (?)", n))
+            )
+        await asyncio.sleep(0)
+        await database.close()
+
+    assert [file.name for file in tmp_path.iterdir()] == ["a.db"]  # noqa: ASYNC240
+    with sqlite3.connect(tmp_path / "a.db") as again:
+        assert again.execute("SELECT count(*) FROM t").fetchone() == (100,)
+    again.close()
+
+
+# Migrations
+
+
+async def test_migrating_twice_changes_nothing(database: Database) -> None:
+    def schema(tx: Tx) -> list[str]:
+        return [row["sql"] for row in tx.all("SELECT sql FROM sqlite_schema ORDER BY name")]
+
+    before = await database.read(schema)
+    again = await database.transact(lambda tx: migrate.migrate(tx, NOW))
+
+    assert (again, await database.read(schema)) == ([], before)
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("UPDATE migrations SET sha256 = 'x'", "was edited after it was applied"),
+        ("INSERT INTO migrations VALUES ('9999_later.sql', 'x', 'y')", "written by a newer aouo"),
+    ],
+)
+async def test_an_edited_or_unknown_migration_is_an_error(
+    database: Database, sql: str, why: str
+) -> None:
+    await database.transact(lambda tx: tx.script([sql]))
+
+    with pytest.raises(SetupError, match=why):
+        await database.transact(lambda tx: migrate.migrate(tx, NOW))
+
+
+def test_a_script_is_split_where_sqlite_sees_the_ends() -> None:
+    script = "-- one; two\nCREATE TABLE a (b TEXT DEFAULT ';');\nCREATE TABLE c (d);\n"
+
+    assert [text.splitlines()[-1] for text in statements(script)] == [
+        "CREATE TABLE a (b TEXT DEFAULT ';');",
+        "CREATE TABLE c (d);",
+    ]
+
+
+# Routes
+
+
+async def test_the_session_is_cleared_exactly_when_the_pack_changes(database: Database) -> None:
+    """Invariant 3."""
+
+    def story(tx: Tx) -> list[tuple[str, str]]:
+        seen: list[tuple[str, str]] = []
+        routes.set_pack(tx, routes.get_or_create(tx, ADA, "private", NOW), "notes", NOW)
+        session = sessions.create(tx, ADA, "notes", NOW)
+        routes.set_session(tx, _route(tx), session, NOW)
+        for pack in ("notes", "vocab", "vocab", ""):
+            routes.set_pack(tx, _route(tx), pack, NOW)
+            seen.append((pack, "kept" if _route(tx).session_id else "cleared"))
+        return seen
+
+    assert await database.transact(story) == [
+        ("notes", "kept"),
+        ("vocab", "cleared"),
+        ("vocab", "cleared"),
+        ("", "cleared"),
+    ]
+
+
+def _route(tx: Tx) -> routes.Route:
+    found = routes.find(tx, ADA)
+    assert found
+    return found
+
+
+async def test_who_writes_an_old_version_of_a_route_loses(database: Database) -> None:
+    def race(tx: Tx) -> tuple[bool, bool, str]:
+        seen = routes.get_or_create(tx, ADA, "private", NOW)
+        first = routes.set_pack(tx, seen, "notes", NOW)
+        second = routes.set_pack(tx, seen, "vocab", NOW)
+        return first, second, _route(tx).active_pack
+
+    assert await database.transact(race) == (True, False, "notes")
+
+
+async def test_a_stale_pointer_finds_the_newest_session_with_the_right_key(
+    database: Database,
+) -> None:
+    def heal(tx: Tx) -> tuple[bool, str, str]:
+        wrong = sessions.create(tx, ADA, "vocab", NOW)
+        sessions.create(tx, ADA, "notes", NOW)
+        newest = sessions.create(tx, ADA, "notes", NOW)
+        routes.set_pack(tx, routes.get_or_create(tx, ADA, "private", NOW), "notes", NOW)
+        routes.set_session(tx, _route(tx), wrong, NOW)
+        healed = sessions.resolve(tx, _route(tx), ADA, "notes", NOW)
+        return healed.id == newest == _route(tx).session_id, healed.key, healed.stale_key
+
+    assert await database.transact(heal) == (True, "tg:1:pack:notes", "tg:1:pack:vocab")
+
+
+async def test_a_migrated_group_moves_whole_and_touches_no_other(database: Database) -> None:
+    """Also where one id is the beginning of another."""
+    near = ConversationAddress("tg", "-1001")
+
+    def move(tx: Tx) -> dict[str, list[str]]:
+        for address in (GROUP, near):
+            route = routes.get_or_create(tx, address, "group", NOW)
+            routes.set_session(tx, route, sessions.create(tx, address, "notes", NOW), NOW)
+            jobs.add(tx, address.lane, said(address), NOW)
+        chats.rename_chat(tx, "tg", "-100", "-1001999")
+        return {
+            "routes": [r["chat_id"] for r in tx.all("SELECT * FROM conversation_routes")],
+            "lanes": [r["lane"] for r in tx.all("SELECT * FROM jobs")],
+            "keys": [r["session_key"] for r in tx.all("SELECT * FROM sessions")],
+        }
+
+    assert await database.transact(move) == {
+        "routes": ["-1001999", "-1001"],
+        "lanes": ["-1001999", "-1001"],
+        "keys": ["tg:-1001999:pack:notes", "tg:-1001:pack:notes"],
+    }
+
+
+# Jobs
+
+
+async def test_a_claim_with_an_older_fence_writes_nothing(database: Database) -> None:
+    def lose(tx: Tx) -> None:
+        jobs.add(tx, "1", said(), NOW)
+        first = jobs.claim(tx, "1", "me", NOW)
+        assert first
+        assert jobs.claim(tx, "1", "other", NOW) is None
+        jobs.void_claims(tx)
+        second = jobs.claim(tx, "1", "other", NOW)
+        assert second
+        assert (second.starts, second.fence > first.fence) == (2, True)
+        for write in (
+            lambda: jobs.hold(tx, first),
+            lambda: jobs.settle(tx, first, "done", "", NOW),
+            lambda: jobs.defer(tx, first, "2"),
+        ):
+            with pytest.raises(LostClaim):
+                write()
+        jobs.settle(tx, second, "done", "", NOW)
+
+    await database.transact(lose)
+
+
+async def test_a_released_claim_counts_as_never_begun(database: Database) -> None:
+    def story(tx: Tx) -> list[int]:
+        jobs.add(tx, "1", said(), NOW)
+        starts: list[int] = []
+        for _ in range(3):
+            job = jobs.claim(tx, "1", "me", NOW)
+            assert job
+            starts.append(job.starts)
+            jobs.release(tx, job)
+        return starts
+
+    assert await database.transact(story) == [1, 1, 1]
+
+
+async def test_the_cursor_never_goes_back_and_an_update_is_stored_once(
+    database: Database,
+) -> None:
+    def story(tx: Tx) -> tuple[int, bool, bool]:
+        updates.advance(tx, "bot", 10)
+        updates.advance(tx, "bot", 5)
+        first = updates.add(tx, "bot", 9, "{}", NOW)
+        return updates.cursor(tx, "bot"), first, updates.add(tx, "bot", 9, "{}", NOW)
+
+    assert await database.transact(story) == (10, True, False)
+
+
+def test_an_inbound_survives_being_stored_also_with_unknown_fields() -> None:
+    fact = said(text="ä\n👍")
+    newer = fact.dump().replace('{"address"', '{"later":1,"address"', 1)
+
+    assert Inbound.load(fact.dump()) == Inbound.load(newer) == fact
