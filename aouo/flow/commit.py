@@ -63,7 +63,7 @@ class Commit:
         if reason is StopReason.TIMEOUT:
             said = wording.TIMED_OUT
         else:
-            said = wording.STOPPED_TURN if filled.ids else ""
+            said = wording.CUT_SHORT if filled.ids and filled.text else ""
         line = wording.stopped_in_history
         return await self._without_answer(
             job, ctx, "aborted", said, lambda done: line(why, done), filled

@@ -97,16 +97,24 @@ class Desk:
         )
 
     async def command(
-        self, job: Job, handler: Callable[[Tx, Call], Result], rest: str = ""
+        self,
+        job: Job,
+        handler: Callable[[Tx, Call], Result],
+        rest: str = "",
+        *,
+        instead_of: int = 0,
     ) -> Result:
-        """Run a handler, say its notice, then do what it leaves to the lane."""
+        """Run a handler, say its notice, then do what it leaves to the lane.
+
+        The notice takes the place of the message `instead_of`, 0 = it is a new one.
+        """
         results: list[Result] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
             results[:] = [handler(tx, Call(job.inbound, rest, now))]
             return [wording.word(results[0].notice)]
 
-        await self.settle(job, work)
+        await self.settle(job, work, instead_of=instead_of)
         result = results[0]
         lane = job.inbound.address.lane
         if result.stop:
@@ -134,6 +142,7 @@ class Desk:
         *,
         state: str = "done",
         outcome: str = "answered",
+        instead_of: int = 0,
     ) -> None:
         """Run `work`, queue what it says and settle the job, all in one transaction."""
         now = stamp(self._clock)
@@ -144,7 +153,15 @@ class Desk:
             jobs.settle(tx, job, state, outcome, now)
             address = job.inbound.address
             return [
-                deliveries.add(tx, address, "reply", text, now, key=f"job:{job.id}:{job.fence}:{n}")
+                deliveries.add(
+                    tx,
+                    address,
+                    "reply",
+                    text,
+                    now,
+                    key=f"job:{job.id}:{job.fence}:{n}",
+                    edits=0 if n else instead_of,
+                )
                 for n, text in enumerate(said)
             ]
 

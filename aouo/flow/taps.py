@@ -46,10 +46,9 @@ class Taps:
         if library.get(pack) is None:
             await self._desk.answer(job, notices.NoSuchPack(pack, library.names))
             return
-        await self._desk.command(job, lambda tx, call: builtin.bind(tx, call, pack))
-        shown = wording.word(notices.Picker(builtin.shown_packs(library), pack))
-        if inbound.message_id:
-            self._outbox.show(inbound.address, inbound.message_id, shown)
+        await self._desk.command(
+            job, lambda tx, call: builtin.bind(tx, call, pack), instead_of=inbound.message_id
+        )
 
     async def _bind_by_title(self, job: Job, pack: str) -> None:
         if job.active_pack == pack:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote, urlsplit
 
 from aouo.guard.action import Action, Allowed, Blocked, Verdict
 
@@ -66,15 +67,18 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _looks_local(text: str) -> bool:
-    return not text.startswith(("http://", "https://")) and bool(text.strip())
+    text = text.strip().lower()
+    return not text.startswith(("http://", "https://")) and bool(text)
 
 
 def _resolved(text: str, base: Path) -> Path | None:
     """The file a path means; None when no path can hold it."""
-    text = text.removeprefix("file://")
+    text = text.strip()
     if "\0" in text:
         return None
     try:
+        if text[:5].lower() == "file:":
+            text = unquote(urlsplit(text).path)
         return (base / os.path.expanduser(text)).resolve()  # noqa: PTH111 - keeps a bare "~x" as it is
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, ValueError):
         return None

@@ -24,6 +24,7 @@ from aouo.store.deliveries import Delivery
 _TYPING_AFTER_S = 0.3  # an answer that is there by then needs no announcement
 _TYPING_EVERY_S = 4.5
 _STATUS_AFTER_S = 1.5
+_TOOL_AFTER_S = 0.3  # most are done by then, and a line that flashes tells nobody anything
 _LOOK_EVERY_S = 0.25
 _EDIT_CHARS = 50
 _SPEAKING = frozenset({"msg", "clarify"})  # what they do is seen without a status line
@@ -70,7 +71,7 @@ class LiveView:
         self._shown_at_s = 0.0
         self._fresh = False
         self._asks = False
-        self._began_s = clock.monotonic_s()
+        self._since_s = clock.monotonic_s()
 
     async def run(self) -> None:
         """Keep what the person sees up to date, until cancelled."""
@@ -100,6 +101,7 @@ class LiveView:
         del args  # may hold anything; the name is enough for a status line
         self._fresh = True
         self._asks = name == "clarify"
+        self._since_s = self._clock.monotonic_s()
         if name not in _SPEAKING:
             self._status = wording.calling(name)
 
@@ -108,7 +110,8 @@ class LiveView:
             self._asks = False
             self._pages.leave_behind()
             self._shown = ""
-        self._status = wording.THINKING
+        self._since_s = self._clock.monotonic_s()
+        self._status = ""
 
     async def streaming_reply(self, delta: str) -> None:
         """Take in more of the answer; after a tool call the text begins anew."""
@@ -173,7 +176,10 @@ class LiveView:
             await self._pages.show(Rendered(self._shown, preview=False))
 
     def _status_due(self, now_s: float) -> bool:
-        due = self._fresh or now_s - self._began_s >= _STATUS_AFTER_S
+        """A tool at work is named soon; without one, silence is covered after a while."""
+        if self._asks:
+            return False
+        due = now_s - self._since_s >= (_TOOL_AFTER_S if self._status else _STATUS_AFTER_S)
         quiet = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
         return due and quiet and self._shown != (self._status or wording.THINKING)
 

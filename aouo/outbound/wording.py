@@ -14,6 +14,7 @@ from aouo.ports import ButtonSpec, Rendered
 
 THINKING = "Thinking…"
 STOPPED_TURN = "Stopped."
+CUT_SHORT = "…"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 TAP_EXPIRED = "This question is closed."

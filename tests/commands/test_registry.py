@@ -6,14 +6,14 @@ import pytest
 
 from aouo.commands.builtin import builtin
 from aouo.commands.registry import Call, Commands, Entry, Result
-from aouo.notices import FreshSession
+from aouo.notices import EmptyMessage
 from aouo.packs.library import Library
 from aouo.routing.decide import BYPASSING
 from aouo.store.database import Tx
 
 
 def fresh(tx: Tx, call: Call, library: Library) -> Result:
-    return Result(FreshSession())
+    return Result(EmptyMessage())
 
 
 @pytest.mark.parametrize("name", ["", "New", "new-one", "nöw", "x" * 33])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 from aouo.transcript import (
@@ -35,7 +35,7 @@ class EchoModel:
     brief: bool = False
     requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         self.requests.append(request)
         words = newest_words(request)
         await self.before(words)

@@ -47,7 +47,7 @@ def verdict(home: Path, payload: dict[str, Any], pack: str = "notes") -> bool:
         "FILE://{home}/config.json",
         "file:{home}/config.json",
         "file://localhost{home}/config.json",
-        "file://{home}/conf%69g.json",
+        "file:{home}/../%77ay_in/config.json",
         " {home}/config.json",
         "a\0b",
     ],

@@ -30,7 +30,7 @@ schema:
   owned_tables: [samples]
   shared_tables: [people]
   extends_columns: {samples: {mood: TEXT, score: REAL NOT NULL DEFAULT 0}}
-  scope: pack
+  scope: person
 persist_contract:
   skill_type_prefix: "english."
   required_fields: [skill_type, response]

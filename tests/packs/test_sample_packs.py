@@ -18,7 +18,6 @@ ROOT = Path(__file__).parents[2] / "packs"
 NAMES = ("notes", "vocab")
 NOW = "2026-01-31T12:00:00Z"
 ARGUMENTS = {
-    "cron": {"action", "name", "prompt", "schedule"},
     "memory": {"target", "action", "content"},
     "persist": {"action", "table", "data", "where", "sql", "params", "limit"},
 }

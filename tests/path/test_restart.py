@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from aouo.queue.running import StopReason
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
@@ -69,7 +70,7 @@ async def test_a_turn_that_was_cut_off_is_taken_up_said_once_and_keeps_its_messa
 
         assert await is_live() or await bot.people.until(is_live)
         task = bot.app.running._tasks[str(ADA)]
-        bot.app.running._reasons[str(ADA)] = _shutdown()
+        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
         bot.app.lanes.close()
         task.cancel()
     world.model.say("the whole answer")
@@ -84,12 +85,6 @@ async def test_a_turn_that_was_cut_off_is_taken_up_said_once_and_keeps_its_messa
         "I was restarted while answering; continuing.",
         "the whole answer",
     ]
-
-
-def _shutdown() -> object:
-    from aouo.queue.running import StopReason
-
-    return StopReason.SHUTDOWN
 
 
 async def test_what_was_queued_and_never_sent_is_sent_by_the_next_life(world: World) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import LiteralString
 
 import pytest
 
@@ -42,7 +43,7 @@ async def test_transactions_that_wait_share_one_commit_and_a_failing_one_sinks_a
     database: Database,
 ) -> None:
     hold = threading.Event()
-    sql = "INSERT INTO refusals VALUES (?, ?)"
+    sql: LiteralString = "INSERT INTO refusals VALUES (?, ?)"
 
     def slow(tx: Tx) -> None:
         hold.wait(5)

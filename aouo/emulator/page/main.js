@@ -102,7 +102,7 @@ function drawHead(conversation, topic, open) {
   const name = topic?.name ?? (isForum ? "General" : conversation.title);
   $("title").textContent = name;
   const activity = open.typing?.action.replace("_", " ") ?? (open.draft ? "typing" : "");
-  $("subtitle").textContent = activity ? `${view.bot.first_name} is ${activity === "typing" ? "typing" : `at it: ${activity}`}` : subtitle(conversation);
+  $("subtitle").textContent = activity ? `${view.bot.first_name} is ${activity === "typing" ? "typing" : `at it: ${activity}`}` : subtitle(conversation, topic);
   $("subtitle").classList.toggle("busy", Boolean(activity));
   const face = avatar(isForum ? "#" : name, topic?.message_thread_id ?? conversation.chat);
   face.id = "head-avatar";
@@ -113,11 +113,12 @@ function drawHead(conversation, topic, open) {
   if (ends.length) timer = setTimeout(() => attempt(refresh), Math.min(...ends) * 1000 + 50);
 }
 
-function subtitle(conversation) {
-  const bot = `@${view.bot.username}`;
-  if (conversation.kind === "private") return `bot · ${bot}`;
-  const members = `${conversation.members} members · ${bot}`;
-  return conversation.kind === "forum" ? `${conversation.title} · ${members}` : members;
+function subtitle(conversation, topic) {
+  const { kind, title, members } = conversation;
+  const group = kind === "forum" ? title : null;
+  // A topic's own buttons leave no room for the members on a phone.
+  const what = kind === "private" ? "bot" : topic ? null : `${members} members`;
+  return [group, what, `@${view.bot.username}`].filter(Boolean).join(" · ");
 }
 
 function actionButtons(conversation, topic, open) {
