@@ -60,8 +60,11 @@ class Runtime:
         }
         control = Control(verbs, {"chat": self._chat})
         try:
+            waiting = await app.outbox.recover()
+            for lane in await app.inbox.recover():
+                app.lanes.wake(lane)
             async with control.listening(app.home), asyncio.TaskGroup() as group:
-                ingress = await self._start(group)
+                ingress = await self._start(group, waiting)
                 await self._stop.wait()
                 await self._end(ingress)
                 raise _Done
@@ -70,7 +73,7 @@ class Runtime:
         finally:
             self.ended.set()
 
-    async def _start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+    async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
         """Start what runs; the poll runs already."""
         app = self._app
         ingress: list[asyncio.Task[None]] = []
@@ -81,9 +84,6 @@ class Runtime:
             group.create_task(app.inbox.renew_leases(), name="leases"),
             group.create_task(keep_tidy(app), name="retention"),
         ]
-        waiting = await app.outbox.recover()
-        for lane in await app.inbox.recover():
-            app.lanes.wake(lane)
         if self._loaded.from_last_good:
             await tell_owner(app, wording.config_broken(self._loaded.problems))
         if app.telegram:

@@ -19,7 +19,7 @@ from aouo.queue.running import Running, StopReason
 from aouo.routing.decide import Installed
 from aouo.store import chats, deliveries, gates, jobs, turns
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
+from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
 
 log = structlog.get_logger()
@@ -58,9 +58,14 @@ class Desk:
 
     async def answer(self, job: Job, notice: Notice, *, state: str = "done") -> None:
         """Say one thing and settle the job."""
-        if isinstance(notice, notices.NotAuthorized | notices.YourId) and state == "done":
-            log.info("tg_auth_denied", person=job.inbound.person.id)
         await self.settle(job, lambda tx, now: [wording.word(notice)], state=state)
+
+    async def refuse(self, job: Job, *, tell_id: bool) -> None:
+        """This hour's one refusal of a stranger; if it gets lost, nobody is told."""
+        person = job.inbound.person.id
+        log.info("tg_auth_denied", person=person)
+        said = wording.word(notices.YourId(person) if tell_id else notices.NotAuthorized())
+        await self.settle(job, lambda tx, now: [said], outcome="refused", kind="notice")
 
     async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
         """Say that a job cannot be answered; the turn it had begun ends with it."""
@@ -143,6 +148,7 @@ class Desk:
         state: str = "done",
         outcome: str = "answered",
         instead_of: int = 0,
+        kind: Kind = "reply",
     ) -> None:
         """Run `work`, queue what it says and settle the job, all in one transaction."""
         now = stamp(self._clock)
@@ -156,7 +162,7 @@ class Desk:
                 deliveries.add(
                     tx,
                     address,
-                    "reply",
+                    kind,
                     text,
                     now,
                     key=f"job:{job.id}:{job.fence}:{n}",

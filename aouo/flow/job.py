@@ -82,10 +82,8 @@ class Flow:
                 await taps.answer_gate(job, decision)
             case to.OpenMenu(key):
                 await taps.open_menu(job, key)
-            case to.Refuse(tell_id=True):
-                await desk.answer(job, notices.YourId(job.inbound.person.id))
-            case to.Refuse():
-                await desk.answer(job, notices.NotAuthorized())
+            case to.Refuse(tell_id):
+                await desk.refuse(job, tell_id=tell_id)
             case to.MoveChat(new_chat_id):
                 await desk.move_chat(job, new_chat_id)
             case to.Explain(what):

@@ -28,7 +28,7 @@ from tests.path.world import ROOT
 T = TypeVar("T")
 
 WAIT_S = 30.0
-_LOOK_EVERY_S = 0.05  # the last commit of a life changes nothing that the emulator could tell
+_LOOK_EVERY_S = 0.1  # the last commit of a life changes nothing that the emulator could tell
 
 
 @contextmanager
@@ -225,7 +225,8 @@ class Place:
         await self.until(look)
 
     async def _is_settled(self, answers: Sequence[str]) -> bool:
-        ready = self.calls("setMyCommands", 200) > 0
+        if not self.calls("setMyCommands", 200):
+            return False  # a life says this once it has taken up what a former one left
         shown = await self.said()
         await self._tap_show_again(shown)
         open_work = self.rows(
@@ -234,7 +235,7 @@ class Place:
             "SELECT 1 FROM turns WHERE status = 'open'"
         )
         wanted = {*answers, *self._unknown_texts()}
-        return ready and not open_work and wanted <= self._read
+        return not open_work and wanted <= self._read
 
     async def _tap_show_again(self, shown: Sequence[ChatMessage]) -> None:
         for message in shown:

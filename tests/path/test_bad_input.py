@@ -210,9 +210,9 @@ async def test_a_stream_that_breaks_in_the_middle_is_said(world: World) -> None:
     [
         (401, "The model service refuses our key. The owner finds out more with: aouo doctor"),
         (402, "The account at the model service has no money left; the owner has to top it up."),
-        (429, "The model service is busy. Try again in a minute."),
-        (500, "The model service is busy. Try again in a minute."),
-        (400, "The model service failed. Try again; the log has details under "),
+        (429, "The model service is busy or cannot be reached. Try again in a minute."),
+        (500, "The model service is busy or cannot be reached. Try again in a minute."),
+        (400, "The model service does not accept our request or the model's name. "),
         (413, "This is too long for the model. /new starts a fresh session, or send less."),
     ],
 )

@@ -248,7 +248,9 @@ async def test_stop_right_behind_a_text_stops_it(world: World, clock: FastClock)
     assert not any("Nothing is running" in text for text in words)
 
 
-async def test_stop_replaces_what_was_shown_of_an_answer(world: World, clock: FastClock) -> None:
+async def test_stop_marks_what_was_shown_of_an_answer_as_cut_short(
+    world: World, clock: FastClock
+) -> None:
     world.model.reply(Says("word " * 100, chunks=5, stall_after=3))
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "go")
@@ -257,7 +259,7 @@ async def test_stop_replaces_what_was_shown_of_an_answer(world: World, clock: Fa
         await settled(bot)
         shown = [m.text for m in await bot.people.messages(ADA) if m.id == live.id]
 
-    assert [text[-8:] for text in shown] == ["Stopped."]
+    assert [text[:4] + text[-1] for text in shown] == ["word…"]
 
 
 async def test_a_burst_that_is_open_is_dropped_by_stop_too(world: World, bursts: FastClock) -> None:

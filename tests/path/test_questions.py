@@ -7,11 +7,13 @@ import json
 
 import pytest
 
+from aouo.address import ConversationAddress
 from aouo.emulator import FAMILY, ChatMessage
+from aouo.events import Arrival, Inbound, Person, Text
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, eventually, prompts, said, settled
-from tests.path.world import ADA, BEN, Running, World
+from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 HOURS_24 = 24 * 3600
 CLOSED = "The person did not answer; the question is closed."
@@ -126,11 +128,17 @@ async def test_two_texts_in_a_row_are_an_answer_and_a_message_of_its_own(world: 
     """Both were stored while the question was open; the second waits for its own turn."""
     world.model.call("clarify", {"message": "Which colour?", "options": ["red"]})
     world.model.reply(Says("noted", chunks=2, stall_after=1))
+    here, ada = ConversationAddress("tg", str(ADA)), Person(str(ADA))
+    both = [Inbound(here, ada, Text(text)) for text in ("red", "and thanks")]
     async with world.running() as bot:
         await question(bot)
-        await bot.people.act("say", user=ADA, chat=ADA, text="red")
-        await bot.people.act("say", user=ADA, chat=ADA, text="and thanks")
-        await world.model.stalled.wait()
+        arrivals = [Arrival(10**6 + n, "{}", fact) for n, fact in enumerate(both)]
+        await bot.app.inbox.accept("another bot", arrivals, 10**6 + 2)
+        async with asyncio.timeout(WAIT_S):
+            await world.model.stalled.wait()
+        await eventually(
+            lambda: bot.rows("SELECT 1 FROM jobs WHERE lane = ? AND state = 'ready'", str(ADA))
+        )
         during = len(world.model.requests)
         world.model.release.set()
         await said(world, "and thanks")

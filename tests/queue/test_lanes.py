@@ -74,19 +74,25 @@ async def test_a_lane_keeps_its_order_and_no_more_run_at_once_than_allowed() -> 
 
 async def test_a_lane_that_bypasses_the_others_needs_no_place() -> None:
     """`/stop` has to get through when every place is taken."""
-    table, stopped = Table(), asyncio.Event()
+    table, begun, stopped = Table(), asyncio.Event(), asyncio.Event()
     table.add("a", 1)
     table.add("!a", 2)
 
     async def handle(job: Job, slot: Slot) -> None:
         if job.lane == "a":
+            begun.set()
             await stopped.wait()
         else:
             stopped.set()
 
-    await running(table, handle, 1, "a", "!a")
-
-    assert stopped.is_set()
+    lanes = Lanes(claim=table.claim, handle=handle, concurrency=1)
+    lanes.wake("a")
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        group.create_task(lanes.run())
+        await begun.wait()
+        lanes.wake("!a")
+        await stopped.wait()
+        lanes.close()
 
 
 async def test_a_parked_job_gives_its_place_away_and_takes_it_back() -> None:

@@ -234,6 +234,7 @@ async def test_a_migrated_group_moves_whole_and_touches_no_other(database: Datab
 async def test_a_claim_with_an_older_fence_writes_nothing(database: Database) -> None:
     def lose(tx: Tx) -> None:
         jobs.add(tx, "1", said(), NOW)
+        jobs.add(tx, "1", said(text="behind it"), NOW)
         first = jobs.claim(tx, "1", "me", NOW)
         assert first
         assert jobs.claim(tx, "1", "other", NOW) is None

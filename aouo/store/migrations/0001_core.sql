@@ -124,7 +124,7 @@ CREATE TABLE deliveries (         -- the outbox: one row is one message in a cha
   user_id    TEXT NOT NULL,
   turn_id    TEXT NOT NULL DEFAULT '',
   key        TEXT UNIQUE,                  -- a second row with the same key is the same wish
-  kind       TEXT NOT NULL,                -- reply | msg | live | notice
+  kind       TEXT NOT NULL,                -- reply | msg | live | notice | doubt
   body       TEXT NOT NULL,                -- the rendered message as JSON
   state      TEXT NOT NULL CHECK (state IN
                ('queued', 'sending', 'live', 'sent', 'refused', 'unknown', 'dropped')),
