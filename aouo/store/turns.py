@@ -81,7 +81,8 @@ def said(tx: Tx, turn_id: str) -> list[Message]:
 def history(tx: Tx, session_id: str, limit: int) -> list[Message]:
     """The newest `limit` visible entries of a session, oldest first."""
     rows = tx.all(
-        "SELECT * FROM messages WHERE session_id = ? AND visible = 1 ORDER BY id DESC LIMIT ?",
+        "SELECT role, text, calls, call_id, tool, failed FROM messages "
+        "WHERE session_id = ? AND visible = 1 ORDER BY id DESC LIMIT ?",
         session_id,
         limit,
     )

@@ -160,9 +160,13 @@ def test_the_chat_is_small_whatever_is_in_it(system: str, last: str, before: lis
     ("result", "failed", "expected"),
     [
         ('{"ok": true, "id": 3}', False, "It is done."),
-        ('[{"id": 1, "name": "mint", "at": "2026-11-20T10:00:00Z"}]', False, "It is done: mint"),
-        ('{"rows": ["mint", "sage"]}', False, "It is done:\n- mint\n- sage"),
-        ('{"rows": []}', False, "It is done: nothing"),
+        (
+            '[{"id": 1, "name": "mint", "at": "2026-11-20T10:00:00Z"}]',
+            False,
+            "Here is what I found: mint",
+        ),
+        ('{"rows": ["mint", "sage"]}', False, "Here is what I found:\n- mint\n- sage"),
+        ('{"rows": []}', False, "Here is what I found: nothing"),
         ('{"count": 5}', False, "It is done: count: 5"),
         ('{"tables": {"beds": {"rows": 3}}}', False, "It is done: beds: 3"),
         ("", False, "It is done."),

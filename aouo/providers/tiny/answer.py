@@ -47,11 +47,13 @@ def chat_messages(request: ModelRequest) -> list[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What tool calls came to: the person's words, the result in words, whether it failed."""
+    """What tool calls came to: the person's words, the result in words, whether it failed, and
+    whether it is a list of things, which is always something found."""
 
     asked: str
     result: str
     failed: bool
+    listed: bool = False
 
 
 def outcome(messages: Sequence[Message]) -> Outcome | None:
@@ -66,7 +68,10 @@ def outcome(messages: Sequence[Message]) -> Outcome | None:
         return None
     found = "\n".join(words_of(result.text) for result in results)
     return Outcome(
-        own_words(said), found[:MAX_RESULT_CHARS], any(result.failed for result in results)
+        own_words(said),
+        found[:MAX_RESULT_CHARS],
+        failed=any(result.failed for result in results),
+        listed=any(_is_list(result.text) for result in results),
     )
 
 
@@ -83,7 +88,9 @@ def telling_grammar() -> str:
 def telling(told: Outcome, opening: str) -> str:
     """The answer: the opening the model chose, and the result as it is. A model of this size
     garbles what it retells."""
-    opening = FAILED if told.failed else opening.strip() or DONE
+    if told.failed or told.listed:
+        opening = FAILED if told.failed else FOUND
+    opening = opening.strip() or DONE
     if told.result == "ok":
         return f"{opening}."
     items = told.result.splitlines()
@@ -111,6 +118,16 @@ def words_of(result: str) -> str:
             return "ok"
         case _:
             return str(value)
+
+
+def _is_list(result: str) -> bool:
+    try:
+        value: object = json.loads(result)
+    except ValueError:
+        return False
+    if isinstance(value, dict):
+        return _rows(cast("dict[str, object]", value)) is not None
+    return isinstance(value, list)
 
 
 def _rows(value: dict[str, object]) -> list[object] | None:

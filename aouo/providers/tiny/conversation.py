@@ -151,7 +151,7 @@ class TinyConversation:
         return copied(option, copy, message, str(answer.get("content", "")))
 
     async def _tell(self, told: Outcome) -> str:
-        if told.failed:
+        if told.failed or told.listed:
             return telling(told, "")
         answer = await self._complete(telling_prompt(told), n_predict=12, grammar=telling_grammar())
         return telling(told, str(answer.get("content", "")))
