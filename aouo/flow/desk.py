@@ -91,9 +91,9 @@ class Desk:
         self._wake(lane)
 
     async def park(self, job: Job, gone: str) -> None:
-        """Ask for a pack; the job waits until one is chosen."""
+        """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
         picker = notices.Picker(shown_packs(self._library()), gone=gone, waiting=True)
-        await self.settle(job, lambda tx, now: [wording.word(picker)], state="parked")
+        await self.give_up(job, picker, state="parked", why="its pack is not there")
 
     async def obey(self, job: Job, name: str, rest: str) -> None:
         """Carry out a command in the transaction that settles it."""

@@ -8,7 +8,7 @@ from typing import assert_never
 import structlog
 
 from aouo import notices
-from aouo.errors import LostClaim
+from aouo.errors import LostClaim, RouteRequiredError
 from aouo.flow.desk import Desk
 from aouo.flow.taps import Taps
 from aouo.flow.turns import Turns
@@ -67,7 +67,10 @@ class Flow:
             case to.RunTurn() | to.PickPack() if job.lane.startswith("!"):
                 await desk.defer(job)  # the question it was to answer is closed by now
             case to.RunTurn():
-                await self._turns.run(job, decision, slot)
+                try:
+                    await self._turns.run(job, decision, slot)
+                except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
+                    await desk.park(job, error.requested)
             case to.PickPack(_, gone):
                 await desk.park(job, gone)
             case to.ObeyCommand(name, rest):

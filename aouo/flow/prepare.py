@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from aouo.errors import ToolFailed
+from aouo.errors import RouteRequiredError, ToolFailed
 from aouo.events import Inbound
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
@@ -15,9 +15,15 @@ from aouo.turn.context import Facts, PackView
 
 
 def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
-    """The turn's facts; the pack is the one it began with, whatever happens meanwhile."""
+    """The turn's facts; the pack is the one it began with, whatever happens meanwhile.
+
+    Raises:
+        RouteRequiredError: that pack is not loaded any more.
+    """
     inbound = job.inbound
     pack = generation.library.get(begun.turn.pack)
+    if begun.turn.pack and pack is None:
+        raise RouteRequiredError(generation.library.names, begun.turn.pack)
     permitted = pack.manifest.permissions.tools if pack else DEFAULT_TOOLS
     return Facts(
         turn=begun.turn,

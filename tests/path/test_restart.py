@@ -87,6 +87,33 @@ async def test_a_turn_that_was_cut_off_is_taken_up_said_once_and_keeps_its_messa
     ]
 
 
+async def test_a_turn_whose_pack_is_gone_asks_again_and_never_falls_through(world: World) -> None:
+    """A conversation stays with its pack until a person moves it: design 3.2."""
+    world.install("vocab")
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.ask("/use notes")
+        await bot.people.say(ADA, ADA, "go")
+        await world.model.stalled.wait()
+        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
+        bot.app.lanes.close()
+        bot.app.running._tasks[str(ADA)].cancel()
+    (world.home.packs / "notes").unlink()
+    world.model.say("from vocab")
+    async with world.running() as bot:
+        picker = await said(
+            world,
+            "The pack “notes” is not installed any more. Which one shall answer here? "
+            "Your message waits and is answered as soon as you choose.",
+        )
+        await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
+        await said(world, "from vocab")
+        await settled(bot)
+        turns = await bot.rows("SELECT pack, status FROM turns ORDER BY id")
+
+    assert turns == [{"pack": "notes", "status": "aborted"}, {"pack": "vocab", "status": "ack"}]
+
+
 async def test_what_was_queued_and_never_sent_is_sent_by_the_next_life(world: World) -> None:
     async with world.running() as bot:
         await bot.ask("hello")
