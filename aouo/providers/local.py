@@ -75,6 +75,7 @@ class LocalModel:
         stream_idle_timeout_s: float = 60.0,
     ) -> None:
         self._weights = find_weights(model_path)
+        self._note = "" if model_path else HONEST_NOTE
         self._session = session
         self._threads = threads
         self._context = context
@@ -100,6 +101,11 @@ class LocalModel:
     @property
     def brief(self) -> bool:
         return True
+
+    @property
+    def note(self) -> str:
+        """What people should know of the packaged model; "" for weights of the owner's own."""
+        return self._note
 
     @property
     def pid(self) -> int:
