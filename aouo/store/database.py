@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
 
 from aouo import failpoint
+from aouo.shield import finish
 
 T = TypeVar("T")
 Value: TypeAlias = str | int | float | bytes | None
@@ -189,18 +190,7 @@ class Database:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         self._writer.requests.put(_Request(work, durable, loop, done))
-        cancelled = False
-        while not done.done():
-            try:
-                await asyncio.shield(done)
-            except asyncio.CancelledError:
-                cancelled = True
-            except BaseException:  # noqa: BLE001 - raised below, or outranked by the cancellation
-                break
-        if cancelled:
-            done.exception()
-            raise asyncio.CancelledError
-        return done.result()
+        return await finish(done)
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Run `work` on one consistent snapshot; it cannot write.

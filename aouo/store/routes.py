@@ -97,15 +97,6 @@ def set_gone(tx: Tx, address: ConversationAddress, reason: str, now: str) -> Non
     )
 
 
-def packs_in_use(tx: Tx) -> dict[str, int]:
-    """How many conversations each pack serves."""
-    rows = tx.all(
-        "SELECT active_pack, count(*) AS n FROM conversation_routes "
-        "WHERE active_pack <> '' GROUP BY active_pack"
-    )
-    return {row["active_pack"]: row["n"] for row in rows}
-
-
 def _route(row: sqlite3.Row) -> Route:
     return Route(
         row["id"],
