@@ -9,6 +9,7 @@ AouoError
 │   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
 │   ├── QuotaExceededError
 │   ├── DispatchLimitReached
+│   ├── ToolsNotReady         the definitions of its tools did not arrive in time
 │   └── EmptyAnswer           the model stayed silent, also when asked once more
 ├── ProviderError            nobody yet: a model service failed
 │   ├── ProviderBusy         try again later, or the next model
@@ -104,6 +105,14 @@ class DispatchLimitReached(Refused):
     def __init__(self, dispatches: int) -> None:
         super().__init__(f"{dispatches} model calls without a final answer")
         self.dispatches = dispatches
+
+
+class ToolsNotReady(Refused):
+    """The definitions of a turn's tools did not arrive within `within_s` seconds."""
+
+    def __init__(self, within_s: float) -> None:
+        super().__init__(f"no tool definitions within {within_s:g} s")
+        self.within_s = within_s
 
 
 class EmptyAnswer(Refused):

@@ -18,18 +18,39 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class UserSaid:
-    """The person's words, or ours on their behalf; `id` numbers the stored row."""
+class Image:
+    """A picture that a model sees beside the words; `media_type` such as `image/jpeg`."""
+
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSaid:
+    """What the runtime puts before the history: the summary of what is not sent along any more."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
+class UserSaid:
+    """The person's words, or ours on their behalf."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AssistantSaid:
-    """The model's words and the calls it made with them."""
+    """The model's words and the calls it made with them.
+
+    `native` is the provider's own form of it as JSON, `{"wire": NAME, …}`, or ""; only the wire
+    of that name reads it, to send back what it must not lose (Gemini's thought signatures).
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
+    native: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +63,7 @@ class ToolReturned:
     failed: bool = False
 
 
-Message: TypeAlias = UserSaid | AssistantSaid | ToolReturned
+Message: TypeAlias = SystemSaid | UserSaid | AssistantSaid | ToolReturned
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +77,21 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call; `cached` is the part of `input_tokens` read from a cache."""
+    """Tokens of one model call: `cached` is a part of the input (read from a cache),
+    `reasoning` a part of the output (thought, not said)."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +119,28 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class StartedOver:
+    """The answer begins anew, perhaps with another model: the words so far do not count."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """The end of one model call: all of what was said, what it cost, why it ended."""
+    """The end of one model call: all of what was said, what it cost, why it ended.
+
+    `provider` and `model` say who answered in the end; "" = the one that was asked.
+    """
 
     said: AssistantSaid
     usage: Usage
     reason: FinishReason
+    provider: str = ""
+    model: str = ""
 
 
-ModelEvent: TypeAlias = TextDelta | Finished
+ModelEvent: TypeAlias = TextDelta | StartedOver | Finished
+
+IMAGE_TOKENS = 1_100
+"""About what services charge for a photo of Telegram's largest size."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -109,7 +153,9 @@ def estimate_tokens(text: str) -> int:
 def message_tokens(message: Message) -> int:
     """The estimate for one entry, with a few tokens for what every provider adds around it."""
     match message:
-        case UserSaid(text) | ToolReturned(text=text):
+        case UserSaid(text, images):
+            return estimate_tokens(text) + 4 + IMAGE_TOKENS * len(images)
+        case SystemSaid(text) | ToolReturned(text=text):
             return estimate_tokens(text) + 4
         case AssistantSaid(text, calls):
             return (
@@ -121,7 +167,9 @@ def message_tokens(message: Message) -> int:
 
 def most_tokens(message: Message) -> int:
     """What `message_tokens` cannot exceed, without looking at a character."""
-    if isinstance(message, AssistantSaid) and message.calls:
+    if isinstance(message, AssistantSaid | UserSaid) and (
+        message.calls if isinstance(message, AssistantSaid) else message.images
+    ):
         return message_tokens(message)
     return len(message.text) + 5
 

@@ -42,6 +42,7 @@ from aouo.routing.decide import Doorkeeper, Installed
 from aouo.settings import Settings
 from aouo.store.database import Database
 from aouo.tools.clarify import clarify
+from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
 from aouo.tools.persist import persist
@@ -101,7 +102,6 @@ async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Too
         quota=quota,
         persona=_Files(home).persona,
         read_memory=stores.read_memory,
-        specs=registry.specs,
         redact=redact,
         max_history_messages=settings.advanced.max_history_messages,
         max_dispatches=settings.advanced.max_react_loops,
@@ -205,6 +205,8 @@ def _tools(library: Callable[[], Library], stores: PackStores, clock: Clock) -> 
         memory(stores.memory),
         clarify(),
         persist(stores.open, clock),
+        load_tools(),
+        load_skills(),
     ]
 
 

@@ -12,6 +12,7 @@ from aouo.packs.load import Pack
 from aouo.packs.manifest import DEFAULT_TOOLS
 from aouo.store.jobs import Job
 from aouo.turn.context import Facts, PackView
+from aouo.turn.toolbox import Toolbox
 
 
 def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
@@ -24,7 +25,6 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
     pack = generation.library.get(begun.turn.pack)
     if begun.turn.pack and pack is None:
         raise RouteRequiredError(generation.library.names, begun.turn.pack)
-    permitted = pack.manifest.permissions.tools if pack else DEFAULT_TOOLS
     return Facts(
         turn=begun.turn,
         session_key=begun.session_key,
@@ -35,7 +35,18 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
         chat_kind=inbound.chat_kind,
         pack=_view_of(pack) if pack else PackView(),
         skill_body=_skill_body(begun, generation),
-        tools=generation.registry.allowed(permitted, generation.settings.tools.enabled),
+    )
+
+
+def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
+    """What the turn's pack permits, as far as the owner has it enabled."""
+    pack = generation.library.get(facts.pack.name)
+    return Toolbox(
+        generation.registry,
+        permitted=pack.manifest.permissions.tools if pack else DEFAULT_TOOLS,
+        enabled=generation.settings.tools.enabled,
+        skills=tuple(name for name, _ in facts.pack.skills),
+        skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
     )
 
 

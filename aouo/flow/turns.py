@@ -18,7 +18,7 @@ from aouo.flow.begin import Begun, begin
 from aouo.flow.commit import Commit
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
-from aouo.flow.prepare import facts_of
+from aouo.flow.prepare import facts_of, toolbox_of
 from aouo.guard.chain import Guard, Outcome, Proposal
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
@@ -34,6 +34,7 @@ from aouo.store.database import Database
 from aouo.store.jobs import Job
 from aouo.tools.registry import ToolContext
 from aouo.transcript import ToolCall, UserSaid
+from aouo.turn.calls import Calls
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.execute import Executor
 from aouo.turn.journal import Journal
@@ -97,13 +98,14 @@ class Turns:
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
         ctx = self._context(job, begun, generation, view, slot, deadline)
         journal = Journal(database=self._database, clock=self._clock, job=job)
+        calls = Calls(journal=journal)
+        executor = _executor(generation, calls)
 
         async def work() -> Ending:
             async with asyncio.TaskGroup() as group:
                 shows = group.create_task(view.run())
                 try:
-                    executor = self._executor(generation, journal)
-                    return await run_turn(ctx, generation.pipelines, executor, journal)
+                    return await run_turn(ctx, generation.pipelines, executor, calls, journal)
                 finally:
                     shows.cancel()
 
@@ -196,6 +198,7 @@ class Turns:
         deadline: Deadline,
     ) -> TurnContext:
         facts = facts_of(job, begun, generation)
+        toolbox = toolbox_of(facts, generation)
         asking = Asking(
             database=self._database,
             clock=self._clock,
@@ -215,28 +218,23 @@ class Turns:
             pack=facts.pack.name,
             asker=asking,
             owner=facts.owner,
+            toolbox=toolbox,
+            turn_id=facts.turn.id,
         )
 
-        async def call_tool(call: ToolCall) -> Outcome:
-            runner = generation.registry.bind(call.name, tool_context)
+        async def call_tool(call: ToolCall, objection: str) -> Outcome:
+            runner = toolbox.bind(call.name, tool_context, objection)
             proposal = Proposal(call, facts.origin, facts.pack.name, facts.turn.id)
-            return await self._guard.call(proposal, runner, facts.tools)
+            return await self._guard.call(proposal, runner, toolbox.names)
 
         return TurnContext(
             facts,
             model=generation.model,
             view=view,
+            toolbox=toolbox,
             call_tool=call_tool,
+            day=self._quota.day(),
             publish=self._bus.publish,
-        )
-
-    def _executor(self, generation: Generation, journal: Journal) -> Executor:
-        return Executor(
-            journal=journal,
-            may_run_again=generation.registry.may_run_again,
-            day=self._quota.day,
-            max_tokens=generation.settings.provider.max_tokens,
-            temperature=generation.settings.provider.temperature,
         )
 
     def _view(self, job: Job, begun: Begun, generation: Generation) -> LiveView:
@@ -254,6 +252,11 @@ class Turns:
             reply=job.inbound.chat_kind == "group",
             live=begun.live,
         )
+
+
+def _executor(generation: Generation, calls: Calls) -> Executor:
+    provider = generation.settings.provider
+    return Executor(calls=calls, max_tokens=provider.max_tokens, temperature=provider.temperature)
 
 
 def _badge(facts: Facts, generation: Generation) -> str:

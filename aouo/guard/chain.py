@@ -39,8 +39,8 @@ class Runner(Protocol):
 
     @property
     def timeout_s(self) -> float | None: ...
-    @property
-    def effect(self) -> bool: ...
+    def effect(self, payload: Mapping[str, Any]) -> bool: ...
+    def reads(self, payload: Mapping[str, Any]) -> bool: ...
     def check(self, payload: Mapping[str, Any]) -> None:
         """Raises: ToolFailed: says which argument is wrong and how."""
         ...
@@ -152,17 +152,18 @@ class Guard:
     async def _execute(self, action: Action, runner: Runner) -> Outcome:
         if digest(action.tool, action.payload) != action.digest:
             return Outcome("The call changed after it was checked, so it was not made.", True)
+        effect = runner.effect(action.payload)
         try:
             async with asyncio.timeout(runner.timeout_s):
                 text = await runner.run(action.payload, action.call_id)
         except ToolFailed as error:
             return Outcome(self._shorten(str(error)), failed=True)
         except TimeoutError:
-            return Outcome(f"{action.tool} took longer than {runner.timeout_s:g} s.", True, True)
+            return Outcome(f"{action.tool} took longer than {runner.timeout_s:g} s.", True, effect)
         except Exception as error:
             log.exception("tool_error", tool=action.tool, call=action.call_id, error=repr(error))
-            return Outcome(f"{action.tool} broke ({type(error).__name__}).", True, runner.effect)
-        return Outcome(self._shorten(text), failed=False, effect=runner.effect)
+            return Outcome(f"{action.tool} broke ({type(error).__name__}).", True, effect)
+        return Outcome(self._shorten(text), failed=False, effect=effect)
 
     def _shorten(self, text: str) -> str:
         text = self._redact(text)

@@ -119,6 +119,10 @@ class LiveView:
             self._text, self._fresh = "", False
         self._text += delta
 
+    async def start_over(self) -> None:
+        """The text so far does not count; what is shown of it is replaced by what comes."""
+        self._fresh = True
+
     async def dispatch_message(self, payload: Payload, key: str) -> Sent:
         """Send one payload in order and wait for it; `key` makes a repeated wish the same one."""
         shown, note = degrade(payload, self._capabilities)

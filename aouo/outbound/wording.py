@@ -105,6 +105,8 @@ def failure(error: BaseException, reference: str) -> str:
                 f"I worked through {error.dispatches} steps without coming to an answer, so I "
                 "stopped. Ask for a smaller piece, or tell me what matters most."
             )
+        case errors.ToolsNotReady():
+            return "The tools for this did not come up in time. Try again in a minute."
         case errors.EmptyAnswer():
             return "The model gave no answer, twice. Ask in other words; /new starts afresh."
         case errors.ProviderBusy():

@@ -54,6 +54,13 @@ class Skill:
         """The files beside SKILL.md, as paths that `attachment` takes."""
         return tuple(name for name in list_inside(self.folder) if name != FILE)
 
+    @property
+    def shown(self) -> str:
+        """What a model reads of it: name, text, and what lies beside it."""
+        beside = self.attachments
+        files = f"\n\nFiles beside it: {', '.join(beside)}" if beside else ""
+        return f"# {self.display_name}\n\n{self.body}{files}"
+
     def attachment(self, file: str) -> str:
         """Return the text of a file beside SKILL.md.
 

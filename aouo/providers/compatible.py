@@ -194,11 +194,13 @@ class CompatibleModel:
         request_timeout_s: float = 90.0,
         stream_idle_timeout_s: float = 60.0,
         brief: bool = False,
+        sees: bool = False,
     ) -> None:
         self._provider = provider
         self._model = model
         self._context_window = context_window
         self._brief = brief
+        self._sees = sees
         self._dialect = PLAIN
         self._endpoint = ChatEndpoint(
             provider=provider,
@@ -224,6 +226,14 @@ class CompatibleModel:
     @property
     def brief(self) -> bool:
         return self._brief
+
+    @property
+    def sees(self) -> bool:
+        return self._sees
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return ((self._provider, self._model),)
 
     def __repr__(self) -> str:
         return f"CompatibleModel({self._provider!r}, {self._model!r})"

@@ -103,6 +103,14 @@ class LocalModel:
         return True
 
     @property
+    def sees(self) -> bool:
+        return False
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return ((self.provider, self.model),)
+
+    @property
     def note(self) -> str:
         """What people should know of the packaged model; "" for weights of the owner's own."""
         return self._note

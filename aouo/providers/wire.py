@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from aouo.transcript import (
     AssistantSaid,
+    Image,
     Message,
     ModelRequest,
+    SystemSaid,
     ToolSpec,
     UserSaid,
 )
@@ -82,8 +86,12 @@ def _chat_messages(request: ModelRequest) -> list[dict[str, Any]]:
 
 def _message(message: Message) -> dict[str, Any]:
     match message:
-        case UserSaid(text):
+        case SystemSaid(text):
+            return {"role": "system", "content": text}
+        case UserSaid(text, ()):
             return {"role": "user", "content": text}
+        case UserSaid(text, images):
+            return {"role": "user", "content": _parts(text, images)}
         case AssistantSaid(text, ()):
             return {"role": "assistant", "content": text}
         case AssistantSaid(text, calls):
@@ -101,6 +109,16 @@ def _message(message: Message) -> dict[str, Any]:
             }
         case _:
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+
+
+def _parts(text: str, images: Sequence[Image]) -> list[dict[str, Any]]:
+    """Words and pictures of one message; pictures go inline, as data URLs."""
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    for image in images:
+        data = base64.b64encode(image.data).decode()
+        url = {"url": f"data:{image.media_type};base64,{data}"}
+        parts.append({"type": "image_url", "image_url": url})
+    return parts
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def said(tx: Tx, turn_id: str) -> list[Message]:
 def history(tx: Tx, session_id: str, limit: int) -> list[Message]:
     """The newest `limit` visible entries of a session, oldest first."""
     rows = tx.all(
-        "SELECT role, text, calls, call_id, tool, failed FROM messages "
+        "SELECT role, text, calls, call_id, tool, failed, native FROM messages "
         "WHERE session_id = ? AND visible = 1 ORDER BY id DESC LIMIT ?",
         session_id,
         limit,
@@ -93,8 +93,16 @@ def record_calls(
     tx: Tx, turn: OpenTurn, entry: AssistantSaid, again: Sequence[bool], now: str
 ) -> None:
     """Append the model's words with its calls, each as an intent."""
+    calls = dump_calls(entry.calls)
     _append(
-        tx, turn.session_id, turn.id, "assistant", entry.text, now, calls=dump_calls(entry.calls)
+        tx,
+        turn.session_id,
+        turn.id,
+        "assistant",
+        entry.text,
+        now,
+        calls=calls,
+        native=entry.native,
     )
     for call, may in zip(entry.calls, again, strict=True):
         tx.run(
@@ -212,16 +220,18 @@ def _append(
     *,
     calls: str = "",
     thoughts: str = "",
+    native: str = "",
 ) -> int:
     return tx.insert(
-        "INSERT INTO messages (session_id, turn_id, role, text, calls, thoughts, created_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO messages (session_id, turn_id, role, text, calls, thoughts, native, "
+        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         session_id,
         turn_id,
         role,
         text,
         calls,
         thoughts,
+        native,
         now,
     )
 
@@ -236,6 +246,6 @@ def _message(row: sqlite3.Row) -> Message:
             return UserSaid(row["text"])
         case "assistant":
             calls: tuple[ToolCall, ...] = load_calls(row["calls"]) if row["calls"] else ()
-            return AssistantSaid(row["text"], calls)
+            return AssistantSaid(row["text"], calls, row["native"])
         case _:
             return ToolReturned(row["call_id"], row["tool"], row["text"], bool(row["failed"]))

@@ -28,8 +28,8 @@ class Spent:
 def record(tx: Tx, spent: Spent, now: str) -> None:
     tx.run(
         "INSERT INTO usage_events (created_at, day, scope, provider, model, pack, session_id, "
-        "person, turn_id, input_tokens, cached_tokens, output_tokens, cost_usd, duration_ms) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "person, turn_id, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_usd, "
+        "duration_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         now,
         spent.day,
         spent.scope,
@@ -42,6 +42,7 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
         spent.tokens.input_tokens,
         spent.tokens.cached_tokens,
         spent.tokens.output_tokens,
+        spent.tokens.reasoning_tokens,
         spent.cost_usd,
         spent.duration_ms,
     )

@@ -37,5 +37,6 @@ def memory(files_of: Callable[[str, str], MemoryFiles]) -> Tool:
         "Lasting notes: user = facts about the person, memory = everything else.",
         Memory,
         _run,
-        effect=True,
+        effect=lambda wish: wish.action != "read",
+        reads=True,
     )

@@ -50,5 +50,6 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
         "Keep and read rows in this pack's database; query takes a SELECT in sql.",
         Persist,
         _run,
-        effect=True,
+        effect=lambda wish: wish.action not in ("recent", "query", "summary"),
+        reads=True,
     )

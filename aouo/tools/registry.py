@@ -6,9 +6,10 @@ reads is made from them and kept short, since it is sent with every request.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -16,6 +17,13 @@ from aouo.errors import ToolFailed
 from aouo.ports import TurnView
 from aouo.settings import Settings
 from aouo.transcript import ToolSpec
+
+
+class Toolbox(Protocol):
+    """What this turn may still bring in: tools and skills that it does not show yet."""
+
+    async def load_tools(self, names: Sequence[str]) -> str: ...
+    async def load_skills(self, names: Sequence[str]) -> str: ...
 
 
 class Asker(Protocol):
@@ -38,6 +46,8 @@ class ToolContext:
     pack: str
     asker: Asker
     owner: str
+    toolbox: Toolbox
+    turn_id: str
 
 
 class Arguments(BaseModel):
@@ -49,9 +59,18 @@ class Arguments(BaseModel):
 A = TypeVar("A", bound=BaseModel)
 
 
+Of: TypeAlias = bool | Callable[[Any], bool]
+"""True of every call of a tool, or of those whose arguments say so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `again`: the same call id may run twice with one effect, or without any."""
+    """One tool.
+
+    `again`: the same call id may run twice with one effect, or without any. `effect`: a call
+    that worked changed something outside this turn. `reads`: it only looks, so it may run beside
+    other such calls, and off the record; a tool with an effect never does.
+    """
 
     name: str
     description: str
@@ -59,7 +78,8 @@ class Tool:
     handler: Callable[[Any, ToolContext, str], Awaitable[str]]
     group: str = "core"
     again: bool = True
-    effect: bool = False
+    effect: Of = False
+    reads: Of = False
     timeout_s: float | None = 30.0
 
     def spec(self) -> ToolSpec:
@@ -71,76 +91,142 @@ def tool(
     description: str,
     arguments: type[A],
     handler: Callable[[A, ToolContext, str], Awaitable[str]],
-    **how: Any,
+    *,
+    group: str = "core",
+    again: bool = True,
+    effect: bool | Callable[[A], bool] = False,
+    reads: bool | Callable[[A], bool] = False,
+    timeout_s: float | None = 30.0,
 ) -> Tool:
-    """A `Tool` whose handler takes what its arguments say."""
-    return Tool(name, description, arguments, handler, **how)
+    """A `Tool` whose handler and predicates take what its arguments say."""
+    return Tool(name, description, arguments, handler, group, again, effect, reads, timeout_s)
+
+
+class Source(Protocol):
+    """Tools of one group that come from elsewhere: late, or not there at all."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def summary(self) -> str:
+        """What it is good for, in a few words that a model chooses by."""
+        ...
+
+    def owns(self, name: str) -> bool:
+        """Whether a tool of this name would be one of its."""
+        ...
+
+    async def tools(self) -> Sequence[Tool]:
+        """What it offers, connecting if needed.
+
+        Raises:
+            ToolFailed: it cannot be reached; says why.
+        """
+        ...
 
 
 class Registry:
     """All tools by name; hands out specs, never handlers."""
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool], sources: Sequence[Source] = ()) -> None:
         self._tools = {item.name: item for item in tools}
         if len(self._tools) != len(tools):
             raise ValueError("two tools share a name")
         self._specs = {item.name: item.spec() for item in tools}
+        self.sources = tuple(sources)
 
-    def allowed(self, permitted: Sequence[str], enabled: Sequence[str]) -> tuple[str, ...]:
-        """Names that a pack permits (names or groups) and the owner has not switched off."""
+    def allowed(self, permitted: Sequence[str], enabled: Sequence[str]) -> tuple[Tool, ...]:
+        """What a pack permits (names or groups) and the owner has not switched off."""
 
         def listed(item: Tool, names: Sequence[str]) -> bool:
             return item.name in names or item.group in names
 
         return tuple(
-            name
-            for name, item in self._tools.items()
+            item
+            for item in self._tools.values()
             if listed(item, permitted) and (not enabled or listed(item, enabled))
         )
 
-    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
-        return tuple(self._specs[name] for name in names)
-
-    def may_run_again(self, name: str) -> bool:
-        """An unknown tool may: it is refused again."""
-        found = self._tools.get(name)
-        return found is None or found.again
-
-    def bind(self, name: str, context: ToolContext) -> Bound | None:
-        """The runner for the guard; None = there is no such tool."""
-        found = self._tools.get(name)
-        return Bound(found, context) if found else None
+    def spec(self, item: Tool) -> ToolSpec:
+        """Made once; a tool that came later makes its own."""
+        return self._specs.get(item.name) or item.spec()
 
 
 class Bound:
-    """One tool in one turn; see `guard.chain.Runner`."""
+    """One tool in one turn, its handler out of reach; see `guard.chain.Runner`."""
 
-    def __init__(self, found: Tool, context: ToolContext) -> None:
+    def __init__(
+        self,
+        found: Tool,
+        context: ToolContext,
+        *,
+        objection: str = "",
+        reads_only: bool = False,
+    ) -> None:
         self._tool = found
         self._context = context
+        self._objection = objection
+        self._reads_only = reads_only
 
     @property
     def timeout_s(self) -> float | None:
         return self._tool.timeout_s
 
-    @property
-    def effect(self) -> bool:
-        return self._tool.effect
+    def effect(self, payload: Mapping[str, Any]) -> bool:
+        """Whether a call with these arguments changes something."""
+        return _holds(self._tool.effect, self._parsed(payload))
+
+    def reads(self, payload: Mapping[str, Any]) -> bool:
+        """Whether a call with these arguments only looks."""
+        return _looks(self._tool, self._parsed(payload))
 
     def check(self, payload: Mapping[str, Any]) -> None:
+        """Raises: ToolFailed: why this call is not made, whoever allows it."""
+        if self._objection:
+            raise ToolFailed(self._objection)
         self._parsed(payload)
+        if self._reads_only and not self.reads(payload):
+            raise ToolFailed(
+                "This conversation is off the record: tools may look, and change nothing. "
+                "Tell the person that /otr ends it."
+            )
 
     async def run(self, payload: Mapping[str, Any], call_id: str) -> str:
         return await self._tool.handler(self._parsed(payload), self._context, call_id)
 
     def _parsed(self, payload: Mapping[str, Any]) -> BaseModel:
-        given = {key: value for key, value in payload.items() if value not in ("", None)}
-        required = self._tool.arguments.model_fields
-        kept = {k: v for k, v in payload.items() if k in given or _needs(required, k)}
-        try:
-            return self._tool.arguments.model_validate(kept)
-        except ValidationError as error:
-            raise ToolFailed(_in_words(self._tool.name, error)) from error
+        return _parsed(self._tool, payload)
+
+
+def only_looks(item: Tool, arguments: str) -> bool:
+    """Whether a call as the model wrote it changes nothing; a broken one does not count."""
+    if item.reads is False:
+        return False
+    try:
+        payload: object = json.loads(arguments or "{}")
+        if not isinstance(payload, dict):
+            return False
+        return _looks(item, _parsed(item, cast("dict[str, Any]", payload)))
+    except (ValueError, ToolFailed):
+        return False
+
+
+def _looks(item: Tool, arguments: BaseModel) -> bool:
+    return _holds(item.reads, arguments) and not _holds(item.effect, arguments)
+
+
+def _holds(of: Of, arguments: BaseModel) -> bool:
+    return of if isinstance(of, bool) else of(arguments)
+
+
+def _parsed(item: Tool, payload: Mapping[str, Any]) -> BaseModel:
+    given = {key: value for key, value in payload.items() if value not in ("", None)}
+    required = item.arguments.model_fields
+    kept = {k: v for k, v in payload.items() if k in given or _needs(required, k)}
+    try:
+        return item.arguments.model_validate(kept)
+    except ValidationError as error:
+        raise ToolFailed(_in_words(item.name, error)) from error
 
 
 def _needs(fields: Mapping[str, Any], name: str) -> bool:

@@ -21,8 +21,12 @@ def skill_view(library: Callable[[], Library]) -> Tool:
         skill = library().resolve_skill(context.pack, wish.name)
         if wish.file:
             return skill.attachment(wish.file)
-        beside = skill.attachments
-        files = f"\n\nFiles beside it: {', '.join(beside)}" if beside else ""
-        return f"# {skill.display_name}\n\n{skill.body}{files}"
+        return skill.shown
 
-    return tool("skill_view", "Read a skill's instructions before following it.", SkillView, _view)
+    return tool(
+        "skill_view",
+        "Read a skill's instructions before following it.",
+        SkillView,
+        _view,
+        reads=True,
+    )

@@ -14,7 +14,8 @@ from aouo.events import Event, Origin, Person, Thought
 from aouo.ports import ChatModel, TurnView
 from aouo.store.turns import OpenTurn
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolCall, ToolSpec, Usage
+from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolCall, Usage
+from aouo.turn.toolbox import Toolbox
 
 log = structlog.get_logger()
 
@@ -77,7 +78,6 @@ class Facts:
     chat_kind: str
     pack: PackView
     skill_body: str
-    tools: tuple[str, ...]
 
 
 class Result(Protocol):
@@ -104,7 +104,11 @@ class Meter:
 
 
 class TurnContext:
-    """One turn. Steps read and fill it; `abort` ends it."""
+    """One turn. Steps read and fill it; `abort` ends it.
+
+    `call_tool` is the one door to a tool; a call that comes with an objection is refused there,
+    in these words. `day` is the local day that usage counts for.
+    """
 
     def __init__(
         self,
@@ -112,20 +116,23 @@ class TurnContext:
         *,
         model: ChatModel,
         view: TurnView,
-        call_tool: Callable[[ToolCall], Awaitable[Result]],
+        toolbox: Toolbox,
+        call_tool: Callable[[ToolCall, str], Awaitable[Result]],
+        day: str = "",
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts
         self.model = model
         self.view = view
+        self.toolbox = toolbox
         self.call_tool = call_tool
+        self.day = day
         self.publish = publish
         self.history: list[Message] = []
         self.said: list[Message] = []
         self.memory: Mapping[str, str] = {}
         self.system = ""
         self.changing = ""
-        self.tools: tuple[ToolSpec, ...] = ()
         self.thoughts: list[Thought] = []
         self.spent: list[Spent] = []
         self.total = Usage()

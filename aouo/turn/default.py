@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 from aouo.ports import Clock
 from aouo.store.database import Database
-from aouo.transcript import ToolSpec
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
@@ -20,7 +19,6 @@ def default(
     quota: Quota,
     persona: Callable[[], Persona],
     read_memory: Callable[[str, str], Mapping[str, str]],
-    specs: Callable[[tuple[str, ...]], tuple[ToolSpec, ...]],
     redact: Callable[[str], str],
     max_history_messages: int,
     max_dispatches: int,
@@ -34,7 +32,7 @@ def default(
             turn_input.load_history(database, max_history_messages),
             turn_input.load_memory(read_memory),
             turn_input.system_prompt(persona, clock),
-            turn_input.tool_view(specs),
+            turn_input.tool_view(),
         ),
         dispatch_input=(
             dispatch.loop_policy(quota, max_dispatches),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from aouo.transcript import (
     AssistantSaid,
     Message,
+    SystemSaid,
     ToolReturned,
     UserSaid,
     message_tokens,
@@ -36,9 +37,9 @@ def sanitised(messages: Sequence[Message]) -> list[Message]:
                     kept.append(AssistantSaid(text))
             case ToolReturned():
                 continue
-            case UserSaid() | AssistantSaid():
+            case SystemSaid() | UserSaid() | AssistantSaid():
                 kept.append(entry)
-    while kept and not isinstance(kept[0], UserSaid):
+    while kept and not isinstance(kept[0], SystemSaid | UserSaid):
         kept.pop(0)
     return kept
 

@@ -6,6 +6,7 @@ import itertools
 
 from aouo.transcript import AssistantSaid, UserSaid
 from aouo.turn import pipelines
+from aouo.turn.calls import Calls
 from aouo.turn.context import Ack, DispatchContext, Ending, Nack, TurnContext
 from aouo.turn.execute import Executor
 from aouo.turn.journal import Journal
@@ -13,7 +14,7 @@ from aouo.turn.pipelines import Pipelines
 
 
 async def run_turn(
-    ctx: TurnContext, steps: Pipelines, executor: Executor, journal: Journal
+    ctx: TurnContext, steps: Pipelines, executor: Executor, calls: Calls, journal: Journal
 ) -> Ending:
     """Return how the turn ended; whatever happens is an ending, but cancellation passes through.
 
@@ -23,7 +24,7 @@ async def run_turn(
         await pipelines.run("turn_input", steps.turn_input, ctx)
         if not ctx.stopped:
             if ctx.facts.turn.resumes:
-                await executor.take_up(ctx)
+                await calls.take_up(ctx)
             await _dispatch(ctx, steps, executor, journal)
         if isinstance(ctx.ending, Ack):
             await pipelines.run("turn_output", steps.turn_output, ctx)

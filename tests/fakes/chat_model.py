@@ -33,7 +33,12 @@ class EchoModel:
     model: str = "echo"
     context_window: int = 100_000
     brief: bool = False
+    sees: bool = True
     requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return ((self.provider, self.model),)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         self.requests.append(request)

@@ -12,6 +12,7 @@ from aouo.address import ConversationAddress
 from aouo.errors import StepError
 from aouo.events import Person
 from aouo.store.turns import OpenTurn
+from aouo.tools.registry import Registry
 from aouo.turn.context import (
     Abort,
     Ack,
@@ -23,6 +24,7 @@ from aouo.turn.context import (
     TurnContext,
 )
 from aouo.turn.pipelines import Next, Pipelines, Step, check, run
+from aouo.turn.toolbox import Toolbox
 
 
 @dataclass
@@ -125,13 +127,13 @@ def turn() -> TurnContext:
         chat_kind="private",
         pack=PackView(),
         skill_body="",
-        tools=(),
     )
     unused = object()
     return TurnContext(
         facts,
         model=unused,  # pyright: ignore[reportArgumentType]
         view=unused,  # pyright: ignore[reportArgumentType]
+        toolbox=Toolbox(Registry([]), permitted=()),
         call_tool=unused,  # pyright: ignore[reportArgumentType]
         publish=lambda event: None,
     )

@@ -36,7 +36,7 @@ def fit_to_window(max_tokens: int, window_override: int) -> Step[DispatchContext
         window = window_override or turn.model.context_window
         reserve = min(4096, window // 4)
         fixed = estimate_tokens(turn.system + turn.changing)
-        fixed += sum(estimate_tokens(repr(spec.parameters)) + 40 for spec in turn.tools)
+        fixed += sum(estimate_tokens(repr(spec.parameters)) + 40 for spec in turn.toolbox.shown)
         fixed += sum(message_tokens(entry) for entry in turn.said)
         room = window - min(max_tokens, reserve) - fixed
         past = history.newest_that_fit(turn.history, room)
@@ -61,12 +61,7 @@ def record_usage() -> Step[DispatchContext]:
     """Add this call to the turn's total; the rows are written with the next commit."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
-        total, used = ctx.turn.total, ctx.usage
-        ctx.turn.total = type(total)(
-            total.input_tokens + used.input_tokens,
-            total.cached_tokens + used.cached_tokens,
-            total.output_tokens + used.output_tokens,
-        )
+        ctx.turn.total += ctx.usage
         ctx.turn.dispatches += 1
         await call_next()
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 
 from aouo.ports import Clock
 from aouo.store import turns
 from aouo.store.database import Database, Tx
-from aouo.transcript import Message, ToolSpec
+from aouo.tools import load
+from aouo.transcript import AssistantSaid, Message
 from aouo.turn import history, prompt
 from aouo.turn.context import PackView, TurnContext
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
+from aouo.turn.toolbox import LOAD_TOOLS
 
 
 def quota_gate(quota: Quota) -> Step[TurnContext]:
@@ -65,23 +66,32 @@ def system_prompt(persona: Callable[[], Persona], clock: Clock) -> Step[TurnCont
     return Step("system prompt", run, requires=needs, provides=frozenset({"system"}))
 
 
-def tool_view(specs: Callable[[tuple[str, ...]], tuple[ToolSpec, ...]]) -> Step[TurnContext]:
-    """What the model is told it may call: what the pack allows, nothing else."""
+def tool_view() -> Step[TurnContext]:
+    """What the model is told it may call; what it had brought in before a crash is back."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        ctx.tools = specs(ctx.facts.tools)
-        if ctx.model.brief:
-            ctx.tools = tuple(_with_examples(spec, ctx.facts.pack) for spec in ctx.tools)
+        brief = ctx.model.brief
+        await ctx.toolbox.open(
+            _loaded(ctx.said), brief=brief, examples=_examples(ctx.facts.pack) if brief else None
+        )
         await call_next()
 
-    return Step("tool view", run, provides=frozenset({"tools"}))
+    return Step("tool view", run, provides=frozenset({"tools"}), cost="io")
 
 
-def _with_examples(spec: ToolSpec, pack: PackView) -> ToolSpec:
+def _loaded(said: Sequence[Message]) -> list[str]:
+    """What this turn asked for or called already: a turn that is taken up shows it again."""
+    names: list[str] = []
+    for entry in said:
+        if isinstance(entry, AssistantSaid):
+            for call in entry.calls:
+                names += load.names_in(call.arguments) if call.name == LOAD_TOOLS else [call.name]
+    return names
+
+
+def _examples(pack: PackView) -> Mapping[str, Sequence[Mapping[str, object]]]:
     """A model that reads little chooses by what the pack's own examples call."""
-    shown = [
-        {"user": say, "arguments": dict(arguments)}
-        for say, tool, arguments in pack.examples
-        if tool == spec.name
-    ]
-    return replace(spec, parameters={**spec.parameters, "examples": shown}) if shown else spec
+    shown: dict[str, list[Mapping[str, object]]] = {}
+    for say, tool, arguments in pack.examples:
+        shown.setdefault(tool, []).append({"user": say, "arguments": dict(arguments)})
+    return shown

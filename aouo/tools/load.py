@@ -1,0 +1,52 @@
+"""`load_tools` and `load_skills`: bring in what the turn may use and does not show yet."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+
+class Load(Arguments):
+    names: list[str]
+
+
+def names_in(arguments: str) -> tuple[str, ...]:
+    """What a recorded call asked for; nothing if it was broken."""
+    try:
+        return tuple(Load.model_validate_json(arguments).names)
+    except ValidationError:
+        return ()
+
+
+async def _load_tools(wish: Load, context: ToolContext, call_id: str) -> str:
+    del call_id
+    return await context.toolbox.load_tools(wish.names)
+
+
+async def _load_skills(wish: Load, context: ToolContext, call_id: str) -> str:
+    del call_id
+    return await context.toolbox.load_skills(wish.names)
+
+
+def load_tools() -> Tool:
+    return tool(
+        "load_tools",
+        "Bring in more tools, by name or group, before you use them.",
+        Load,
+        _load_tools,
+        group="load",
+        reads=True,
+        timeout_s=15.0,
+    )
+
+
+def load_skills() -> Tool:
+    return tool(
+        "load_skills",
+        "Read several skills at once.",
+        Load,
+        _load_skills,
+        group="load",
+        reads=True,
+    )

@@ -1,0 +1,210 @@
+"""What one turn may call, and how much of it the model is told.
+
+The core tools are shown from the start; what else the pack permits stays out of the prompt until
+the model asks for it with `load_tools`, or simply calls it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from aouo.errors import ToolFailed, ToolsNotReady
+from aouo.tools.registry import Bound, Registry, Source, Tool, ToolContext, only_looks
+from aouo.transcript import ToolCall, ToolSpec
+
+DEFINITIONS_WITHIN_S = 10.0
+SHOWN_GROUPS = ("core", "pack")
+OWN_GROUPS = ("load", "results")
+"""The turn's own: no permission is needed, for they open nothing that is not permitted."""
+LOAD_TOOLS, LOAD_SKILLS = "load_tools", "load_skills"
+
+
+class Toolbox:
+    """One turn's tools; see `tools.registry.Toolbox` for what a tool may ask of it.
+
+    `skill` gives a skill's text by name and raises `ToolFailed` for one that is not there.
+    `off_record` leaves only what looks and changes nothing.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        permitted: Sequence[str],
+        enabled: Sequence[str] = (),
+        skills: Sequence[str] = (),
+        skill: Callable[[str], str] = str,
+        off_record: bool = False,
+    ) -> None:
+        self._registry = registry
+        self._skills = tuple(skills)
+        self._skill = skill
+        self._off_record = off_record
+        self._sources = {s.group: s for s in registry.sources if s.group in permitted}
+        tools = {item.name: item for item in registry.allowed(permitted, enabled)}
+        tools |= {item.name: item for item in registry.allowed(OWN_GROUPS, ())}
+        if "skill_view" not in tools or not self._skills:
+            tools.pop(LOAD_SKILLS, None)
+        self._tools = tools
+        self._revealed: set[str] = set()
+        self._examples: Mapping[str, Sequence[Mapping[str, object]]] = {}
+        self._brief = False
+        self.shown: tuple[ToolSpec, ...] = ()
+        """What the model is told of, as of now."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What may be called, shown or not."""
+        return tuple(self._tools)
+
+    async def open(
+        self,
+        revealed: Sequence[str] = (),
+        *,
+        brief: bool = False,
+        examples: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
+    ) -> None:
+        """Show what a turn begins with, and what it had `revealed` before a crash.
+
+        Raises:
+            ToolsNotReady: the definitions did not arrive in time.
+        """
+        self._brief, self._examples = brief, examples or {}
+        try:
+            async with asyncio.timeout(DEFINITIONS_WITHIN_S):
+                for name in revealed:
+                    with suppress(ToolFailed):
+                        self._revealed.update(await self._members(name))
+        except TimeoutError:
+            raise ToolsNotReady(DEFINITIONS_WITHIN_S) from None
+        self.reveal(())
+
+    async def find(self, name: str) -> Tool | None:
+        """The tool of this name if this turn may call it; its source is connected if need be."""
+        if name not in self._tools:
+            for source in self._sources.values():
+                if source.owns(name):
+                    try:
+                        await self._connect(source)
+                    except ToolFailed:
+                        break
+        return self._tools.get(name)
+
+    def bind(self, name: str, context: ToolContext, objection: str = "") -> Bound | None:
+        """The runner for the guard; None = there is no such tool here. `find` it before.
+
+        With an objection the call is refused in these words.
+        """
+        found = self._tools.get(name)
+        if found is None:
+            return None
+        return Bound(found, context, objection=objection, reads_only=self._off_record)
+
+    def only_looks(self, call: ToolCall) -> bool:
+        """Whether a call changes nothing and waits for nobody, so that others may run beside it."""
+        found = self._tools.get(call.name)
+        return found is not None and only_looks(found, call.arguments)
+
+    def may_run_again(self, name: str) -> bool:
+        """An unknown tool may: it is refused again."""
+        found = self._tools.get(name)
+        return found is None or found.again
+
+    async def load_tools(self, names: Sequence[str]) -> str:
+        """Show these tools or groups from the next model call on; says what came of it."""
+        came: list[str] = []
+        not_there: list[str] = []
+        for name in names:
+            try:
+                came += await self._members(name)
+            except ToolFailed as error:
+                not_there.append(f"{name}: {error}")
+        self.reveal(came)
+        told = [f"Ready: {', '.join(came)}."] if came else []
+        told += [f"Not available: {'; '.join(not_there)}."] if not_there else []
+        if not came:
+            raise ToolFailed(" ".join(told) or f"Name at least one of: {self._hidden_in_words()}")
+        return " ".join(told)
+
+    async def load_skills(self, names: Sequence[str]) -> str:
+        """The texts of these skills; one that is not there is said, the others come."""
+        texts: list[str] = []
+        failed = 0
+        for name in names:
+            try:
+                texts.append(self._skill(name))
+            except ToolFailed as error:
+                failed += 1
+                texts.append(str(error))
+        if failed == len(texts):
+            raise ToolFailed("\n".join(texts) or f"Name at least one of: {', '.join(self._skills)}")
+        return "\n\n".join(texts)
+
+    async def _members(self, name: str) -> list[str]:
+        """The tools that a name or a group stands for.
+
+        Raises:
+            ToolFailed: none, or its source cannot be reached.
+        """
+        if name in self._sources:
+            return await self._connect(self._sources[name])
+        if members := [item.name for item in self._tools.values() if item.group == name]:
+            return members
+        if await self.find(name):
+            return [name]
+        raise ToolFailed("there is no such tool or group here")
+
+    async def _connect(self, source: Source) -> list[str]:
+        names: list[str] = []
+        for item in await source.tools():
+            names.append(item.name)
+            self._tools.setdefault(item.name, item)
+        return names
+
+    def reveal(self, names: Iterable[str]) -> None:
+        """Show these from the next model call on."""
+        self._revealed.update(names)
+        self.shown = tuple(
+            self._spec(item) for item in self._tools.values() if self._is_shown(item)
+        )
+
+    def _is_shown(self, item: Tool) -> bool:
+        if self._off_record and item.reads is False:
+            return False
+        match item.name:
+            case "load_tools":
+                return not self._brief and bool(self._hidden())
+            case "load_skills":
+                return not self._brief
+            case name:
+                return item.group in SHOWN_GROUPS or name in self._revealed
+
+    def _spec(self, item: Tool) -> ToolSpec:
+        spec = self._registry.spec(item)
+        if item.name == LOAD_TOOLS:
+            return replace(spec, description=f"{spec.description} {self._hidden_in_words()}")
+        if examples := self._examples.get(item.name):
+            return replace(spec, parameters={**spec.parameters, "examples": list(examples)})
+        return spec
+
+    def _hidden(self) -> dict[str, list[str]]:
+        """Group → its tools that could be brought in; a source that is not connected has none."""
+        groups: dict[str, list[str]] = {}
+        for item in self._tools.values():
+            if item.group in (*SHOWN_GROUPS, *OWN_GROUPS) or item.name in self._revealed:
+                continue
+            if not (self._off_record and item.reads is False):
+                groups.setdefault(item.group, []).append(item.name)
+        shown = {item.group for item in self._tools.values() if item.name in self._revealed}
+        for group in self._sources.keys() - shown:
+            groups.setdefault(group, [])
+        return groups
+
+    def _hidden_in_words(self) -> str:
+        return "; ".join(
+            f"{group}: {', '.join(names) or self._sources[group].summary}"
+            for group, names in self._hidden().items()
+        )
