@@ -8,6 +8,7 @@ AouoError
 ├── Refused                  the person: told in the chat, logged at info
 │   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
 │   ├── QuotaExceededError
+│   ├── NothingToRetry       /retry where nothing was asked
 │   ├── DispatchLimitReached
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
 │   └── EmptyAnswer           the model stayed silent, also when asked once more
@@ -97,6 +98,10 @@ class QuotaExceededError(Refused):
         self.used_tokens = used_tokens
         self.cap_tokens = cap_tokens
         self.key = key
+
+
+class NothingToRetry(Refused):
+    """There is no turn that could be run again."""
 
 
 class DispatchLimitReached(Refused):

@@ -113,6 +113,23 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
+class NothingToRetry:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class OffRecord:
+    """The conversation's mode has changed."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """Something said off the record that a restart left unanswered."""
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownCommand:
     name: str
 
@@ -171,6 +188,9 @@ Notice: TypeAlias = (
     | SessionOpened
     | NoSuchSession
     | Stopped
+    | NothingToRetry
+    | OffRecord
+    | Erased
     | UnknownCommand
     | SkillOfOtherPack
     | CannotTake

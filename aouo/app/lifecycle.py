@@ -13,6 +13,7 @@ import structlog
 from aouo.address import ConversationAddress
 from aouo.app.control import Control, Request
 from aouo.app.idle import idle
+from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
 from aouo.app.retention import keep_tidy
 from aouo.config_file import Loaded
@@ -61,6 +62,7 @@ class Runtime:
         control = Control(verbs, {"chat": self._chat})
         try:
             waiting = await app.outbox.recover()
+            await erase_unanswered(app)
             for lane in await app.inbox.recover():
                 app.lanes.wake(lane)
             async with control.listening(app.home), asyncio.TaskGroup() as group:

@@ -8,7 +8,7 @@ from aouo import notices
 from aouo.commands.registry import Call, Commands, Entry, Result
 from aouo.errors import ToolFailed
 from aouo.packs.library import Library
-from aouo.store import jobs, routes, sessions
+from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx
 from aouo.store.routes import Route
 
@@ -41,6 +41,8 @@ def builtin(is_running: Callable[[str], bool]) -> Commands:
             Entry("new", "start a fresh session", new),
             Entry("sessions", "go back to an earlier session", list_sessions),
             Entry("stop", "stop the running answer", stop),
+            Entry("retry", "answer my last message again", unbound),
+            Entry("otr", "off the record: nothing is kept, nothing is changed", otr),
             Entry("whereami", "which chat, pack and session this is", whereami),
             Entry("id", "your Telegram id", own_id),
         )
@@ -116,6 +118,19 @@ def new(tx: Tx, call: Call, library: Library) -> Result:
     kept = any(s.messages for s in sessions.recent(tx, call.inbound.address.session_key(pack), 2))
     routes.set_session(tx, route, session_id, call.now)
     return Result(notices.FreshSession(kept))
+
+
+def unbound(tx: Tx, call: Call, library: Library) -> Result:
+    """A command that is a turn (`routing.decide`), in a conversation whose pack is not chosen."""
+    return pick(tx, call, library)
+
+
+def otr(tx: Tx, call: Call, library: Library) -> Result:
+    """Go off the record, or back on it."""
+    del library
+    route = _route(tx, call)
+    off_record.set_mode(tx, route.id, not route.off_record)
+    return Result(notices.OffRecord(not route.off_record))
 
 
 def list_sessions(tx: Tx, call: Call, library: Library) -> Result:

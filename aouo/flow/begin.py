@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aouo import notices
+from aouo.errors import NothingToRetry
 from aouo.outbound import wording
 from aouo.routing.decide import RunTurn
 from aouo.store import deliveries, jobs, routes, sessions, turns
@@ -34,6 +35,7 @@ async def begin(database: Database, job: Job, wanted: RunTurn, now: str) -> Begu
 
     Raises:
         LostClaim: the job is not ours any more.
+        NothingToRetry: it is to answer again, and nothing was asked here before.
     """
 
     def write(tx: Tx) -> Begun:
@@ -73,5 +75,13 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
     # Whatever had to wait for a pack can go on behind this turn.
     jobs.replay_parked(tx, address)
     skill = route.active_skill or sessions.active_skill(tx, session.id)
-    turn = turns.open_turn(tx, job.id, session.id, wanted.pack, skill, wanted.said, now)
+    said = wanted.said
+    if wanted.again:
+        said = turns.take_back(tx, session.id, wording.taken_back_in_history, now)
+        if not said:
+            raise NothingToRetry("nothing was asked here before")
+    off_record = job.off_record or wanted.off_record
+    turn = turns.open_turn(
+        tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
+    )
     return Begun(turn, session.key, session.stale_key)

@@ -12,7 +12,7 @@ from aouo.outbound.pages import Filled
 from aouo.outbound.render import Part, render
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import StopReason
-from aouo.store import deliveries, gates, jobs, sessions, turns
+from aouo.store import deliveries, gates, jobs, off_record, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
@@ -147,6 +147,8 @@ class Commit:
             gates.close_of_turn(tx, turn.id)
             sessions.touch(tx, turn.session_id, now)
             jobs.settle(tx, job, "done", "turn", now)
+            if turn.off_record:
+                off_record.wipe(tx, job.id, job.inbound, turn.id)
             return rows
 
         rows = await self._database.transact(write)

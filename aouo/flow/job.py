@@ -8,7 +8,7 @@ from typing import assert_never
 import structlog
 
 from aouo import notices
-from aouo.errors import LostClaim, RouteRequiredError
+from aouo.errors import LostClaim, NothingToRetry, RouteRequiredError
 from aouo.flow.desk import Desk
 from aouo.flow.taps import Taps
 from aouo.flow.turns import Turns
@@ -71,6 +71,8 @@ class Flow:
                     await self._turns.run(job, decision, slot)
                 except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
                     await desk.park(job, error.requested)
+                except NothingToRetry:
+                    await desk.answer(job, notices.NothingToRetry())
             case to.PickPack(_, gone):
                 await desk.park(job, gone)
             case to.ObeyCommand(name, rest):

@@ -47,6 +47,7 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
         enabled=generation.settings.tools.enabled,
         skills=tuple(name for name, _ in facts.pack.skills),
         skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
+        off_record=facts.turn.off_record,
     )
 
 

@@ -19,6 +19,7 @@ from aouo.flow.commit import Commit
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
 from aouo.flow.prepare import facts_of, toolbox_of
+from aouo.flow.recall import Recall
 from aouo.guard.chain import Guard, Outcome, Proposal
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
@@ -73,6 +74,7 @@ class Turns:
         self._quota = quota
         self._generation = generation
         self._capabilities = capabilities
+        self._recall = Recall()
         self._commit = Commit(database=database, clock=clock, outbox=outbox)
 
     def beginning(self, lane: str) -> AbstractContextManager[None]:
@@ -81,7 +83,7 @@ class Turns:
 
     async def run(self, job: Job, wanted: RunTurn, slot: Slot) -> None:
         """Answer one job. A shutdown gives the job back, to be taken up by the next process."""
-        if not wanted.said.strip():
+        if not wanted.said.strip() and not wanted.again:
             await self._desk.answer(job, notices.EmptyMessage())
             return
         begun_s = time.perf_counter()
@@ -177,6 +179,7 @@ class Turns:
             ResponseComplete(turn.id, turn.session_id, ended.text, tuple(ctx.thoughts))
         )
         said = next((entry.text for entry in ctx.said if isinstance(entry, UserSaid)), "")
+        self._recall.add(facts, said, ended.text)
         self._bus.publish(
             TurnCompleted(
                 said,
@@ -234,6 +237,7 @@ class Turns:
             toolbox=toolbox,
             call_tool=call_tool,
             day=self._quota.day(),
+            recalled=self._recall.of(facts),
             publish=self._bus.publish,
         )
 

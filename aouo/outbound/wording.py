@@ -68,6 +68,20 @@ def _sentence(notice: Notice) -> str:
             return f"Back in “{title}”."
         case notices.NoSuchSession():
             return "That session is not there. /sessions lists what is."
+        case notices.NothingToRetry():
+            return "There is nothing to answer again here. Write me what you need."
+        case notices.OffRecord(on=True):
+            return (
+                "Off the record from now on: I look things up but change nothing, and what we say "
+                "is erased as soon as it is answered. /otr ends it."
+            )
+        case notices.OffRecord():
+            return "On the record again."
+        case notices.Erased():
+            return (
+                "I was restarted before I could answer what you said off the record; it is "
+                "erased. Please say it again."
+            )
         case notices.Stopped(running, dropped):
             return _stopped(running, dropped)
         case notices.UnknownCommand(name):
@@ -141,6 +155,10 @@ def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
 
 def stopped_in_history(reason: str, effects: Sequence[str]) -> str:
     return f"[This turn was stopped ({reason}).{_done(effects)}]"
+
+
+def taken_back_in_history(effects: Sequence[str]) -> str:
+    return f"[This answer was taken back; the person asks for it again.{_done(effects)}]"
 
 
 def calling(tool: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
 from aouo.events import (
@@ -22,11 +22,17 @@ BYPASSING = frozenset({"stop", "id", "whereami", "help"})
 
 @dataclass(frozen=True, slots=True)
 class RunTurn:
-    """Run a turn with this pack ("" = general mode); `skill` is qualified, "" = the session's."""
+    """Run a turn with this pack ("" = general mode); `skill` is qualified, "" = the session's.
+
+    `again`: with the words of the session's newest turn, which is taken back. `off_record`: these
+    words are not kept, whatever the conversation's mode is.
+    """
 
     pack: str
     said: str
     skill: str = ""
+    again: bool = False
+    off_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,11 @@ def decide(
 
 
 def _command(name: str, rest: str, active_pack: str, installed: Installed) -> Decision:
+    turn = _turn(rest, active_pack, installed)
+    if name == "retry" and isinstance(turn, RunTurn):
+        return replace(turn, said="", again=True)
+    if name == "otr" and rest.strip():
+        return replace(turn, off_record=True) if isinstance(turn, RunTurn) else turn
     if name in installed.commands:
         return ObeyCommand(name, rest)
     skill = installed.skills.get(name, "")

@@ -35,6 +35,11 @@ class Tx:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.forgets = False
+
+    def forget(self) -> None:
+        """What this transaction overwrites shall not stay in the log either."""
+        self.forgets = True
 
     def run(self, sql: LiteralString, *values: Value) -> int:
         """Execute one statement; return the number of rows it changed."""
@@ -89,6 +94,7 @@ def connect(path: Path) -> sqlite3.Connection:
         "foreign_keys=ON",
         "busy_timeout=5000",
         "synchronous=NORMAL",
+        "secure_delete=ON",  # what is deleted or overwritten is zeroed in its page
     ):
         connection.execute(f"PRAGMA {pragma}")
     return connection
@@ -129,6 +135,9 @@ class _Writer(threading.Thread):
             ended = request is None
             if batch:
                 outcomes = self._commit_together(connection, tx, batch)
+                if tx.forgets:
+                    tx.forgets = False
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 batch[0].loop.call_soon_threadsafe(_tell, outcomes)
 
     def _commit_together(

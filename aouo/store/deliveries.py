@@ -75,18 +75,23 @@ def get(tx: Tx, delivery_id: int) -> Delivery | None:
 def mark(
     tx: Tx, delivery_id: int, state: State, now: str, *, message_id: int = 0, error: str = ""
 ) -> None:
-    """Move a row on; `message_id` 0 leaves what is known."""
-    tx.run(
+    """Move a row on; `message_id` 0 leaves what is known. Off the record, the words go with it."""
+    row = tx.one(
         "UPDATE deliveries SET state = ?, message_id = iif(? = 0, message_id, ?), error = ?, "
-        "settled_at = ?, attempts = attempts + (? = 'sending') WHERE id = ?",
+        "settled_at = ?, attempts = attempts + (? = 'sending'), "
+        "body = iif(off_record = 1 AND ? NOT IN ('queued', 'sending', 'live'), '', body) "
+        "WHERE id = ? RETURNING off_record",
         state,
         message_id,
         message_id,
         error,
         now,
         state,
+        state,
         delivery_id,
     )
+    if row and row["off_record"]:
+        tx.forget()
 
 
 def anew(tx: Tx, delivery_id: int, now: str, error: str) -> None:
@@ -192,6 +197,9 @@ def dump(message: Rendered) -> str:
 
 
 def load(text: str) -> Rendered:
+    """The inverse of `dump`; what was said off the record is empty once it was sent."""
+    if not text:
+        return Rendered("")
     body: dict[str, Any] = json.loads(text)
     rows: Sequence[Sequence[dict[str, str]]] = body["buttons"]
     body["entities"] = tuple(Entity(**item) for item in body["entities"])

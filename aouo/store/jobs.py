@@ -17,8 +17,8 @@ from aouo.store.database import Tx
 class Job:
     """One claimed job. `fence` proves the claim; `starts` counts this one too.
 
-    As its claim found them: the pack its conversation is bound to, and whether a question to
-    its person is open there.
+    As its claim found them: the pack its conversation is bound to, whether a question to its
+    person is open there, whether the conversation is off the record.
     """
 
     id: int
@@ -28,6 +28,7 @@ class Job:
     fence: int
     active_pack: str = ""
     asked: bool = False
+    off_record: bool = False
 
 
 def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:
@@ -118,6 +119,7 @@ def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
         row["fence"],
         active_pack=route.active_pack if route else "",
         asked=gates.open_for(tx, inbound.address, inbound.person.id) is not None,
+        off_record=route.off_record if route else False,
     )
 
 
@@ -193,6 +195,16 @@ def replay_parked(tx: Tx, address: ConversationAddress) -> int:
         address.chat_id,
         address.thread_id,
         address.user_id,
+    )
+
+
+def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
+    """End a job that nobody holds."""
+    tx.run(
+        "UPDATE jobs SET state = 'dropped', outcome = ?, owner = '', settled_at = ? WHERE id = ?",
+        outcome,
+        now,
+        job_id,
     )
 
 

@@ -19,6 +19,7 @@ class Route:
     session_id: str
     gone: str
     version: int
+    off_record: bool = False
 
 
 def get_or_create(tx: Tx, address: ConversationAddress, chat_kind: str, now: str) -> Route:
@@ -105,4 +106,5 @@ def _route(row: sqlite3.Row) -> Route:
         row["session_id"],
         row["gone"],
         row["version"],
+        bool(row["off_record"]),
     )

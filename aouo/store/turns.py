@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -33,22 +33,32 @@ class OpenTurn:
     pack: str
     skill: str
     resumes: int
+    off_record: bool = False
 
 
 def open_turn(
-    tx: Tx, job_id: int, session_id: str, pack: str, skill: str, said: str, now: str
+    tx: Tx,
+    job_id: int,
+    session_id: str,
+    pack: str,
+    skill: str,
+    said: str,
+    now: str,
+    *,
+    off_record: bool = False,
 ) -> OpenTurn:
     """Begin a turn with the person's message as its first row."""
-    turn = OpenTurn(ulid(), session_id, pack, skill, 0)
+    turn = OpenTurn(ulid(), session_id, pack, skill, 0, off_record)
     tx.run(
-        "INSERT INTO turns (id, job_id, session_id, pack, skill, status, started_at) "
-        "VALUES (?, ?, ?, ?, ?, 'open', ?)",
+        "INSERT INTO turns (id, job_id, session_id, pack, skill, status, started_at, off_record) "
+        "VALUES (?, ?, ?, ?, ?, 'open', ?, ?)",
         turn.id,
         job_id,
         session_id,
         pack,
         skill,
         now,
+        int(off_record),
     )
     _append(tx, turn.session_id, turn.id, "user", said, now)
     return turn
@@ -60,17 +70,45 @@ def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
         "UPDATE turns SET resumes = resumes + 1 WHERE job_id = ? AND status = 'open' RETURNING *",
         job_id,
     )
-    if row is None:
-        return None
-    return OpenTurn(row["id"], row["session_id"], row["pack"], row["skill"], row["resumes"])
+    return _open(row) if row else None
+
+
+def take_back(tx: Tx, session_id: str, line: Callable[[Sequence[str]], str], now: str) -> str:
+    """Take the newest turn of a session out of the history; return its words, "" = there is none.
+
+    If calls of it took effect, its words stay with one `line` that names them, so that a model
+    which answers again knows what was done.
+    """
+    row = tx.one(
+        "SELECT id FROM turns WHERE session_id = ? AND status <> 'open' ORDER BY id DESC LIMIT 1",
+        session_id,
+    )
+    rows = _rows_of(tx, row["id"]) if row else ()
+    if row is None or not rows:
+        return ""
+    turn_id = row["id"]
+    tx.run("UPDATE messages SET visible = 0 WHERE turn_id = ?", turn_id)
+    if done := effects(tx, turn_id):
+        note = _append(tx, session_id, turn_id, "assistant", line(done), now)
+        tx.run("UPDATE messages SET visible = 1 WHERE id IN (?, ?)", rows[0]["id"], note)
+    return rows[0]["text"]
 
 
 def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
     """The turn of this job that has not ended."""
     row = tx.one("SELECT * FROM turns WHERE job_id = ? AND status = 'open'", job_id)
-    if row is None:
-        return None
-    return OpenTurn(row["id"], row["session_id"], row["pack"], row["skill"], row["resumes"])
+    return _open(row) if row else None
+
+
+def _open(row: sqlite3.Row) -> OpenTurn:
+    return OpenTurn(
+        row["id"],
+        row["session_id"],
+        row["pack"],
+        row["skill"],
+        row["resumes"],
+        bool(row["off_record"]),
+    )
 
 
 def said(tx: Tx, turn_id: str) -> list[Message]:
@@ -198,6 +236,11 @@ def close_without_answer(tx: Tx, turn: OpenTurn, status: Status, line: str, now:
     note = _append(tx, turn.session_id, turn.id, "assistant", line, now)
     tx.run("UPDATE messages SET visible = 1 WHERE id = ?", note)
     _close(tx, turn, status, line, now)
+
+
+def close_erased(tx: Tx, turn_id: str, now: str) -> None:
+    """A turn off the record that nobody takes up: it ends without a trace in the history."""
+    tx.run("UPDATE turns SET status = 'aborted', settled_at = ? WHERE id = ?", now, turn_id)
 
 
 def _close(tx: Tx, turn: OpenTurn, status: Status, reason: str, now: str) -> None:

@@ -107,7 +107,8 @@ class TurnContext:
     """One turn. Steps read and fill it; `abort` ends it.
 
     `call_tool` is the one door to a tool; a call that comes with an objection is refused there,
-    in these words. `day` is the local day that usage counts for.
+    in these words. `day` is the local day that usage counts for. `recalled` is what was said off
+    the record before: it is nowhere else.
     """
 
     def __init__(
@@ -119,6 +120,7 @@ class TurnContext:
         toolbox: Toolbox,
         call_tool: Callable[[ToolCall, str], Awaitable[Result]],
         day: str = "",
+        recalled: Sequence[Message] = (),
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts
@@ -127,6 +129,7 @@ class TurnContext:
         self.toolbox = toolbox
         self.call_tool = call_tool
         self.day = day
+        self.recalled = recalled
         self.publish = publish
         self.history: list[Message] = []
         self.said: list[Message] = []

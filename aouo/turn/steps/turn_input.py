@@ -38,7 +38,7 @@ def load_history(database: Database, max_messages: int) -> Step[TurnContext]:
             return turns.history(tx, turn.session_id, limit), turns.said(tx, turn.id)
 
         past, ctx.said = await database.read(load)
-        ctx.history = history.sanitised(past)
+        ctx.history = [*history.sanitised(past), *ctx.recalled]
         await call_next()
 
     return Step("history", run, provides=frozenset({"history"}), cost="io")

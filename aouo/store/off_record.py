@@ -1,0 +1,81 @@
+"""What was said off the record: kept only until its turn settles, then overwritten.
+
+Overwritten means here: the rows are emptied, freed bytes are zeroed by SQLite, and the write-ahead
+log is emptied behind the commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aouo.address import ConversationAddress
+from aouo.events import Command, Inbound, Text
+from aouo.store.database import Tx
+
+COMMAND = "otr"
+
+
+def is_once(inbound: Inbound) -> bool:
+    """`/otr` with words behind it: that one message is off the record."""
+    content = inbound.content
+    return isinstance(content, Command) and content.name == COMMAND and bool(content.rest.strip())
+
+
+def wipe(tx: Tx, job_id: int, inbound: Inbound, turn_id: str) -> None:
+    """Empty everything that a turn, "" = none, and its job hold; what is still to be sent is
+    emptied when it has been (`deliveries.mark`)."""
+    tx.forget()
+    _wipe_job(tx, job_id, inbound)
+    if turn_id:
+        _wipe_turn(tx, turn_id)
+
+
+def _wipe_turn(tx: Tx, turn_id: str) -> None:
+    tx.run("DELETE FROM messages WHERE turn_id = ?", turn_id)
+    tx.run("UPDATE tool_calls SET arguments = '', result = '' WHERE turn_id = ?", turn_id)
+    tx.run("UPDATE turns SET reason = '' WHERE id = ?", turn_id)
+    tx.run("UPDATE gates SET question = '', options = '[]', answer = '' WHERE turn_id = ?", turn_id)
+    tx.run("UPDATE deliveries SET off_record = 1 WHERE turn_id = ?", turn_id)
+    tx.run(
+        "UPDATE deliveries SET body = '' WHERE turn_id = ? "
+        "AND state NOT IN ('queued', 'sending', 'live')",
+        turn_id,
+    )
+
+
+def unanswered(tx: Tx) -> list[tuple[int, Inbound, str]]:
+    """(job, inbound, open turn or "") of what was said off the record and is not settled."""
+    rows = tx.all(
+        "SELECT j.id, j.body, j.platform, j.chat_id, j.thread_id, j.user_id, "
+        "coalesce(r.off_record, 0) AS mode, coalesce((SELECT t.id FROM turns AS t "
+        "WHERE t.job_id = j.id AND t.status = 'open'), '') AS turn_id FROM jobs AS j "
+        "LEFT JOIN conversation_routes AS r ON r.platform = j.platform "
+        "AND r.chat_id = j.chat_id AND r.thread_id = j.thread_id AND r.user_id = j.user_id "
+        "WHERE j.state IN ('ready', 'gathering', 'running', 'parked')"
+    )
+    found: list[tuple[int, Inbound, str]] = []
+    for row in rows:
+        address = ConversationAddress(
+            row["platform"], row["chat_id"], row["thread_id"], row["user_id"]
+        )
+        inbound = replace(Inbound.load(row["body"]), address=address)
+        if is_once(inbound) or (row["mode"] and isinstance(inbound.content, Text)):
+            found.append((row["id"], inbound, row["turn_id"]))
+    return found
+
+
+def set_mode(tx: Tx, route_id: int, on: bool) -> None:
+    tx.run("UPDATE conversation_routes SET off_record = ? WHERE id = ?", int(on), route_id)
+
+
+def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
+    """The job's words, and the raw updates of its chat since it was stored."""
+    blank = replace(inbound, content=Text(""), title="")
+    row = tx.one("UPDATE jobs SET body = ? WHERE id = ? RETURNING created_at", blank.dump(), job_id)
+    if row:
+        tx.run(
+            "UPDATE updates SET body = '' WHERE received_at >= ? AND "
+            "CASE body WHEN '' THEN NULL ELSE json_extract(body, '$.message.chat.id') END = ?",
+            row["created_at"],
+            int(inbound.address.chat_id) if inbound.address.platform == "tg" else 0,
+        )
