@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from aouo.app.base import Base
+from aouo.app.extensions import extended
 from aouo.app.models import model_of
 from aouo.app.stores import PackStores
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
@@ -49,7 +50,6 @@ from aouo.tools.persist import persist
 from aouo.tools.registry import Registry, Tool
 from aouo.tools.skill_view import skill_view
 from aouo.turn.default import default
-from aouo.turn.pipelines import check
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
 
@@ -108,9 +108,7 @@ async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Too
         max_tokens=settings.provider.max_tokens,
         context_window=settings.advanced.context_window,
     )
-    for finding in check(pipelines):
-        log.warning("pipeline_order", finding=finding)
-    generation = Generation(settings, library, registry, model, pipelines)
+    generation = Generation(settings, library, registry, model, extended(pipelines))
     return _wire(base, quota, redact, generation)
 
 

@@ -40,6 +40,7 @@ from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.execute import Executor
 from aouo.turn.journal import Journal
 from aouo.turn.loop import run_turn
+from aouo.turn.pipelines import failed_in, settle
 from aouo.turn.quota import Quota
 
 log = structlog.get_logger()
@@ -123,6 +124,7 @@ class Turns:
             raise
         shown = await self._settle(job, ctx, ended, filled, generation)
         self._tell(job, ctx, ended, shown, (time.perf_counter() - begun_s) * 1000)
+        await settle(generation.pipelines.settled, ctx, _status(ended))
 
     async def _give_back(self, job: Job) -> None:
         """The process ends: the turn stays open and the next process takes it up."""
@@ -289,7 +291,13 @@ def _log_failure(error: Exception, ctx: TurnContext) -> None:
         case Refused():
             log.info("turn_refused", turn_id=turn_id, error=str(error))
         case _:
-            log.error("turn_failed", turn_id=turn_id, error=repr(error), exc_info=error)
+            log.error(
+                "turn_failed",
+                turn_id=turn_id,
+                step=failed_in(error),
+                error=repr(error),
+                exc_info=error,
+            )
 
 
 def _status(ended: Ending | StopReason) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import structlog
 
 from aouo.address import ConversationAddress
-from aouo.events import Event, Origin, Person, Thought
+from aouo.events import Event, LlmToken, Origin, Person, Thought
 from aouo.ports import ChatModel, TurnView
 from aouo.store.turns import OpenTurn
 from aouo.store.usage import Spent
@@ -157,17 +157,26 @@ class TurnContext:
         elif self.ending != ending:
             log.error("conflicting_signal", first=repr(self.ending), second=repr(ending))
 
+    async def show(self, text: str) -> None:
+        """More of the answer, to everybody who watches."""
+        await self.view.streaming_reply(text)
+        self.publish(LlmToken(self.facts.turn.id, self.facts.turn.session_id, text))
+
     @property
     def stopped(self) -> bool:
         return self.ending is not None
 
 
 class DispatchContext:
-    """One iteration: a model call and its tools. Only here can a turn be acked or nacked."""
+    """One iteration: a model call and its tools. Only here can a turn be acked or nacked.
 
-    def __init__(self, turn: TurnContext, iteration: int) -> None:
+    `holds_text`: nothing of the answer is shown before `dispatch_output` has decided.
+    """
+
+    def __init__(self, turn: TurnContext, iteration: int, *, holds_text: bool = False) -> None:
         self.turn = turn
         self.iteration = iteration
+        self.holds_text = holds_text
         self.messages: Sequence[Message] = ()
         self.past = 0  # how many of them are earlier turns, in order already
         self.request: ModelRequest | None = None

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from aouo.errors import ProviderError
-from aouo.events import LlmToken, Thought
+from aouo.events import Thought
 from aouo.ids import ulid
 from aouo.transcript import (
     Finished,
@@ -69,10 +69,8 @@ class Executor:
                 async for event in stream:
                     match event:
                         case TextDelta(text):
-                            await turn.view.streaming_reply(text)
-                            turn.publish(
-                                LlmToken(turn.facts.turn.id, turn.facts.turn.session_id, text)
-                            )
+                            if not ctx.holds_text:
+                                await turn.show(text)
                         case StartedOver():
                             await turn.view.start_over()
                         case Finished():

@@ -42,13 +42,15 @@ async def _dispatch(
 ) -> None:
     """Iterate until a step ends the turn; `dispatch_output` always has its say."""
     for iteration in itertools.count():
-        dispatch = DispatchContext(ctx, iteration)
+        dispatch = DispatchContext(ctx, iteration, holds_text=steps.holds_text)
         dispatch.messages = [*ctx.history, *ctx.said]
         await pipelines.run("dispatch_input", steps.dispatch_input, dispatch)
         if ctx.stopped:
             return
         await executor.dispatch(dispatch)
         await pipelines.run("dispatch_output", steps.dispatch_output, dispatch)
+        if dispatch.holds_text and dispatch.said.text and not dispatch.again:
+            await ctx.show(dispatch.said.text)
         if ctx.stopped:
             return
         if dispatch.again:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 import structlog
 
@@ -25,6 +26,12 @@ class _Context(Protocol):
 
 
 C = TypeVar("C", bound=_Context)
+SETTLED_WITHIN_S = 5.0
+_IN = "in "
+
+
+Scope: TypeAlias = Literal["turn_input", "dispatch_input", "dispatch_output", "turn_output"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,8 @@ class Step(Generic[C]):
     """One middleware. It awaits `call_next` exactly once, or ends the turn instead.
 
     What stands before the call happens on the way in, what stands behind it on the way out;
-    an exception passes through all of them, so `try/finally` means what it says.
+    an exception passes through all of them, so `try/finally` means what it says. A step that
+    sends answers back with `retry` says `may_retry`: then no text is shown before it has decided.
     """
 
     name: str
@@ -40,20 +48,62 @@ class Step(Generic[C]):
     requires: frozenset[str] = frozenset()
     provides: frozenset[str] = frozenset()
     cost: Cost = "cpu"
+    may_retry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What runs when a turn is over, however it ended: `status` is ack | nack | aborted.
+
+    It comes after the commit and can change nothing; it has `SETTLED_WITHIN_S`.
+    """
+
+    name: str
+    run: Callable[[TurnContext, str], Awaitable[None]]
+
+
+AnyStep: TypeAlias = Step[TurnContext] | Step[DispatchContext]
 
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """All four of a generation, each in order."""
+    """All four of a generation, each in order, and what runs when a turn is settled."""
 
     turn_input: Sequence[Step[TurnContext]]
     dispatch_input: Sequence[Step[DispatchContext]]
     dispatch_output: Sequence[Step[DispatchContext]]
     turn_output: Sequence[Step[TurnContext]]
+    settled: Sequence[Settled] = ()
+
+    @property
+    def holds_text(self) -> bool:
+        """A step may send the answer back, so nobody reads it before that is decided."""
+        return any(step.may_retry for step in self.dispatch_output)
+
+    def with_step(self, scope: Scope, step: AnyStep, *, after: str = "") -> Pipelines:
+        """These pipelines with one more step: behind the one called `after`, "" = at the end.
+
+        Raises:
+            ValueError: there is no such step to stand behind, or the name is taken.
+        """
+        steps: list[AnyStep] = list(getattr(self, scope))
+        names = [other.name for other in steps]
+        if step.name in names:
+            raise ValueError(f"{scope} has a step {step.name!r} already")
+        if after and after not in names:
+            raise ValueError(f"{scope} has no step {after!r}; it has {', '.join(names)}")
+        steps.insert(names.index(after) + 1 if after else len(steps), step)
+        return replace(self, **{scope: tuple(steps)})
+
+    def with_settled(self, hook: Settled) -> Pipelines:
+        """These pipelines with one more hook at the end of turns."""
+        return replace(self, settled=(*self.settled, hook))
 
 
 async def run(label: str, steps: Sequence[Step[C]], context: C) -> None:
     """Run the steps in order, each around the rest.
+
+    An exception leaves with a note that names the step it began in.
 
     Raises:
         StepError: a step called `call_next` twice, or never without ending the turn.
@@ -82,6 +132,10 @@ async def _from(label: str, steps: Sequence[Step[C]], index: int, context: C) ->
     begun_s = time.perf_counter()
     try:
         await step.run(context, call_next)
+    except Exception as error:
+        if not failed_in(error):
+            error.add_note(f"{_IN}{label}.{step.name}")
+        raise
     finally:
         own_s = time.perf_counter() - begun_s - inner_s
         context.meter.add(f"{label}.{step.name}", own_s * 1000)
@@ -89,19 +143,42 @@ async def _from(label: str, steps: Sequence[Step[C]], index: int, context: C) ->
         raise StepError(f"{label}: step {step.name!r} did not call call_next and ended nothing")
 
 
-def check(pipelines: Pipelines) -> list[str]:
-    """What is wrong with an order: a step before what it requires, expensive work per dispatch.
+def failed_in(error: BaseException) -> str:
+    """The step an exception began in, as `pipeline.step`; "" = in none."""
+    notes: Sequence[str] = getattr(error, "__notes__", ())
+    return next((note.removeprefix(_IN) for note in notes if note.startswith(_IN)), "")
 
-    Returns one line for each finding, none when all is well.
+
+async def settle(hooks: Sequence[Settled], ctx: TurnContext, status: str) -> None:
+    """Run the hooks one after the other; one that fails or hangs harms nobody."""
+    for hook in hooks:
+        try:
+            async with asyncio.timeout(SETTLED_WITHIN_S):
+                await hook.run(ctx, status)
+        except Exception as error:
+            log.exception("settled_hook_failed", hook=hook.name, error=repr(error))
+
+
+def arranged(pipelines: Pipelines) -> tuple[Pipelines, list[str]]:
+    """Bring the steps of each pipeline into an order in which each finds what it requires.
+
+    Steps keep their places as far as that allows. Returns the order, and one line for each thing
+    that is wrong all the same: a requirement nobody provides before, expensive work per dispatch.
     """
     found: list[str] = []
     provided: set[str] = set()
-    for label in ("turn_input", "dispatch_input", "dispatch_output", "turn_output"):
-        steps: Sequence[Step[TurnContext] | Step[DispatchContext]] = getattr(pipelines, label)
-        for step in steps:
+    ordered: dict[str, Sequence[AnyStep]] = {}
+    for scope in SCOPES:
+        waiting: list[AnyStep] = list(getattr(pipelines, scope))
+        steps: list[AnyStep] = []
+        while waiting:
+            step = next((s for s in waiting if s.requires <= provided), waiting[0])
             if missing := step.requires - provided:
-                found.append(f"{label}.{step.name} needs {', '.join(sorted(missing))} before it")
-            if label.startswith("dispatch") and step.cost != "cpu":
-                found.append(f"{label}.{step.name} costs {step.cost} in every iteration")
+                found.append(f"{scope}.{step.name} needs {', '.join(sorted(missing))} before it")
+            if scope.startswith("dispatch") and step.cost != "cpu":
+                found.append(f"{scope}.{step.name} costs {step.cost} in every iteration")
+            waiting.remove(step)
+            steps.append(step)
             provided |= step.provides
-    return found
+        ordered[scope] = tuple(steps)
+    return replace(pipelines, **ordered), found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from aouo.errors import StepError
 from aouo.events import Person
 from aouo.store.turns import OpenTurn
 from aouo.tools.registry import Registry
+from aouo.turn import pipelines as pipelines_module
 from aouo.turn.context import (
     Abort,
     Ack,
@@ -23,7 +25,16 @@ from aouo.turn.context import (
     PackView,
     TurnContext,
 )
-from aouo.turn.pipelines import Next, Pipelines, Step, check, run
+from aouo.turn.pipelines import (
+    Next,
+    Pipelines,
+    Settled,
+    Step,
+    arranged,
+    failed_in,
+    run,
+    settle,
+)
 from aouo.turn.toolbox import Toolbox
 
 
@@ -173,7 +184,7 @@ async def pass_on(ctx: object, call_next: Next) -> None:
     await call_next()
 
 
-def test_the_check_of_an_order_names_what_is_missing_and_what_is_dear() -> None:
+def test_steps_are_ordered_by_what_they_need_and_what_is_dear_is_named() -> None:
     pipelines = Pipelines(
         turn_input=(
             Step("prompt", pass_on, requires=frozenset({"memory"})),
@@ -184,7 +195,54 @@ def test_the_check_of_an_order_names_what_is_missing_and_what_is_dear() -> None:
         turn_output=(),
     )
 
-    assert check(pipelines) == [
-        "turn_input.prompt needs memory before it",
-        "dispatch_input.retrieval costs model in every iteration",
+    ordered, findings = arranged(pipelines)
+
+    assert [step.name for step in ordered.turn_input] == ["memory", "prompt"]
+    assert findings == ["dispatch_input.retrieval costs model in every iteration"]
+
+
+def test_what_nobody_provides_is_named() -> None:
+    lonely = (Step("prompt", pass_on, requires=frozenset({"memory"})),)
+
+    assert arranged(Pipelines(lonely, (), (), ()))[1] == [
+        "turn_input.prompt needs memory before it"
     ]
+
+
+def test_a_step_is_added_behind_another_one() -> None:
+    built_in = Pipelines((Step("a", pass_on), Step("c", pass_on)), (), (), ())
+    with_b = built_in.with_step("turn_input", Step("b", pass_on), after="a")
+
+    assert [step.name for step in with_b.turn_input] == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="turn_input has no step 'x'; it has a, c"):
+        built_in.with_step("turn_input", Step("b", pass_on), after="x")
+    with pytest.raises(ValueError, match="has a step 'a' already"):
+        built_in.with_step("turn_input", Step("a", pass_on))
+
+
+async def test_an_error_names_the_step_it_began_in() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        await run("turn_input", [around("a"), doing("b", fail)], Trail())
+
+    assert failed_in(caught.value) == "turn_input.b"
+
+
+async def test_hooks_at_the_end_of_a_turn_harm_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipelines_module, "SETTLED_WITHIN_S", 0.01)
+    seen: list[str] = []
+
+    async def hangs(ctx: TurnContext, status: str) -> None:
+        await asyncio.Event().wait()
+
+    async def breaks(ctx: TurnContext, status: str) -> None:
+        raise ZeroDivisionError
+
+    async def works(ctx: TurnContext, status: str) -> None:
+        seen.append(status)
+
+    hooks = [Settled("hangs", hangs), Settled("breaks", breaks), Settled("works", works)]
+    with capture_logs() as logs:
+        await settle(hooks, turn(), "nack")
+
+    assert seen == ["nack"]
+    assert [line["hook"] for line in logs] == ["hangs", "breaks"]

@@ -1,0 +1,46 @@
+"""Steps that the owner adds: Python packages with an entry point in the group `aouo.pipelines`.
+
+Such an entry point names a function that gets the built-in `Pipelines` and returns its own; see
+docs/extending.md. Packs cannot bring steps: they bring tools.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+import structlog
+
+from aouo.errors import SetupError
+from aouo.turn.pipelines import Pipelines, arranged
+
+log = structlog.get_logger()
+GROUP = "aouo.pipelines"
+
+
+def extended(pipelines: Pipelines) -> Pipelines:
+    """The pipelines with every installed extension, in an order in which all find what they need.
+
+    A turn that silently lacks a step its owner relies on is worse than none, so:
+
+    Raises:
+        SetupError: an extension does not load, or does something else than it should.
+    """
+    for entry in sorted(entry_points(group=GROUP), key=lambda found: found.name):
+        try:
+            result: object = entry.load()(pipelines)
+        except Exception as error:
+            raise SetupError(
+                f"The pipeline extension {entry.name!r} ({entry.value}) failed: {error!r}.",
+                fix="Mend or uninstall its package.",
+            ) from error
+        if not isinstance(result, Pipelines):
+            raise SetupError(
+                f"The pipeline extension {entry.name!r} ({entry.value}) returned no Pipelines.",
+                fix="Let it return what `with_step` gives.",
+            )
+        log.info("pipeline_extended", by=entry.name)
+        pipelines = result
+    ordered, findings = arranged(pipelines)
+    for finding in findings:
+        log.warning("pipeline_order", finding=finding)
+    return ordered
