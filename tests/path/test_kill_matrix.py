@@ -101,6 +101,23 @@ class Effectful(Scenario):
         return Says(calls=(CallPart("persist", note),))
 
 
+class TwoCalls(Scenario):
+    """The model writes a row and shows a message in one answer, then writes another row."""
+
+    def model(self, body: Body) -> Reply | str:
+        results = sum(message["role"] == "tool" for message in body["messages"])
+        milk = {"action": "save", "data": {"text": "buy milk"}}
+        bread = {"action": "save", "data": {"text": "buy bread"}}
+        match results:
+            case 0:
+                show = {"type": "text", "text": self.shown[0]}
+                return Says(calls=(CallPart("persist", milk), CallPart("msg", show)))
+            case 2:
+                return Says("One more.", calls=(CallPart("persist", bread),))
+            case _:
+                return self.answers[0]
+
+
 class Showing(Scenario):
     """The model shows a message of its own before it answers."""
 
@@ -182,6 +199,9 @@ SCENARIOS = {
     ),
     "a turn with an effectful tool": Effectful(
         said=("note: buy milk",), answers=("Saved.",), notes=1, edits=1
+    ),
+    "a turn with calls beside and behind each other": TwoCalls(
+        shown=("Milk is noted.",), answers=("Both are saved.",), notes=2
     ),
     "a turn that shows a message": Showing(shown=("Look at this.",), answers=("Done.",)),
     "a parked picker": Parked(

@@ -202,7 +202,7 @@ def test_steps_are_ordered_by_what_they_need_and_what_is_dear_is_named() -> None
 
 
 def test_what_nobody_provides_is_named() -> None:
-    needy = Step[TurnContext]("prompt", pass_on, requires=frozenset({"memory"}))
+    needy: Step[TurnContext] = Step("prompt", pass_on, requires=frozenset({"memory"}))
     lonely = Pipelines((needy,), (), (), ())
 
     assert arranged(lonely)[1] == ["turn_input.prompt needs memory before it"]
