@@ -50,9 +50,7 @@ class PackStores:
         key = (pack, owner if apart else "")
         if key not in self._memories:
             folder = self._home.pack_folder(pack or _NO_PACK, key[1])
-            files = MemoryFiles(folder, found.templates if found else {})
-            files.create()
-            self._memories[key] = files
+            self._memories[key] = MemoryFiles(folder, found.templates if found else {})
         return self._memories[key]
 
     def read_memory(self, pack: str, owner: str) -> Mapping[str, str]:

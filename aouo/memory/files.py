@@ -26,22 +26,15 @@ class MemoryFiles:
     """
 
     def __init__(self, folder: Path, templates: Mapping[str, str] | None = None) -> None:
-        """`templates` is keyed by file name; the files are made by the first `create`."""
+        """`templates` is keyed by file name: what a file holds until somebody changes one."""
         self._folder = folder
         self._templates = dict(templates or {})
         self._seen: dict[str, tuple[tuple[int, int, int], str]] = {}
 
-    def create(self) -> None:
-        """Write the files that are not there yet from their templates."""
-        for name, text in self._templates.items():
-            with self._alone() as folder:
-                if self._read_raw(name) is None:
-                    self._write(folder, name, text)
-
     def read(self, name: str) -> str:
-        """Return a file's text, "" when it is missing or holds only headings and `(empty)`."""
+        """Return a file's text, "" when it holds nothing but headings and `(empty)`."""
         file = self._file(name)
-        text = self._read_raw(file) or ""
+        text = self._text(file)
         return "" if all(_EMPTY_LINE.fullmatch(line) for line in text.splitlines()) else text
 
     def append(self, name: str, content: str) -> str:
@@ -52,12 +45,12 @@ class MemoryFiles:
         """
         file, entry = self._file(name), _entry(content)
         with self._alone() as folder:
-            before = _PLACEHOLDER.sub("", self._read_raw(file) or "").rstrip()
+            before = _PLACEHOLDER.sub("", self._text(file)).rstrip()
             if before == entry or before.endswith(f"\n{entry}"):
                 return self.read(file)
             text = f"{before}{_gap(before)}{entry}\n"
             self._check_size(file, text)
-            self._write(folder, file, text)
+            self._change(folder, file, text)
         return text
 
     def replace(self, name: str, content: str) -> str:
@@ -70,7 +63,7 @@ class MemoryFiles:
         self._check_size(file, text)
         with self._alone() as folder:
             if self._read_raw(file) != text:
-                self._write(folder, file, text)
+                self._change(folder, file, text)
         return text
 
     def _file(self, name: str) -> str:
@@ -91,6 +84,18 @@ class MemoryFiles:
                 f'memory(target="{target}", action="read"), then memory(target="{target}", '
                 'action="replace", content=…) with what still matters, in fewer words.'
             )
+
+    def _text(self, file: str) -> str:
+        """What the file holds, or what its template says while nobody has changed anything."""
+        text = self._read_raw(file)
+        return self._templates.get(file, "") if text is None else text
+
+    def _change(self, folder: int, file: str, text: str) -> None:
+        """Write a file; with the first change the others are laid beside it for the owner."""
+        self._write(folder, file, text)
+        for other, template in self._templates.items():
+            if self._read_raw(other) is None:
+                self._write(folder, other, template)
 
     def _read_raw(self, file: str) -> str | None:
         """Return the text as it lies on disk, read again only when the file changed."""

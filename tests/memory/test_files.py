@@ -27,13 +27,23 @@ def on_disk(files: MemoryFiles, name: str) -> str:
     return (files._folder / name).read_text(encoding="utf-8")
 
 
-def test_templates_are_written_once_and_never_over_what_is_there(files: MemoryFiles) -> None:
-    files.create()
-    files.replace("user", "Ada")
-    files.create()
+def test_until_something_changes_the_templates_are_read_and_nothing_is_written(
+    tmp_path: Path,
+) -> None:
+    files = MemoryFiles(tmp_path / "notes", {"USER.md": "You are kind.\n"})
 
-    assert on_disk(files, "USER.md") == "Ada\n"
-    assert on_disk(files, "MEMORY.md") == "# Themes\n"
+    assert files.read("user") == "You are kind.\n"
+    assert not (tmp_path / "notes").exists()
+
+
+def test_with_the_first_change_the_other_templates_are_laid_beside_it_once(
+    files: MemoryFiles,
+) -> None:
+    files.replace("user", "Ada")
+    (files._folder / "MEMORY.md").write_text("mine\n", encoding="utf-8")
+    files.replace("user", "Ben")
+
+    assert (on_disk(files, "USER.md"), on_disk(files, "MEMORY.md")) == ("Ben\n", "mine\n")
 
 
 @pytest.mark.parametrize("text", ["", "# A\n\n## B\n", "# A\n\n(empty)\n", "(Empty)", "  \n#\n"])
@@ -57,7 +67,6 @@ def test_nothing_there_reads_as_nothing(files: MemoryFiles) -> None:
 def test_entries_follow_one_another_and_take_the_place_of_the_placeholder(
     files: MemoryFiles,
 ) -> None:
-    files.create()
     files.append("user", "- Ada")
     files.append("user", " - likes tea \n")
 
@@ -117,7 +126,7 @@ def test_what_the_owner_edits_is_read_at_once(files: MemoryFiles) -> None:
 
 def test_a_link_is_not_followed(files: MemoryFiles, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("key", encoding="utf-8")
-    files.create()
+    files.append("user", "y")
     (files._folder / "USER.md").unlink()
     (files._folder / "USER.md").symlink_to(tmp_path / "secret")
 
@@ -130,7 +139,6 @@ def test_a_link_is_not_followed(files: MemoryFiles, tmp_path: Path) -> None:
 
 
 def test_the_files_are_the_owners_alone_and_nothing_is_left_beside_them(files: MemoryFiles) -> None:
-    files.create()
     files.append("user", "x")
 
     assert sorted(path.name for path in files._folder.iterdir()) == ["MEMORY.md", "USER.md"]

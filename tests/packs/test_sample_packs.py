@@ -58,7 +58,6 @@ def test_every_call_in_a_skill_works(pack: Pack, tmp_path: Path) -> None:
     shown = list(calls(pack))
     assert {tool for _, tool, _ in shown} == set(ARGUMENTS)
     files = MemoryFiles(tmp_path / "memory", pack.templates)
-    files.create()
     with closing(PackStore(tmp_path / "t.db", pack.manifest, pack.schema_sql)) as store:
         for number, (_, tool, arguments) in enumerate(shown):
             assert set(arguments) <= ARGUMENTS[tool]
@@ -78,9 +77,9 @@ def test_the_tools_that_the_skills_use_are_the_ones_it_asks_for(pack: Pack) -> N
 
 def test_memory_starts_empty(pack: Pack, tmp_path: Path) -> None:
     files = MemoryFiles(tmp_path, pack.templates)
-    files.create()
 
     assert (files.read("user"), files.read("memory")) == ("", "")
+    files.append("memory", "x")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["MEMORY.md", "USER.md"]
 
 
