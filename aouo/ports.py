@@ -94,15 +94,30 @@ class Entity:
     language: str = ""
 
 
+MediaKind: TypeAlias = Literal["photo", "audio", "voice", "document"]
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A file of a message: `source` is an http(s) address or the path of a local file."""
+
+    kind: MediaKind
+    source: str
+
+
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What one Telegram message holds: text that needs no parse mode, and its buttons."""
+    """What one Telegram message holds: text that needs no parse mode, and its buttons.
+
+    With `media` the text is its caption and may be empty.
+    """
 
     text: str
     entities: tuple[Entity, ...] = ()
     buttons: tuple[tuple[ButtonSpec, ...], ...] = ()
     reply_to: int = 0
     preview: bool = True
+    media: Media | None = None
 
 
 class Messenger(Protocol):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aouo.queue.inbox import Inbox
 
 log = structlog.get_logger()
-CAPABILITIES = Capabilities()
+CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True)
 
 
 class TelegramChannel:

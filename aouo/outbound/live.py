@@ -15,6 +15,7 @@ from aouo.outbound import wording
 from aouo.outbound.degrade import Capabilities, degrade
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
+from aouo.outbound.payloads import messages_of
 from aouo.outbound.render import render, stable_prefix
 from aouo.ports import Clock, Payload, Rendered, Sent, stamp
 from aouo.store import deliveries
@@ -129,12 +130,7 @@ class LiveView:
         if shown.type == "action":
             await self._outbox.action(self._address, shown.action)
             return Sent(ok=True)
-        parts = [
-            Rendered(part.text, part.entities, (), self._reply_to(shown))
-            for part in render(shown.text)
-        ] or [Rendered("…")]
-        parts[-1] = Rendered(parts[-1].text, parts[-1].entities, shown.buttons, parts[-1].reply_to)
-        rows = await self._queue(parts, key)
+        rows = await self._queue(messages_of(shown, self._reply_to(shown)), key)
         settled = [await self._wait(row) for row in rows]
         worst = next((row for row in settled if row.state != "sent"), settled[-1])
         self._pages.leave_behind()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -22,13 +24,16 @@ from aouo.errors import (
     TopicGone,
 )
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
-from aouo.ports import ButtonSpec, Entity, Rendered
+from aouo.ports import ButtonSpec, Entity, Media, Rendered
 
 # Until its version 23 the library warns at every flood control unless told which type we want.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
 
 _GONE = ("chat not found", "not enough rights to send")
 _TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_closed")
+# Source: core.telegram.org/bots/api#sending-files.
+MAX_UPLOAD_BYTES = 50 * 1024 * 1024
+MAX_PHOTO_BYTES = 10 * 1024 * 1024
 _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
 
 
@@ -49,11 +54,8 @@ class TelegramMessenger:
         """From the beginning."""
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
-        reply = (
-            telegram.ReplyParameters(message.reply_to, allow_sending_without_reply=True)
-            if message.reply_to
-            else None
-        )
+        if message.media:
+            return await self._send_file(to, message, message.media)
         async with _translated():
             sent = await self._bot.send_message(
                 int(to.chat_id),
@@ -61,8 +63,29 @@ class TelegramMessenger:
                 entities=_entities(message.entities),
                 reply_markup=_keyboard(message.buttons),
                 message_thread_id=_thread(to),
-                reply_parameters=reply,
+                reply_parameters=_reply(message),
                 link_preview_options=None if message.preview else _NO_PREVIEW,
+            )
+        return sent.message_id
+
+    async def _send_file(self, to: ConversationAddress, message: Rendered, media: Media) -> int:
+        """An address is fetched by Telegram; a local file is uploaded."""
+        calls = {
+            "photo": self._bot.send_photo,
+            "audio": self._bot.send_audio,
+            "voice": self._bot.send_voice,
+            "document": self._bot.send_document,
+        }
+        source = await _source(media)
+        async with _translated():
+            sent = await calls[media.kind](
+                int(to.chat_id),
+                source,
+                caption=message.text or None,
+                caption_entities=_entities(message.entities) if message.text else None,
+                reply_markup=_keyboard(message.buttons),
+                message_thread_id=_thread(to),
+                reply_parameters=_reply(message),
             )
         return sent.message_id
 
@@ -132,6 +155,31 @@ async def _translated(*, editing: bool = False) -> AsyncGenerator[None]:
     except failed.TelegramError as error:
         # A 2xx answer that cannot be read: it was carried out, we do not know as what.
         raise DeliveryUnknown(str(error)) from error
+
+
+async def _source(media: Media) -> str | telegram.InputFile:
+    """What Telegram is given: the address, or the file's bytes.
+
+    Raises:
+        DeliveryRefused: the file is not there, or larger than a bot may upload.
+    """
+    if media.source.startswith(("http://", "https://")):
+        return media.source
+    file = Path(media.source.removeprefix("file://"))
+    limit = MAX_PHOTO_BYTES if media.kind == "photo" else MAX_UPLOAD_BYTES
+    try:
+        size = (await asyncio.to_thread(file.stat)).st_size
+        if size > limit:
+            raise DeliveryRefused(f"{file.name} has {size:,} bytes; at most {limit:,} can be sent")
+        return telegram.InputFile(await asyncio.to_thread(file.read_bytes), filename=file.name)
+    except OSError as error:
+        raise DeliveryRefused(f"{file.name} cannot be read: {error.strerror}") from error
+
+
+def _reply(message: Rendered) -> telegram.ReplyParameters | None:
+    if not message.reply_to:
+        return None
+    return telegram.ReplyParameters(message.reply_to, allow_sending_without_reply=True)
 
 
 def _refusal(text: str) -> DeliveryRefused | RecipientGone:

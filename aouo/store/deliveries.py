@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from aouo.address import ConversationAddress
-from aouo.ports import ButtonSpec, Entity, Rendered
+from aouo.ports import ButtonSpec, Entity, Media, Rendered
 from aouo.store.database import Tx
 
 Kind = Literal["reply", "msg", "live", "notice", "doubt"]
@@ -204,6 +204,8 @@ def load(text: str) -> Rendered:
     rows: Sequence[Sequence[dict[str, str]]] = body["buttons"]
     body["entities"] = tuple(Entity(**item) for item in body["entities"])
     body["buttons"] = tuple(tuple(ButtonSpec(**item) for item in row) for row in rows)
+    media: dict[str, Any] | None = body.pop("media", None)
+    body["media"] = Media(**media) if media else None
     return Rendered(**body)
 
 
