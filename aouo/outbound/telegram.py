@@ -31,8 +31,8 @@ os.environ.setdefault("PTB_TIMEDELTA", "1")
 
 _GONE = ("chat not found", "not enough rights to send")
 _TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_closed")
-# Source: core.telegram.org/bots/api#sending-files.
 MAX_UPLOAD_BYTES = 50 * 1024 * 1024
+"""Source, also of the next: core.telegram.org/bots/api#sending-files."""
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
 _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
 

@@ -1,4 +1,4 @@
-"""What `msg` can show besides words. Source: design §3.6, core.telegram.org/bots/api#sending-files."""
+"""What `msg` can show besides words. Source: design §3.6; Bot API, "Sending files"."""
 
 from __future__ import annotations
 
