@@ -1,4 +1,4 @@
-"""Which model answers, made from the settings."""
+"""Which model answers, made from the settings, and which ones step in for it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from contextlib import AsyncExitStack
 import aiohttp
 
 from aouo.errors import SetupError
-from aouo.ports import ChatModel
+from aouo.ports import ChatModel, Clock
 from aouo.providers.compatible import CompatibleModel
+from aouo.providers.fallback import FallbackModel
+from aouo.providers.windows import known, sees
 from aouo.settings import Settings
 
 _DEFAULT_MODELS = {
@@ -17,48 +19,92 @@ _DEFAULT_MODELS = {
     "gemini": "gemini-2.5-flash",
     "deepseek": "deepseek-chat",
 }
-_WINDOWS = {"openai": 128_000, "groq": 131_072, "gemini": 1_000_000, "deepseek": 64_000}
-_UNKNOWN_WINDOW = 32_768
 
 
 async def model_of(
-    settings: Settings, session: aiohttp.ClientSession, stack: AsyncExitStack
-) -> ChatModel:
-    """Build the configured model; what it starts is closed with `stack`.
+    settings: Settings, session: aiohttp.ClientSession, stack: AsyncExitStack, clock: Clock
+) -> FallbackModel:
+    """Build the configured models; what they start is closed with `stack`.
 
     Raises:
         SetupError: no key, no address or no weights; says what to edit.
     """
-    backend = settings.provider.backend
-    if backend == "local":
+    wanted = settings.provider
+    build = _Builder(settings, session, stack)
+    primary = build.model(wanted.backend, wanted.model, "provider")
+    others = [
+        build.model(other.backend, other.model, f"provider.fallback.{at}")
+        for at, other in enumerate(wanted.fallback)
+    ]
+    # The embedded model starts its child again by itself; what fails then fails again.
+    retries = 0 if wanted.backend == "local" else wanted.max_retries
+    return FallbackModel([primary, *others], clock=clock, max_retries=retries)
+
+
+class _Builder:
+    def __init__(
+        self, settings: Settings, session: aiohttp.ClientSession, stack: AsyncExitStack
+    ) -> None:
+        self._settings = settings
+        self._session = session
+        self._stack = stack
+
+    def model(self, backend: str, model: str, key: str) -> ChatModel:
+        """One model; `key` is where the configuration names it."""
+        if backend == "local":
+            return self._local()
+        settings = self._settings
+        endpoint = settings.provider_endpoint(backend)
+        if not endpoint.api_key and backend in _DEFAULT_MODELS:
+            raise SetupError(
+                f"There is no key for the model backend {backend!r}.",
+                fix=f"Set {backend}.api_key, or {key}.backend to another one.",
+            )
+        model = model or _DEFAULT_MODELS.get(backend, "")
+        if not model:
+            raise SetupError(
+                f"No model is chosen for the backend {backend!r}.", fix=f"Set {key}.model."
+            )
+        window = settings.advanced.context_window or endpoint.context_window
+        window = window or known(model).window_tokens
+        if backend == "gemini":
+            return self._gemini(model, endpoint.api_key, window)
+        return CompatibleModel(
+            provider=backend,
+            model=model,
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            context_window=window,
+            sees=sees(model, settings.provider.vision),
+            session=self._session,
+            request_timeout_s=float(settings.provider.request_timeout_s),
+            stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
+        )
+
+    def _gemini(self, model: str, api_key: str, window: int) -> ChatModel:
+        from aouo.providers.gemini import GeminiModel
+
+        settings = self._settings
+        return GeminiModel(
+            model=model,
+            api_key=api_key,
+            base_url=settings.gemini.base_url,
+            context_window=window,
+            sees=sees(model, settings.provider.vision),
+            session=self._session,
+            request_timeout_s=float(settings.provider.request_timeout_s),
+            stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
+        )
+
+    def _local(self) -> ChatModel:
         from aouo.providers.local import LocalModel  # heavy, and rarely together with a key
 
-        local = LocalModel(
-            model_path=settings.local.model_path,
-            threads=settings.local.threads,
-            context=settings.local.context,
-            session=session,
+        local = self._settings.local
+        model = LocalModel(
+            model_path=local.model_path,
+            threads=local.threads,
+            context=local.context,
+            session=self._session,
         )
-        stack.push_async_callback(local.aclose)
-        return local
-    endpoint = settings.provider_endpoint(backend)
-    if not endpoint.api_key and backend in _DEFAULT_MODELS:
-        raise SetupError(
-            f"There is no key for the model backend {backend!r}.",
-            fix=f"Set {backend}.api_key, or provider.backend to another one.",
-        )
-    model = settings.provider.model or _DEFAULT_MODELS.get(backend, "")
-    if not model:
-        raise SetupError(
-            f"No model is chosen for the backend {backend!r}.", fix="Set provider.model."
-        )
-    return CompatibleModel(
-        provider=backend,
-        model=model,
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key,
-        context_window=endpoint.context_window or _WINDOWS.get(backend, _UNKNOWN_WINDOW),
-        session=session,
-        request_timeout_s=float(settings.provider.request_timeout_s),
-        stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
-    )
+        self._stack.push_async_callback(model.aclose)
+        return model

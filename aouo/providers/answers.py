@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from aouo.errors import ProviderBusy, ProviderRejected, ProviderTimeout
 from aouo.providers.failures import error_object, failure, parse_body, status_of
+from aouo.providers.wire import with_thoughts
 from aouo.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"  # with the byte order mark
@@ -26,6 +27,7 @@ _REASONS: dict[str, FinishReason] = {
     "max_tokens": "length",
     "content_filter": "content_filter",
 }
+_BROKE_OFF = frozenset({"error", "insufficient_system_resource"})  # OpenRouter; DeepSeek
 
 
 @dataclass(slots=True)
@@ -44,7 +46,9 @@ class AnswerReader:
     does not stream. Any cutting of the same bytes gives the same result.
 
     `feed` returns the text that became readable; `finish`, at the end of the bytes, says what
-    was said in all. Both raise `ProviderError`s only.
+    was said in all. Both raise `ProviderError`s only. What a model thought before it spoke
+    (`reasoning_content`, `reasoning`, parts of that type) is no part of what it said; with calls
+    it is kept in `AssistantSaid.native`.
     """
 
     def __init__(self, provider: str, *, mask: Callable[[str], str] = str) -> None:
@@ -55,6 +59,7 @@ class AnswerReader:
         self._pending = bytearray()
         self._plain: bool | None = None
         self._text: list[str] = []
+        self._thoughts: list[str] = []
         self._calls: list[_Call] = []
         self._usage = Usage()
         self._reason: FinishReason | None = None
@@ -100,7 +105,9 @@ class AnswerReader:
         reason = self._reason or "unknown"
         if calls and reason in ("stop", "unknown"):
             reason = "tool_calls"  # what Ollama and Gemini mean
-        said = AssistantSaid("".join(self._text), calls)
+        thoughts = "".join(self._thoughts) if calls else ""
+        native = with_thoughts(self._provider, thoughts) if thoughts else ""
+        said = AssistantSaid("".join(self._text), calls, native)
         return Finished(said, self._usage, reason)
 
     def _lines(self, lines: Iterable[bytes]) -> str:
@@ -176,9 +183,14 @@ class AnswerReader:
         text = said.get("content") or said.get("refusal")
         if text:
             self._text.append(_plain_text(text))
+        thought = said.get("reasoning_content")
+        if isinstance(thought, str):
+            self._thoughts.append(thought)
         for piece in said.get("tool_calls") or ():
             self._call(piece, whole=not streamed)
         reason = choice.get("finish_reason")
+        if reason in _BROKE_OFF:
+            raise ProviderBusy(f"{self._provider}: the answer broke off: {reason}")
         if reason:
             self._reason = _REASONS.get(str(reason).lower(), "unknown")
 
@@ -221,10 +233,12 @@ class AnswerReader:
             return
         details = _object(usage.get("prompt_tokens_details"))
         cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
+        thought = _object(usage.get("completion_tokens_details")).get("reasoning_tokens")
         self._usage = Usage(
             input_tokens=int(usage.get("prompt_tokens") or 0),
             cached_tokens=int(cached or 0),
             output_tokens=int(usage.get("completion_tokens") or 0),
+            reasoning_tokens=int(thought or 0),
         )
 
 
@@ -237,8 +251,9 @@ def _new_id() -> str:
 
 
 def _plain_text(content: object) -> str:
-    """`content` as text; some services send a list of parts."""
+    """`content` as text; some services send a list of parts, thoughts among them."""
     if isinstance(content, str):
         return content
     parts = cast("list[dict[str, Any]]", content if isinstance(content, list) else ())
-    return "".join(str(part.get("text") or "") for part in parts)
+    said = (part for part in parts if part.get("type") in (None, "text", "output_text", "refusal"))
+    return "".join(str(part.get("text") or part.get("refusal") or "") for part in said)

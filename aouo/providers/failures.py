@@ -11,7 +11,9 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+import aiohttp
 
 from aouo.errors import (
     ContentFiltered,
@@ -24,7 +26,24 @@ from aouo.errors import (
     ProviderTimeout,
 )
 
+if TYPE_CHECKING:
+    import httpx2
+
 MAX_QUOTE_CHARS = 300
+
+
+class ParameterRefused(ProviderRejected):
+    """The service names one optional field of ours that it does not take."""
+
+    def __init__(self, message: str, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+class UnexplainedRefusal(ProviderRejected):
+    """Something is wrong with the request, and no typed word says what: Gemini's
+    INVALID_ARGUMENT, which may also mean that the prompt is too long."""
+
 
 _BY_CODE: dict[str, type[ProviderError]] = {
     # our request does not fit
@@ -39,6 +58,7 @@ _BY_CODE: dict[str, type[ProviderError]] = {
     "insufficient_quota": ProviderBilling,
     "insufficient_balance": ProviderBilling,
     "billing_error": ProviderBilling,
+    "billing_disabled": ProviderBilling,  # Gemini, with status 403
     "billing_not_active": ProviderBilling,
     "billing_hard_limit_reached": ProviderBilling,
     "exceeded_current_quota_error": ProviderBilling,
@@ -60,12 +80,14 @@ _BY_CODE: dict[str, type[ProviderError]] = {
     "model_not_found": ProviderRejected,
     "model_decommissioned": ProviderRejected,
     "not_found_error": ProviderRejected,
+    "invalid_argument": UnexplainedRefusal,
     # passing
     "rate_limit_exceeded": ProviderBusy,
     "rate_limit_error": ProviderBusy,
     "resource_exhausted": ProviderBusy,
     "overloaded_error": ProviderBusy,
     "engine_overloaded_error": ProviderBusy,
+    "capacity_exceeded": ProviderBusy,
     "server_error": ProviderBusy,
     "api_error": ProviderBusy,
     "internal_server_error": ProviderBusy,
@@ -139,7 +161,28 @@ def failure(
     text = ": ".join(part for part in (f"{provider}: {where}", mask(code), quote) if part)
     if kind is ProviderBusy:
         return ProviderBusy(text, retry_after_s=_retry_after_s(headers or {}, error))
+    parameter = rejected_parameter(error)
+    if kind is ProviderRejected and parameter:
+        return ParameterRefused(text, parameter)
     return kind(text)
+
+
+def broken(
+    provider: str, error: httpx2.HTTPError | httpx2.InvalidURL, *, mask: Callable[[str], str] = str
+) -> ProviderError:
+    """The error to raise when a transport of `http` gave no answer, or not all of it."""
+    import httpx2
+
+    text = f"{provider}: {type(error).__name__}: {mask(str(error))[:MAX_QUOTE_CHARS]}"
+    match error:
+        case httpx2.TimeoutException() | httpx2.ReadError():
+            return ProviderTimeout(text)
+        case httpx2.InvalidURL() | httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError():
+            return ProviderRejected(text)
+        case _ if isinstance(error.__cause__, aiohttp.ClientSSLError):
+            return ProviderRejected(text)
+        case _:
+            return ProviderBusy(text)
 
 
 def status_of(error: Mapping[str, Any]) -> int:

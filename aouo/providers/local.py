@@ -12,24 +12,23 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import aiohttp
+from typing import TYPE_CHECKING, Any
 
 from aouo.errors import ProviderBusy, ProviderTimeout, SetupError
 from aouo.providers import local_server
-from aouo.providers.compatible import ChatEndpoint
+from aouo.providers.http import Session
 from aouo.providers.tiny.conversation import TinyConversation
 from aouo.providers.wire import chat_body, encode
-from aouo.transcript import (
-    ModelEvent,
-    ModelRequest,
-)
+from aouo.transcript import ModelEvent, ModelRequest
+
+if TYPE_CHECKING:
+    from aouo.providers.endpoint import ChatEndpoint
 
 INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
 HONEST_NOTE = (
@@ -67,7 +66,7 @@ class LocalModel:
     def __init__(
         self,
         *,
-        session: aiohttp.ClientSession | Callable[[], aiohttp.ClientSession],
+        session: Session,
         model_path: str = "",
         threads: int = 0,
         context: int = 4096,
@@ -178,6 +177,8 @@ class LocalModel:
             start_new_session=True,  # Ctrl-C is for the runtime; it ends the child when it is done
         )
         try:
+            # Meanwhile, in a thread: 0.1 s of CPU that a runtime on another backend needs not.
+            await asyncio.to_thread(import_module, "aouo.providers.endpoint")
             key = secrets.token_urlsafe(16)
             endpoint = self._endpoint(await _ready(process, key), key)
             return _Child(process, endpoint, await _knows_tools(endpoint))
@@ -186,14 +187,15 @@ class LocalModel:
             raise
 
     def _endpoint(self, port: int, key: str) -> ChatEndpoint:
+        from aouo.providers.endpoint import ChatEndpoint, PlainLine
+
+        url = f"http://127.0.0.1:{port}"
         return ChatEndpoint(
             provider=self.provider,
-            base_url=f"http://127.0.0.1:{port}",
+            line=PlainLine(base_url=url, api_key=key, session=self._session),
             api_key=key,
-            session=self._session,
             request_timeout_s=self._request_timeout_s,
             stream_idle_timeout_s=self._stream_idle_timeout_s,
-            keep_alive=False,  # llama.cpp closes kept connections without a word
         )
 
 

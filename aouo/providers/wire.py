@@ -30,6 +30,8 @@ class Dialect:
     max_tokens: str = "max_tokens"
     temperature: bool = True
     stream_options: bool = True
+    thoughts: bool = False
+    """Calls in the history want the field `reasoning_content`, be it empty (DeepSeek)."""
 
     def without(self, parameter: str) -> Dialect:
         """This dialect after the service refused `parameter`; the same one if it needs it."""
@@ -45,17 +47,21 @@ class Dialect:
 
 
 PLAIN = Dialect()
+_WIRE = "chat"
 
 
-def chat_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) -> dict[str, Any]:
+def chat_body(
+    request: ModelRequest, *, model: str, dialect: Dialect = PLAIN, provider: str = ""
+) -> dict[str, Any]:
     """The body of `POST <base_url>/chat/completions`, streamed.
 
+    Thoughts that `provider` sent with its calls go back to it, and to nobody else.
     What stays the same from turn to turn comes first (system, history), so that a service
     that caches prefixes reads it once; `request.context` sits right before the newest words.
     """
     body: dict[str, Any] = {
         "model": model,
-        "messages": _chat_messages(request),
+        "messages": _chat_messages(request, provider, thoughts=dialect.thoughts),
         "stream": True,
         dialect.max_tokens: request.max_tokens,
     }
@@ -73,8 +79,30 @@ def encode(body: dict[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _chat_messages(request: ModelRequest) -> list[dict[str, Any]]:
+def with_thoughts(provider: str, thoughts: str) -> str:
+    """`AssistantSaid.native` of calls that were made after thinking.
+
+    DeepSeek answers 400 when such a call comes back without them.
+    Source: api-docs.deepseek.com/guides/thinking_mode, "Tool calls".
+    """
+    return json.dumps({"wire": _WIRE, "provider": provider, "thoughts": thoughts})
+
+
+def _thoughts(message: Message, provider: str) -> str | None:
+    if not isinstance(message, AssistantSaid) or not message.native:
+        return None
+    native: dict[str, Any] = json.loads(message.native)
+    ours = native["wire"] == _WIRE and native["provider"] == provider
+    return str(native["thoughts"]) if ours else None
+
+
+def _chat_messages(request: ModelRequest, provider: str, *, thoughts: bool) -> list[dict[str, Any]]:
     messages = [_message(message) for message in request.messages]
+    thought = [_thoughts(message, provider) for message in request.messages]
+    if thoughts or any(said is not None for said in thought):
+        for message, said in zip(messages, thought, strict=True):
+            if "tool_calls" in message:
+                message["reasoning_content"] = said or ""
     if request.context:
         said = [at for at, m in enumerate(request.messages) if isinstance(m, UserSaid)]
         at = said[-1] if said else len(messages)

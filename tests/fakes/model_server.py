@@ -42,7 +42,7 @@ class CallPart:
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """A streamed answer: text in pieces, then calls, then a finish reason and the usage.
+    """A streamed answer: thoughts, text in pieces, calls, a finish reason and the usage.
 
     `cut_after` breaks the connection behind that many chunks; `stall_after` waits there, or at
     each of several places, until the server's `release` is set.
@@ -54,6 +54,11 @@ class Says:
     usage: tuple[int, int, int] | None = (10, 0, 5)
     """Prompt, cached and completion tokens."""
     reason: str = ""
+    thoughts: str = ""
+    """What a reasoning model thinks first, as `reasoning_content`, or in `thoughts_field`."""
+    thoughts_field: str = "reasoning_content"
+    reasoning_tokens: int = 0
+    """The part of the completion tokens that was thought."""
     cut_after: int | None = None
     stall_after: int | tuple[int, ...] | None = None
 
@@ -88,6 +93,7 @@ class ModelServer:
     def __init__(self, script: Script | None = None, *, port: int = 0, api_key: str = "") -> None:
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.release = asyncio.Event()
         """Set it to let stalled answers go on."""
         self.stalled = asyncio.Event()
@@ -175,6 +181,7 @@ class ModelServer:
         body: Body = json.loads(await request.read())
         self.requests.append(body)
         self.headers.append(dict(request.headers))
+        self.paths.append(request.path)
         match self._next(body):
             case Fails() as fails:
                 return _failed(fails)
@@ -247,7 +254,8 @@ def _error(message: str, *, code: str | None = None) -> Body:
 
 
 def _stream(says: Says, model: str) -> list[bytes]:
-    deltas: list[Body] = [{"content": part} for part in _split(says.text, says.chunks)]
+    deltas: list[Body] = [{says.thoughts_field: part} for part in _split(says.thoughts, 2)]
+    deltas += [{"content": part} for part in _split(says.text, says.chunks)]
     for at, call in enumerate(says.calls):
         head = {"name": call.tool, "arguments": ""}
         deltas.append(
@@ -261,7 +269,7 @@ def _stream(says: Says, model: str) -> list[bytes]:
     chunks: list[Body] = [{"choices": [_choice(delta, None)]} for delta in deltas]
     chunks.append({"choices": [_choice({}, _reason(says))]})
     if says.usage:
-        chunks.append({"choices": [], "usage": _usage(says.usage)})
+        chunks.append({"choices": [], "usage": _usage(says.usage, says.reasoning_tokens)})
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
     lines = [json.dumps(head | chunk, ensure_ascii=False).encode() for chunk in chunks]
     return [b"data: %b\n\n" % line for line in [*lines, b"[DONE]"]]
@@ -304,13 +312,14 @@ def _reason(says: Says) -> str:
     return says.reason or ("tool_calls" if says.calls else "stop")
 
 
-def _usage(tokens: tuple[int, int, int]) -> Body:
+def _usage(tokens: tuple[int, int, int], reasoning: int = 0) -> Body:
     prompt, cached, completion = tokens
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
         "prompt_tokens_details": {"cached_tokens": cached},
+        "completion_tokens_details": {"reasoning_tokens": reasoning},
     }
 
 
@@ -326,6 +335,7 @@ async def _serve(port: int, text: str, chunks: int) -> None:
     server = ModelServer(lambda _: reply, port=port)
     server.requests = _Forgetful()
     server.headers = _Forgetful()
+    server.paths = _Forgetful()
     async with server:
         print(json.dumps({"port": server.port, "base_url": server.base_url}), flush=True)  # noqa: T201
         await asyncio.Event().wait()

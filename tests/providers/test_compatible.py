@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from aouo.errors import (
     ContentFiltered,
@@ -60,10 +62,15 @@ def model(server: ModelServer, session: aiohttp.ClientSession) -> CompatibleMode
 
 
 def model_at(
-    base_url: str, session: aiohttp.ClientSession, *, idle_s: float = WAIT_S, key: str = KEY
+    base_url: str,
+    session: aiohttp.ClientSession,
+    *,
+    idle_s: float = WAIT_S,
+    key: str = KEY,
+    provider: str = "fake",
 ) -> CompatibleModel:
     return CompatibleModel(
-        provider="fake",
+        provider=provider,
         model="fake-1",
         base_url=base_url,
         api_key=key,
@@ -72,6 +79,20 @@ def model_at(
         request_timeout_s=WAIT_S,
         stream_idle_timeout_s=idle_s,
     )
+
+
+@asynccontextmanager
+async def serving(
+    answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
+) -> AsyncGenerator[str]:
+    """The address of a server that answers everything that way."""
+    runner = web.ServerRunner(web.Server(answer, handler_cancellation=True), shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
 
 
 async def events(model: CompatibleModel, request: ModelRequest = HELLO) -> list[ModelEvent]:
@@ -198,6 +219,39 @@ async def test_parallel_calls_keep_their_order_and_get_ids_of_their_own(
     assert [call.arguments for call in last.said.calls] == ['{"row": 1}', '{"row": 2}']
     assert last.said.calls[0].id == "same"
     assert len({call.id for call in last.said.calls}) == 2
+
+
+async def test_thoughts_before_a_call_go_back_to_who_had_them_and_to_nobody_else(
+    session: aiohttp.ClientSession,
+) -> None:
+    """DeepSeek refuses calls without them; others refuse a field they do not know."""
+    foreign = AssistantSaid("", (ToolCall("c0", "add", "{}"),))
+    seen: dict[str, list[object]] = {}
+    thought = foreign
+    async with ModelServer() as server:
+        for provider in ("deepseek", "mine", "other"):
+            model = model_at(server.base_url, session, provider=provider)
+            if provider != "other":
+                server.reply(Says("", (CallPart("add"),), thoughts="Milk, then."))
+                thought = (await finished(model)).said
+            request = ModelRequest("", (UserSaid("Hi"), foreign, thought), ())
+            await finished(model, request)
+            messages = server.requests[-1]["messages"]
+            seen[provider] = [m.get("reasoning_content") for m in messages]
+        await finished(
+            model_at(server.base_url, session, provider="deepseek"),
+            ModelRequest("", (UserSaid("Hi"), foreign, AssistantSaid("Done.")), ()),
+        )
+        seen["after another"] = [
+            m.get("reasoning_content") for m in server.requests[-1]["messages"]
+        ]
+
+    assert seen == {
+        "deepseek": [None, "", "Milk, then."],
+        "mine": [None, "", "Milk, then."],
+        "other": [None, None, None],
+        "after another": [None, "", None],
+    }
 
 
 async def test_an_empty_answer_is_an_answer(server: ModelServer, model: CompatibleModel) -> None:
@@ -371,6 +425,31 @@ async def test_a_connection_that_was_read_out_serves_again(
     assert len(connector._conns) == 1
 
 
+async def test_the_end_that_comes_a_moment_after_the_last_word_is_read_too(
+    session: aiohttp.ClientSession,
+) -> None:
+    """Else every answer would cost a connection."""
+    connections = set[object]()
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        connections.add(request.transport)
+        await request.read()
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b'data: {"choices": [{"delta": {"content": "Yes"}}]}\n\n')
+        await response.write(b"data: [DONE]\n\n")
+        for _ in range(50):
+            await asyncio.sleep(0)
+        await response.write_eof()
+        return response
+
+    async with serving(answer) as url:
+        texts = [(await finished(model_at(url, session))).said.text for _ in range(3)]
+
+    assert texts == ["Yes"] * 3
+    assert len(connections) == 1
+
+
 async def test_a_kept_connection_the_server_dropped_costs_one_more_request_and_no_error(
     session: aiohttp.ClientSession,
 ) -> None:
@@ -484,6 +563,74 @@ async def test_a_closed_session_is_busy(server: ModelServer) -> None:
 
     with pytest.raises(ProviderBusy):
         await events(model_at(server.base_url, session))
+
+
+async def test_an_address_that_speaks_no_tls_is_the_owners_business(
+    server: ModelServer, session: aiohttp.ClientSession
+) -> None:
+    with pytest.raises(ProviderRejected):
+        await events(model_at(server.base_url.replace("http:", "https:"), session))
+
+
+async def test_a_server_that_asks_for_no_key_gets_no_authorization(
+    session: aiohttp.ClientSession,
+) -> None:
+    async with ModelServer() as server:
+        await finished(model_at(server.base_url, session, key=""))
+
+        assert "Authorization" not in server.headers[0]
+
+
+async def test_what_the_environment_says_of_another_account_is_not_sent(
+    server: ModelServer, session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK would read it; ours is the configuration and nothing else."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-of-somebody-else")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-else")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-else")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/else")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: else\nX-Else: else")
+
+    await finished(model_at(server.base_url, session))
+    async with ModelServer() as keyless:
+        await finished(model_at(keyless.base_url, session, key=""))
+
+    sent = server.headers[0]
+    assert sent["Authorization"] == f"Bearer {KEY}"
+    assert "else" not in str([*sent.items(), *keyless.headers[0].items()])
+
+
+async def test_a_compressed_answer_is_read_though_nobody_asked_for_one(
+    session: aiohttp.ClientSession,
+) -> None:
+    body = gzip.compress(b'{"choices": [{"message": {"content": "Yes"}, "finish_reason": "stop"}]}')
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        await request.read()
+        assert request.headers["Accept-Encoding"] == "identity"
+        return web.Response(body=body, headers={"Content-Encoding": "gzip"})
+
+    async with serving(answer) as url:
+        assert (await finished(model_at(url, session))).said.text == "Yes"
+
+
+async def test_a_refusal_without_end_is_read_in_part(session: aiohttp.ClientSession) -> None:
+    sent = 0
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        nonlocal sent
+        response = web.StreamResponse(status=500)
+        await response.prepare(request)
+        while True:
+            await response.write(b"x" * 65536)
+            sent += 65536
+
+    async with serving(answer) as url:
+        with pytest.raises(ProviderBusy, match="HTTP 500"):
+            await events(model_at(url, session))
+
+    assert sent < 64 * 1024 * 1024
 
 
 async def test_without_a_script_the_server_echoes(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from aouo.errors import ProviderBusy, ProviderRejected
-from aouo.providers.compatible import ChatEndpoint
 from aouo.providers.tiny.answer import (
     Outcome,
     chat_messages,
@@ -43,6 +42,9 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+
+if TYPE_CHECKING:
+    from aouo.providers.endpoint import ChatEndpoint
 
 MAX_ANSWER_TOKENS = 200
 MAX_COPY_TOKENS = 40

@@ -1,0 +1,184 @@
+"""Asks one OpenAI-compatible server and reads the bytes that it sends back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import contextmanager
+from typing import Any, Protocol, cast
+
+import httpx2
+
+from aouo import failpoint
+from aouo.errors import ProviderAuth, ProviderBusy, ProviderTimeout
+from aouo.providers.answers import AnswerReader
+from aouo.providers.failures import broken, error_object, failure, parse_body
+from aouo.providers.http import Session, shared_client
+from aouo.transcript import Finished, ModelEvent, TextDelta
+
+MAX_JSON_BYTES = 4 * 1024 * 1024
+TAIL_WAIT_S = 0.1  # for the end of a stream that already said it is done
+
+
+class Line(Protocol):
+    """The way to one server."""
+
+    async def send(self, path: str, body: bytes | None) -> httpx2.Response:
+        """The answer to a POST of `body`, or to a GET, once it has begun, whatever its status.
+
+        Raises:
+            httpx2.TransportError: it did not begin.
+        """
+        ...
+
+
+class Reader(Protocol):
+    """Reads one answer in a service's format; see `answers.AnswerReader`."""
+
+    @property
+    def done(self) -> bool: ...
+    def feed(self, data: bytes) -> str: ...
+    def finish(self) -> Finished: ...
+
+
+class PlainLine:
+    """A line without an SDK, for the server that we run ourselves.
+
+    It is closed after each answer: llama.cpp closes kept connections without a word.
+    """
+
+    def __init__(self, *, base_url: str, api_key: str, session: Session) -> None:
+        self._base_url = base_url
+        self._client = shared_client(session)
+        self._headers = {
+            "Authorization": f"Bearer {api_key}",
+            "Content-Type": "application/json",
+            "Connection": "close",
+        }
+
+    async def send(self, path: str, body: bytes | None) -> httpx2.Response:
+        method, url = "GET" if body is None else "POST", self._base_url + path
+        request = self._client.build_request(method, url, content=body, headers=self._headers)
+        return await self._client.send(request, stream=True)
+
+
+class ChatEndpoint:
+    """Streams answers over a line; the only place that sees a transport's errors.
+
+    `request_timeout_s` bounds the wait for the beginning of an answer, `stream_idle_timeout_s`
+    each silence after it. The key is in no message: `mask` takes it out of what others say.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider: str,
+        line: Line,
+        api_key: str,
+        request_timeout_s: float,
+        stream_idle_timeout_s: float,
+        reader: Callable[..., Reader] = AnswerReader,
+    ) -> None:
+        self._provider = provider
+        self._reader = reader
+        self._line = line
+        self._key = api_key
+        self._request_timeout_s = request_timeout_s
+        self._stream_idle_timeout_s = stream_idle_timeout_s
+
+    def mask(self, text: str) -> str:
+        return text.replace(self._key, "…") if self._key else text
+
+    async def stream(self, body: bytes) -> AsyncGenerator[ModelEvent, None]:
+        """Send `body` and yield what comes back; the socket is closed unless it was read out."""
+        response = await self._open("/chat/completions", body)
+        try:
+            pieces = response.aiter_bytes()
+            reader = self._reader(self._provider, mask=self.mask)
+            streamed = 0
+            while not reader.done:
+                data = await self._next(pieces)
+                if not data:
+                    break
+                text = reader.feed(data)
+                if text:
+                    streamed += len(text)
+                    yield TextDelta(text)
+            finished = reader.finish()
+            await _read_out(pieces)
+        finally:
+            await response.aclose()  # does nothing to a connection that was read to its end
+        if len(finished.said.text) > streamed:
+            yield TextDelta(finished.said.text[streamed:])
+        yield finished
+
+    async def ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+        """The JSON object at another path of the same server: a POST with a body, else a GET."""
+        response = await self._open(path, body)
+        try:
+            answer = parse_body(await self._whole(response))
+        finally:
+            await response.aclose()
+        if not isinstance(answer, dict):
+            raise ProviderBusy(f"{self._provider}: {path} answered no JSON object")
+        return cast("dict[str, Any]", answer)
+
+    async def _open(self, path: str, body: bytes | None) -> httpx2.Response:
+        """An answer that began with a status of 200."""
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise ProviderAuth(f"{self._provider}: the key has characters no key has")
+        with self._translated():
+            async with asyncio.timeout(self._request_timeout_s):
+                response = await self._send(path, body)
+                if response.status_code == 200:
+                    return response
+                try:
+                    refused = await response.aread()
+                finally:
+                    await response.aclose()
+        raise failure(
+            self._provider,
+            response.status_code,
+            error_object(parse_body(refused)),
+            headers=response.headers,
+            mask=self.mask,
+        )
+
+    async def _send(self, path: str, body: bytes | None) -> httpx2.Response:
+        failpoint.reached("before asking the model")
+        try:
+            return await self._line.send(path, body)
+        finally:
+            failpoint.reached("after asking the model")
+
+    async def _next(self, pieces: AsyncGenerator[bytes]) -> bytes:
+        """The next bytes of the answer, b"" at its end."""
+        with self._translated():
+            async with asyncio.timeout(self._stream_idle_timeout_s):
+                return await anext(pieces, b"")
+
+    async def _whole(self, response: httpx2.Response) -> bytes:
+        whole = bytearray()
+        pieces = response.aiter_bytes()
+        while len(whole) < MAX_JSON_BYTES and (part := await self._next(pieces)):
+            whole += part
+        return bytes(whole)
+
+    @contextmanager
+    def _translated(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise ProviderTimeout(f"{self._provider}: no answer in time") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise broken(self._provider, error, mask=self.mask) from error
+
+
+async def _read_out(pieces: AsyncGenerator[bytes]) -> None:
+    """Read the few bytes behind `[DONE]`, so that the connection can serve again."""
+    try:
+        async with asyncio.timeout(TAIL_WAIT_S):
+            async for _ in pieces:
+                pass
+    except (TimeoutError, httpx2.HTTPError):
+        return  # it is closed instead

@@ -1,0 +1,92 @@
+"""The JSON objects in the bytes of an answer: an event stream, or plain JSON from a server that
+does not stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, cast
+
+from aouo.errors import ProviderBusy, ProviderRejected
+from aouo.providers.failures import parse_body
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"  # with the byte order mark
+MAX_PENDING_BYTES = 16 * 1024 * 1024  # one line of a stream, or one whole unstreamed answer
+
+Event: TypeAlias = dict[str, Any]
+
+
+class EventStream:
+    """Cuts bytes into events as they arrive; any cutting of the same bytes gives the same events.
+
+    An event is one line (`data: {…}`), as all services send it. Raises `ProviderError`s only.
+    """
+
+    def __init__(self, provider: str, *, mask: Callable[[str], str] = str) -> None:
+        self._provider = provider
+        self._mask = mask
+        self._pending = bytearray()
+        self._plain: bool | None = None
+        self._began = False
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Take the next bytes; return the events that are whole now."""
+        pending = self._pending
+        # CRLF and CR end a line too; the empty lines this makes mean nothing.
+        pending += data.replace(b"\r", b"\n") if b"\r" in data else data
+        if len(pending) > MAX_PENDING_BYTES:
+            raise ProviderBusy(f"{self._provider}: an event of over {MAX_PENDING_BYTES} bytes")
+        if self._plain is None:
+            head = pending.lstrip(_BLANK)
+            if not head:
+                return []
+            self._plain = head[:1] in b"{["
+            pending[:] = head
+        end = -1 if self._plain else pending.rfind(b"\n")
+        if end < 0:
+            return []
+        lines = bytes(pending[:end])
+        del pending[: end + 1]
+        return self._lines(lines.split(b"\n"))
+
+    def end(self) -> list[Event]:
+        """The events in what is left once no more bytes come; half an event is none."""
+        rest = bytes(self._pending)
+        self._pending.clear()
+        if self._plain:
+            return self._objects(rest)
+        payload = rest[5:].strip() if rest.startswith(b"data:") else b""
+        return self._lines([rest]) if not payload or parse_body(payload) is not None else []
+
+    def _lines(self, lines: Iterable[bytes]) -> list[Event]:
+        events: list[Event] = []
+        for line in lines:
+            if not line.startswith(b"data:"):
+                self._other(line)
+            elif (payload := line[5:].strip()) and payload != b"[DONE]":
+                events += self._objects(payload)
+                self._began = True
+        return events
+
+    def _other(self, line: bytes) -> None:
+        """Comments, empty lines and the other fields of the format carry nothing for us."""
+        if self._began or not line or line.startswith((b":", b"event:", b"id:", b"retry:")):
+            return
+        raise ProviderRejected(
+            f"{self._provider}: the answer is no event stream, is base_url right? "
+            + self._quote(line)
+        )
+
+    def _objects(self, payload: bytes) -> list[Event]:
+        """One object, or those of a list."""
+        try:
+            value: object = json.loads(payload.decode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
+            raise ProviderBusy(f"{self._provider}: broken JSON: {self._quote(payload)}") from error
+        items = cast("list[object]", value if isinstance(value, list) else [value])
+        if not all(isinstance(item, dict) for item in items):
+            raise ProviderBusy(f"{self._provider}: not an event: {self._quote(payload)}")
+        return cast("list[Event]", items)
+
+    def _quote(self, data: bytes) -> str:
+        return self._mask(data[:200].decode("utf-8", "replace"))

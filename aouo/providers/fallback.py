@@ -1,0 +1,235 @@
+"""One model out of several: retries, other models that step in, and how each of them fares.
+
+There is one policy of ours for all providers, and none of their SDKs', for an SDK knows neither a
+stream that was cut after it began nor the next model. With a fallback a failing model is not asked
+again: each of the others is tried once, in order. Without one a passing failure is met by waiting
+and asking again.
+
+| failure | without a fallback | with one |
+|---|---|---|
+| busy, timeout, cut stream | asked again, `max_retries` times | the next model |
+| key refused, no money | raised | the next model: another account may work |
+| rejected, too long, filtered | raised | raised: the next one reads the same request |
+
+A model that just failed cools down: as long as the service asked for, else 1 s · 2^n, at most 20.
+Meanwhile it is asked last.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol, runtime_checkable
+
+import structlog
+
+from aouo.errors import (
+    ContentFiltered,
+    PromptTooLong,
+    ProviderAuth,
+    ProviderBilling,
+    ProviderBusy,
+    ProviderError,
+    ProviderTimeout,
+)
+from aouo.ports import ChatModel, Clock
+from aouo.transcript import Finished, ModelEvent, ModelRequest, StartedOver
+
+log = structlog.get_logger()
+
+MAX_PAUSE_S = 20.0
+MAX_RETRY_AFTER_S = 60.0
+"""A service that asks for a longer pause has failed for now."""
+MAX_COOLING_S = 3600.0
+
+_PASSING = (ProviderBusy, ProviderTimeout)
+_MOVES_ON = (*_PASSING, ProviderAuth, ProviderBilling)
+_IT_WORKS = (PromptTooLong, ContentFiltered)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a model fares: failures in a row, the kind of the last one ("" = none), and until when
+    others are asked before it (None = it may be asked)."""
+
+    provider: str
+    model: str
+    failures: int = 0
+    last: str = ""
+    until: datetime | None = None
+
+
+def pause_s(error: ProviderError, failures: int, spread: float) -> float:
+    """Seconds to leave a model alone after that many failures in a row; `spread`, 0 to 1, keeps
+    many who wait from coming back together."""
+    if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
+        return error.retry_after_s * (1 + spread / 10)
+    return min(MAX_PAUSE_S, 2.0 ** min(failures - 1, 10)) * (1 + spread) / 2
+
+
+def may_be_asked_again(error: ProviderError) -> bool:
+    """Whether waiting for the same model makes sense."""
+    match error:
+        case ProviderBusy(retry_after_s=asked_s):
+            return asked_s <= MAX_RETRY_AFTER_S
+        case _:
+            return isinstance(error, _PASSING)
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A model that can do beforehand what its first call would wait for."""
+
+    async def prepare(self) -> None: ...
+
+
+class FallbackModel:
+    """A `ChatModel` over a primary and those that step in for it.
+
+    An answer that broke off and begins anew is announced by `StartedOver`; `Finished` names who
+    gave it. Raises what the first model failed with when all of them failed.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[ChatModel],
+        *,
+        clock: Clock,
+        max_retries: int,
+        spread: Callable[[], float] = random.random,
+    ) -> None:
+        self._models = tuple(models)
+        self._clock = clock
+        self._max_retries = max_retries
+        self._spread = spread
+        self._health = [Health(model.provider, model.model) for model in models]
+
+    @property
+    def provider(self) -> str:
+        return self._models[0].provider
+
+    @property
+    def model(self) -> str:
+        return self._models[0].model
+
+    @property
+    def context_window(self) -> int:
+        return min(model.context_window for model in self._models)
+
+    @property
+    def brief(self) -> bool:
+        return self._models[0].brief
+
+    @property
+    def sees(self) -> bool:
+        return all(model.sees for model in self._models)
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return tuple(pair for model in self._models for pair in model.candidates)
+
+    @property
+    def note(self) -> str:
+        """What people should know of the primary, "" when there is nothing."""
+        return str(getattr(self._models[0], "note", ""))
+
+    @property
+    def health(self) -> tuple[Health, ...]:
+        """In the order of the configuration."""
+        return tuple(self._health)
+
+    def __repr__(self) -> str:
+        return f"FallbackModel({', '.join(map(repr, self._models))})"
+
+    async def prepare(self) -> None:
+        """Make the first call as fast as the next ones, where a model can."""
+        for model in self._models:
+            if isinstance(model, Preparing):
+                await model.prepare()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        tries = self._tries()
+        failed: list[ProviderError] = []
+        broke_off = False
+        for at, which in enumerate(tries):
+            told = False
+            try:
+                async with aclosing(self._models[which].stream(request)) as events:
+                    async for event in events:
+                        if broke_off:
+                            broke_off = False
+                            yield StartedOver()
+                        told = True
+                        yield self._signed(which, event)
+                self._answered(which)
+                return
+            except ProviderError as error:
+                failed.append(error)
+                pause = self._failed(which, error, attempt=at + 1)
+                if not isinstance(error, _MOVES_ON):
+                    raise
+                broke_off = broke_off or told
+                following = tries[at + 1 :]
+                if which in following and not may_be_asked_again(error):
+                    raise
+            if which in following:
+                await self._clock.sleep(pause)
+            elif following:
+                self._moved_on(which, following[0], failed[-1])
+        raise failed[0]
+
+    def _tries(self) -> tuple[int, ...]:
+        """Which models to ask, one after the other: those that cool down come last."""
+        if len(self._models) == 1:
+            return (0,) * (1 + self._max_retries)
+        now = self._clock.now()
+        cooling = [bool(health.until and health.until > now) for health in self._health]
+        return tuple(sorted(range(len(self._models)), key=cooling.__getitem__))
+
+    def _signed(self, which: int, event: ModelEvent) -> ModelEvent:
+        if not isinstance(event, Finished):
+            return event
+        model = self._models[which]
+        return replace(
+            event, provider=event.provider or model.provider, model=event.model or model.model
+        )
+
+    def _answered(self, which: int) -> None:
+        health = self._health[which]
+        if health.failures:
+            self._health[which] = Health(health.provider, health.model)
+
+    def _failed(self, which: int, error: ProviderError, *, attempt: int) -> float:
+        """Remember and log a failure; seconds for which the model should be left alone."""
+        health = self._health[which]
+        kind = type(error).__name__
+        failures = health.failures + 1
+        pause = pause_s(error, failures, self._spread())
+        until = self._clock.now() + timedelta(seconds=min(pause, MAX_COOLING_S))
+        if not isinstance(error, _IT_WORKS):
+            self._health[which] = replace(
+                health,
+                failures=failures,
+                last=kind,
+                until=until if isinstance(error, _MOVES_ON) else None,
+            )
+        log.warning(
+            "provider_error",
+            provider=health.provider,
+            model=health.model,
+            kind=kind,
+            error=str(error),
+            attempt=attempt,
+        )
+        return pause
+
+    def _moved_on(self, which: int, to: int, error: ProviderError) -> None:
+        left, taken = self._health[which], self._health[to]
+        ends = {
+            "from": f"{left.provider}/{left.model}",
+            "to": f"{taken.provider}/{taken.model}",
+        }
+        log.warning("provider_failover", kind=type(error).__name__, **ends)

@@ -1,0 +1,153 @@
+"""Gemini's format, outgoing: our request as the body of `streamGenerateContent`.
+
+What differs from the chat format of the others: system words stand apart, a model's turn is
+replayed in the very parts it came in (signatures of its thoughts are in them), and all results
+of one turn's calls go back together, in the order of the calls.
+
+Source: ai.google.dev/api/generate-content and ai.google.dev/gemini-api/docs/thought-signatures.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+from aouo.transcript import (
+    AssistantSaid,
+    Message,
+    ModelRequest,
+    SystemSaid,
+    ToolCall,
+    ToolReturned,
+    ToolSpec,
+    UserSaid,
+)
+
+WIRE = "gemini"
+Part: TypeAlias = dict[str, Any]
+
+_FOREIGN = "skip_thought_signature_validator"
+"""The documented signature of a call that another model made."""
+_WITHOUT_SIGNATURES = ("gemini-1", "gemini-2", "gemma")
+"""Models that ask for none."""
+
+
+def gemini_body(request: ModelRequest, *, model: str) -> dict[str, Any]:
+    """The body of `POST …/models/<model>:streamGenerateContent`.
+
+    `request.context` sits right before the newest words, in brackets: the format knows no system
+    words inside a conversation.
+    """
+    system = [request.system, *(m.text for m in request.messages if isinstance(m, SystemSaid))]
+    body: dict[str, Any] = {}
+    if any(system):
+        body["systemInstruction"] = {"parts": [{"text": text} for text in system if text]}
+    if request.tools:
+        body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
+    return body | {
+        "contents": _contents(request, signed=not _bare(model).startswith(_WITHOUT_SIGNATURES)),
+        "generationConfig": {
+            "maxOutputTokens": request.max_tokens,
+            "temperature": request.temperature,
+        },
+    }
+
+
+def dump_native(parts: Sequence[Part]) -> str:
+    """What `AssistantSaid.native` keeps of a model's turn."""
+    return json.dumps({"wire": WIRE, "parts": parts}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _bare(model: str) -> str:
+    return model.removeprefix("models/")
+
+
+def _contents(request: ModelRequest, *, signed: bool) -> list[dict[str, Any]]:
+    messages = request.messages
+    newest = max((at for at, m in enumerate(messages) if isinstance(m, UserSaid)), default=-1)
+    context: list[Part] = [{"text": f"[{request.context}]"}] if request.context else []
+    turns: list[tuple[str, list[Part]]] = []
+    for at, message in enumerate(messages):
+        match message:
+            case UserSaid():
+                turns.append(("user", (context if at == newest else []) + _words(message)))
+            case AssistantSaid():
+                parts = _replayed(message) or _told(message, signed=signed)
+                turns.append(("model", parts))
+                turns.append(("user", _responses(message, parts, messages[at + 1 :])))
+            case SystemSaid() | ToolReturned():
+                pass  # in systemInstruction; beside the calls
+    if newest < 0:
+        turns.append(("user", context))
+    return [{"role": role, "parts": parts} for role, parts in turns if parts]
+
+
+def _words(said: UserSaid) -> list[Part]:
+    parts: list[Part] = [{"text": said.text}] if said.text else []
+    for image in said.images:
+        data = base64.b64encode(image.data).decode()
+        parts.append({"inlineData": {"mimeType": image.media_type, "data": data}})
+    return parts
+
+
+def _replayed(said: AssistantSaid) -> list[Part]:
+    """The parts as the service sent them; [] when they came from another one, or do not fit."""
+    if not said.native:
+        return []
+    native: dict[str, Any] = json.loads(said.native)
+    if native.get("wire") != WIRE:
+        return []
+    parts = cast("list[Part]", native["parts"])
+    return parts if len(_called(parts)) == len(said.calls) else []
+
+
+def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
+    """What another model said, in this format."""
+    parts: list[Part] = [{"text": said.text}] if said.text else []
+    for at, call in enumerate(said.calls):
+        part: Part = {"functionCall": {"name": call.name, "args": _object(call)}}
+        if signed and at == 0:  # one signature serves all calls of a turn
+            part["thoughtSignature"] = _FOREIGN
+        parts.append(part)
+    return parts
+
+
+def _responses(said: AssistantSaid, parts: Iterable[Part], after: Sequence[Message]) -> list[Part]:
+    """The results of all calls of one turn, under the service's names and ids for them."""
+    found = {m.call_id: m for m in after if isinstance(m, ToolReturned)} if said.calls else {}
+    return [
+        {"functionResponse": _response(called, found.get(call.id))}
+        for call, called in zip(said.calls, _called(parts), strict=True)
+    ]
+
+
+def _response(called: Mapping[str, Any], result: ToolReturned | None) -> dict[str, Any]:
+    if result is None:
+        response = {"error": "It was not carried out."}
+    else:
+        response = {"error" if result.failed else "output": result.text}
+    named = {key: called[key] for key in ("id", "name") if key in called}
+    return named | {"response": response}
+
+
+def _called(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    return [part["functionCall"] for part in parts if "functionCall" in part]
+
+
+def _object(call: ToolCall) -> dict[str, Any]:
+    """The arguments as the object that the format asks for; broken ones stay visible."""
+    try:
+        value: object = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        value = None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"": call.arguments}
+
+
+def _declaration(spec: ToolSpec) -> dict[str, Any]:
+    declaration: dict[str, Any] = {"name": spec.name, "description": spec.description}
+    if spec.parameters.get("properties"):
+        schema = {key: value for key, value in spec.parameters.items() if key != "examples"}
+        declaration["parametersJsonSchema"] = schema
+    return declaration

@@ -1,0 +1,388 @@
+"""Retries, models that step in, and the health of each (contract, `provider.fallback`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aouo.errors import (
+    ContentFiltered,
+    PromptTooLong,
+    ProviderAuth,
+    ProviderBilling,
+    ProviderBusy,
+    ProviderError,
+    ProviderRejected,
+    ProviderTimeout,
+)
+from aouo.providers.fallback import FallbackModel, Health, may_be_asked_again, pause_s
+from aouo.transcript import (
+    AssistantSaid,
+    Finished,
+    ModelEvent,
+    ModelRequest,
+    StartedOver,
+    TextDelta,
+    Usage,
+    UserSaid,
+)
+from tests.fakes.clock import FastClock
+
+HELLO = ModelRequest("", (UserSaid("Hello"),), ())
+BUSY = ProviderBusy("busy")
+WAIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Breaks:
+    """Words, then a failure."""
+
+    text: str
+    error: ProviderError
+
+
+@dataclass
+class Scripted:
+    """A `ChatModel` that does what it is told, call by call, and then always answers."""
+
+    name: str
+    script: list[ProviderError | Breaks | str] = field(default_factory=list)
+    context_window: int = 1000
+    sees: bool = True
+    brief: bool = False
+    asked: int = 0
+
+    @property
+    def provider(self) -> str:
+        return f"by-{self.name}"
+
+    @property
+    def model(self) -> str:
+        return self.name
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return ((self.provider, self.model),)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        self.asked += 1
+        does = self.script.pop(0) if self.script else f"{self.name} says"
+        if isinstance(does, ProviderError):
+            raise does
+        words = does.text if isinstance(does, Breaks) else does
+        for word in words.split():
+            await asyncio.sleep(0)
+            yield TextDelta(word)
+        if isinstance(does, Breaks):
+            raise does.error
+        yield Finished(AssistantSaid("".join(words.split())), Usage(1, 0, 1), "stop")
+
+
+class Waited(FastClock):
+    """Waiting takes no time, and is written down."""
+
+    def __init__(self) -> None:
+        super().__init__(speed=1.0)
+        self.pauses: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.jump(seconds)
+
+
+@pytest.fixture
+async def clock() -> Waited:
+    return Waited()
+
+
+def over(*models: Scripted, clock: Waited, retries: int = 3, spread: float = 1.0) -> FallbackModel:
+    return FallbackModel(models, clock=clock, max_retries=retries, spread=lambda: spread)
+
+
+async def told(model: FallbackModel) -> list[ModelEvent]:
+    async with asyncio.timeout(WAIT_S):
+        return [event async for event in model.stream(HELLO)]
+
+
+async def answer(model: FallbackModel) -> Finished:
+    last = (await told(model))[-1]
+    assert isinstance(last, Finished)
+    return last
+
+
+async def test_a_passing_failure_is_met_by_asking_again_later_and_later(clock: Waited) -> None:
+    only = Scripted("a", [BUSY, ProviderTimeout("cut"), BUSY])
+
+    last = await answer(over(only, clock=clock))
+
+    assert last.said.text == "asays"
+    assert clock.pauses == [1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+async def test_after_so_many_retries_it_has_failed(clock: Waited, retries: int) -> None:
+    only = Scripted("a", [BUSY] * 9)
+
+    with pytest.raises(ProviderBusy):
+        await told(over(only, clock=clock, retries=retries))
+
+    assert only.asked == 1 + retries
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ProviderAuth(""),
+        ProviderBilling(""),
+        ProviderRejected(""),
+        PromptTooLong(""),
+        ContentFiltered(""),
+        ProviderBusy("", retry_after_s=61),
+    ],
+)
+async def test_what_will_not_pass_soon_is_not_asked_again(
+    clock: Waited, error: ProviderError
+) -> None:
+    only = Scripted("a", [error])
+
+    with pytest.raises(type(error)):
+        await told(over(only, clock=clock))
+
+    assert (only.asked, clock.pauses) == (1, [])
+
+
+async def test_the_service_says_how_long_to_wait_and_a_little_is_added(clock: Waited) -> None:
+    only = Scripted("a", [ProviderBusy("", retry_after_s=30)])
+
+    await answer(over(only, clock=clock, spread=0.5))
+
+    assert clock.pauses == [pytest.approx(31.5)]
+
+
+@pytest.mark.parametrize(
+    "error", [BUSY, ProviderTimeout(""), ProviderAuth(""), ProviderBilling("")]
+)
+async def test_with_a_fallback_the_failing_model_is_not_asked_again(
+    clock: Waited, error: ProviderError
+) -> None:
+    first, second = Scripted("a", [error]), Scripted("b")
+
+    last = await answer(over(first, second, clock=clock))
+
+    assert (last.said.text, last.provider, last.model) == ("bsays", "by-b", "b")
+    assert (first.asked, second.asked, clock.pauses) == (1, 1, [])
+
+
+@pytest.mark.parametrize("error", [ProviderRejected(""), PromptTooLong(""), ContentFiltered("")])
+async def test_what_the_next_model_would_say_too_is_raised(
+    clock: Waited, error: ProviderError
+) -> None:
+    first, second = Scripted("a", [error]), Scripted("b")
+
+    with pytest.raises(type(error)):
+        await told(over(first, second, clock=clock))
+
+    assert second.asked == 0
+
+
+async def test_each_model_is_tried_once_in_order_and_the_first_failure_is_the_one(
+    clock: Waited,
+) -> None:
+    models = [
+        Scripted("a", [BUSY]),
+        Scripted("b", [ProviderAuth("")]),
+        Scripted("c", [ProviderTimeout("")]),
+    ]
+
+    with structlog.testing.capture_logs() as logs, pytest.raises(ProviderBusy):
+        await told(over(*models, clock=clock))
+
+    assert [model.asked for model in models] == [1, 1, 1]
+    seen = [(line["event"], line.get("provider") or line.get("to"), line["kind"]) for line in logs]
+    assert seen == [
+        ("provider_error", "by-a", "ProviderBusy"),
+        ("provider_failover", "by-b/b", "ProviderBusy"),
+        ("provider_error", "by-b", "ProviderAuth"),
+        ("provider_failover", "by-c/c", "ProviderAuth"),
+        ("provider_error", "by-c", "ProviderTimeout"),
+    ]
+
+
+async def test_words_of_an_attempt_that_broke_off_do_not_count(clock: Waited) -> None:
+    first = Scripted("a", [Breaks("Well I", ProviderTimeout("cut"))])
+
+    events = await told(over(first, Scripted("b"), clock=clock))
+
+    assert events[:-1] == [
+        TextDelta("Well"),
+        TextDelta("I"),
+        StartedOver(),
+        TextDelta("b"),
+        TextDelta("says"),
+    ]
+
+
+async def test_words_that_broke_off_are_taken_back_by_whoever_speaks_next(clock: Waited) -> None:
+    first = Scripted("a", [Breaks("Well", ProviderTimeout("cut"))])
+
+    events = await told(over(first, Scripted("b", [BUSY]), Scripted("c", ["yes"]), clock=clock))
+
+    assert events[:-1] == [TextDelta("Well"), StartedOver(), TextDelta("yes")]
+
+
+async def test_a_model_that_failed_is_asked_last_until_it_has_cooled_down(clock: Waited) -> None:
+    first, second = Scripted("a", [ProviderBusy("", retry_after_s=300)]), Scripted("b")
+    model = over(first, second, clock=clock, spread=0.0)
+
+    said = [(await answer(model)).model for _ in range(3)]
+    clock.jump(301)
+    said.append((await answer(model)).model)
+
+    assert said == ["b", "b", "b", "a"]
+    assert (first.asked, second.asked) == (2, 3)
+
+
+async def test_a_model_that_cools_down_is_asked_all_the_same_when_nobody_else_answers(
+    clock: Waited,
+) -> None:
+    first = Scripted("a", [ProviderBusy("", retry_after_s=300)])
+    second = Scripted("b", ["fine", BUSY])
+    model = over(first, second, clock=clock)
+
+    said = [(await answer(model)).model for _ in range(2)]
+
+    assert said == ["b", "a"]
+
+
+async def test_health_says_how_often_why_and_until_when(clock: Waited) -> None:
+    first, second = Scripted("a", [BUSY, BUSY]), Scripted("b", [BUSY])
+    model = over(first, second, clock=clock)
+    with pytest.raises(ProviderBusy):
+        await told(model)
+    before = clock.now()
+    await answer(over(Scripted("c"), clock=clock))
+
+    a, b = model.health
+    assert (a.failures, a.last, b.failures) == (1, "ProviderBusy", 1)
+    assert a.until is not None
+    assert timedelta() < a.until - before <= timedelta(seconds=1)
+
+    assert (await answer(model)).model == "b"
+    assert model.health[0].failures == 2
+    assert model.health[1] == Health("by-b", "b")
+
+
+async def test_a_request_that_is_too_long_says_nothing_about_the_models_health(
+    clock: Waited,
+) -> None:
+    model = over(Scripted("a", [PromptTooLong("")]), clock=clock)
+
+    with pytest.raises(PromptTooLong):
+        await told(model)
+
+    assert model.health == (Health("by-a", "a"),)
+
+
+async def test_all_of_them_together_read_what_the_smallest_can_and_see_what_all_can(
+    clock: Waited,
+) -> None:
+    model = over(
+        Scripted("a", brief=True), Scripted("b", context_window=500, sees=False), clock=clock
+    )
+
+    assert (model.provider, model.model, model.brief) == ("by-a", "a", True)
+    assert (model.context_window, model.sees) == (500, False)
+    assert model.candidates == (("by-a", "a"), ("by-b", "b"))
+
+
+async def test_leaving_early_leaves_the_model_that_is_asked(clock: Waited) -> None:
+    left = asyncio.Event()
+
+    class Endless(Scripted):
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+            try:
+                while True:
+                    yield TextDelta("more")
+            finally:
+                left.set()
+
+    stream = over(Endless("a"), clock=clock).stream(HELLO)
+    await anext(stream)
+    await stream.aclose()
+
+    assert left.is_set()
+
+
+@pytest.mark.parametrize(
+    ("error", "failures", "spread", "expected_s"),
+    [
+        (BUSY, 1, 0.0, 0.5),
+        (BUSY, 1, 1.0, 1.0),
+        (BUSY, 5, 1.0, 16.0),
+        (BUSY, 6, 1.0, 20.0),
+        (BUSY, 9999, 1.0, 20.0),
+        (ProviderBusy("", retry_after_s=12), 9, 0.0, 12.0),
+    ],
+)
+def test_a_pause_grows_up_to_twenty_seconds_unless_the_service_names_one(
+    error: ProviderError, failures: int, spread: float, expected_s: float
+) -> None:
+    assert pause_s(error, failures, spread) == expected_s
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (BUSY, True),
+        (ProviderTimeout(""), True),
+        (ProviderBusy("", retry_after_s=60), True),
+        (ProviderBusy("", retry_after_s=60.1), False),
+        (ProviderAuth(""), False),
+        (PromptTooLong(""), False),
+    ],
+)
+def test_only_what_passes_within_a_minute_is_waited_for(
+    error: ProviderError, expected: bool
+) -> None:
+    assert may_be_asked_again(error) is expected
+
+
+errors = st.sampled_from(
+    [BUSY, ProviderTimeout(""), ProviderAuth(""), ProviderRejected(""), PromptTooLong("")]
+)
+scripts = st.lists(
+    st.one_of(errors, st.builds(Breaks, st.sampled_from(["", "x y"]), errors), st.just("fine")),
+    max_size=4,
+)
+
+
+@given(st.lists(scripts, min_size=1, max_size=3))
+def test_what_is_shown_in_the_end_is_what_was_said_whatever_fails_on_the_way(
+    told_to: Sequence[list[ProviderError | Breaks | str]],
+) -> None:
+    async def one_call() -> None:
+        models = [Scripted(str(at), list(script)) for at, script in enumerate(told_to)]
+        shown, ends = "", list[Finished]()
+        try:
+            for event in await told(over(*models, clock=Waited())):
+                match event:
+                    case TextDelta(text):
+                        shown += text
+                    case StartedOver():
+                        shown = ""
+                    case Finished():
+                        ends.append(event)
+        except ProviderError:
+            assert len(models) == 1 or all(model.asked <= 1 for model in models)
+        else:
+            assert [shown] == [end.said.text for end in ends]
+        assert sum(model.asked for model in models) <= max(4, len(models))
+
+    asyncio.run(one_call())

@@ -1,0 +1,577 @@
+"""What Gemini's own format asks of us, over a real socket and through its SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import aiohttp
+import pytest
+
+from aouo.errors import (
+    ContentFiltered,
+    PromptTooLong,
+    ProviderAuth,
+    ProviderBusy,
+    ProviderError,
+    ProviderRejected,
+    ProviderTimeout,
+)
+from aouo.providers.gemini import GeminiModel
+from aouo.transcript import (
+    AssistantSaid,
+    Finished,
+    Image,
+    Message,
+    ModelEvent,
+    ModelRequest,
+    SystemSaid,
+    TextDelta,
+    ToolCall,
+    ToolReturned,
+    ToolSpec,
+    Usage,
+    UserSaid,
+)
+from tests.fakes.gemini_server import (
+    FOREIGN,
+    GeminiServer,
+    Thinks,
+    error,
+    reason,
+    retry_in,
+)
+from tests.fakes.model_server import CallPart, Says
+
+KEY = "AIza-very-secret"
+HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), ())
+ADD = ToolSpec(
+    "add",
+    "Add a row.",
+    {
+        "type": "object",
+        "properties": {"row": {"type": "string"}},
+        "examples": [{"user": "milk", "arguments": {"row": "milk"}}],
+    },
+)
+LOOK = ToolSpec("look", "Look around.", {"type": "object", "properties": {}})
+WAIT_S = 10.0  # the first call imports the SDK
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[GeminiServer]:
+    async with GeminiServer(api_key=KEY) as server:
+        yield server
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+@pytest.fixture
+async def model(server: GeminiServer, session: aiohttp.ClientSession) -> GeminiModel:
+    return await model_at(server, session)
+
+
+async def model_at(
+    server: GeminiServer,
+    session: aiohttp.ClientSession,
+    *,
+    model: str = "gemini-3-flash",
+    key: str = KEY,
+    idle_s: float = WAIT_S,
+) -> GeminiModel:
+    made = GeminiModel(
+        model=model,
+        api_key=key,
+        base_url=server.base_url + "/v1beta/openai/",
+        context_window=8000,
+        sees=True,
+        session=lambda: session,
+        request_timeout_s=WAIT_S,
+        stream_idle_timeout_s=idle_s,
+    )
+    if key:
+        await made.prepare()
+    return made
+
+
+async def events(model: GeminiModel, request: ModelRequest = HELLO) -> list[ModelEvent]:
+    async with asyncio.timeout(WAIT_S):
+        return [event async for event in model.stream(request)]
+
+
+async def finished(model: GeminiModel, request: ModelRequest = HELLO) -> Finished:
+    last = (await events(model, request))[-1]
+    assert isinstance(last, Finished)
+    return last
+
+
+def asking(*messages: Message) -> ModelRequest:
+    return ModelRequest("", messages, (ADD, LOOK))
+
+
+async def test_a_request_in_its_own_words(server: GeminiServer, model: GeminiModel) -> None:
+    call, photo = ToolCall("c1", "add", '{"row": "milk"}'), Image("image/png", b"\x89PNG")
+    request = ModelRequest(
+        system="You are kind.",
+        messages=(
+            SystemSaid("[Previous conversation summary: tea]"),
+            UserSaid("Hi"),
+            AssistantSaid("Hello."),
+            UserSaid("Add this", (photo,)),
+            AssistantSaid("", (call,)),
+            ToolReturned("c1", "add", "ok"),
+        ),
+        tools=(ADD, LOOK),
+        context="It is noon.",
+        max_tokens=99,
+        temperature=0.25,
+    )
+    await finished(model, request)
+
+    schema = {"type": "object", "properties": {"row": {"type": "string"}}}
+    assert server.requests == [
+        {
+            "systemInstruction": {
+                "parts": [
+                    {"text": "You are kind."},
+                    {"text": "[Previous conversation summary: tea]"},
+                ]
+            },
+            "tools": [
+                {
+                    "functionDeclarations": [
+                        {
+                            "name": "add",
+                            "description": "Add a row.",
+                            "parametersJsonSchema": schema,
+                        },
+                        {"name": "look", "description": "Look around."},
+                    ]
+                }
+            ],
+            "contents": [
+                {"role": "user", "parts": [{"text": "Hi"}]},
+                {"role": "model", "parts": [{"text": "Hello."}]},
+                {
+                    "role": "user",
+                    "parts": [
+                        {"text": "[It is noon.]"},
+                        {"text": "Add this"},
+                        {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}},
+                    ],
+                },
+                {
+                    "role": "model",
+                    "parts": [
+                        {
+                            "functionCall": {"name": "add", "args": {"row": "milk"}},
+                            "thoughtSignature": FOREIGN,
+                        }
+                    ],
+                },
+                {
+                    "role": "user",
+                    "parts": [{"functionResponse": {"name": "add", "response": {"output": "ok"}}}],
+                },
+            ],
+            "generationConfig": {"maxOutputTokens": 99, "temperature": 0.25},
+        }
+    ]
+
+
+async def test_the_sdk_says_who_we_are_and_the_key_is_in_no_address(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    await finished(model)
+
+    (headers,) = server.headers
+    assert headers["x-goog-api-key"] == KEY
+    assert headers["x-goog-api-client"].startswith("google-genai-sdk/")
+    assert headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("GOOGLE_API_KEY", "another"),
+        ("GOOGLE_GENAI_USE_VERTEXAI", "true"),
+        ("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9"),
+        ("GOOGLE_GENAI_API_VERSION", "v1beta"),
+    ],
+)
+async def test_the_environment_says_nothing_about_where_to_go(
+    server: GeminiServer,
+    session: aiohttp.ClientSession,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+) -> None:
+    monkeypatch.setenv(variable, value)
+    server.say("Here I am")
+
+    assert (await finished(await model_at(server, session))).said.text == "Here I am"
+
+
+async def test_text_streams_and_ends_with_all_of_it_and_its_cost(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    server.reply(Says("Hello, who is there?", chunks=4, usage=(30, 12, 46), reasoning_tokens=40))
+
+    *deltas, last = await events(model)
+
+    assert "".join(e.text for e in deltas if isinstance(e, TextDelta)) == "Hello, who is there?"
+    assert last == Finished(
+        AssistantSaid("Hello, who is there?"), Usage(30, 12, 46, reasoning_tokens=40), "stop"
+    )
+
+
+async def test_thoughts_are_never_part_of_the_answer(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    server.reply(Thinks("Seven.", thoughts="I should count them.", signature="c2ln"))
+
+    shown = await events(model)
+
+    assert [e for e in shown if isinstance(e, TextDelta)] == [TextDelta("Seven.")]
+
+
+@pytest.mark.parametrize("call_ids", [False, True])
+async def test_a_turn_with_calls_goes_back_in_the_parts_it_came_in(
+    server: GeminiServer, model: GeminiModel, call_ids: bool
+) -> None:
+    """Gemini 3 refuses a call whose signature is lost, and pairs results by order or id."""
+    calls = (CallPart("add", {"row": "milk"}), CallPart("look"))
+    server.reply(Thinks("One moment.", calls, chunks=3, signature="c2ln", call_ids=call_ids))
+    first = await finished(model, asking(UserSaid("Add milk")))
+    ours = tuple(ToolCall(f"t{at}", c.name, c.arguments) for at, c in enumerate(first.said.calls))
+    said = AssistantSaid(first.said.text, ours, first.said.native)
+
+    again = asking(
+        UserSaid("Add milk"),
+        said,
+        ToolReturned("t1", "look", "No such room", failed=True),
+        ToolReturned("t0", "add", "added"),
+    )
+    await finished(model, again)
+
+    assert first.reason == "tool_calls"
+    assert [(c.name, json.loads(c.arguments)) for c in ours] == [
+        ("add", {"row": "milk"}),
+        ("look", {}),
+    ]
+    add: dict[str, object] = {"id": "fc-0"} if call_ids else {}
+    look: dict[str, object] = {"id": "fc-1"} if call_ids else {}
+    assert server.requests[1]["contents"][1:] == [
+        {
+            "role": "model",
+            "parts": [
+                {"text": "One moment."},
+                {
+                    "functionCall": {"name": "add", "args": {"row": "milk"}} | add,
+                    "thoughtSignature": "c2ln",
+                },
+                {"functionCall": {"name": "look", "args": {}} | look},
+            ],
+        },
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "add", "response": {"output": "added"}} | add},
+                {
+                    "functionResponse": {"name": "look", "response": {"error": "No such room"}}
+                    | look
+                },
+            ],
+        },
+    ]
+
+
+async def test_a_lost_signature_is_refused_by_the_service_we_test_against(
+    server: GeminiServer, session: aiohttp.ClientSession
+) -> None:
+    said = AssistantSaid("", (ToolCall("t", "look", "{}"),), json.dumps(
+        {"wire": "gemini", "parts": [{"functionCall": {"name": "look"}}]}
+    ))  # fmt: skip
+
+    with pytest.raises(ProviderRejected):
+        await finished(
+            await model_at(server, session),
+            asking(UserSaid("Look"), said, ToolReturned("t", "look", "dark")),
+        )
+
+
+@pytest.mark.parametrize(
+    ("model_name", "signature"),
+    [("gemini-3-flash", FOREIGN), ("models/gemini-2.5-flash", None)],
+)
+async def test_what_another_model_said_is_told_in_this_format(
+    server: GeminiServer, session: aiohttp.ClientSession, model_name: str, signature: str | None
+) -> None:
+    """Signatures are asked for by Gemini 3 only; its documentation names one for such calls."""
+    calls = (ToolCall("a", "add", '{"row": '), ToolCall("b", "look", ""))
+    said = AssistantSaid("Wait.", calls, native='{"wire": "other", "parts": [1]}')
+
+    await finished(
+        await model_at(server, session, model=model_name),
+        asking(
+            UserSaid("Add"),
+            said,
+            ToolReturned("a", "add", "broken JSON", failed=True),
+            ToolReturned("b", "look", "dark"),
+        ),
+    )
+
+    words, add, look = server.requests[0]["contents"][1]["parts"]
+    assert words == {"text": "Wait."}
+    assert add["functionCall"] == {"name": "add", "args": {"": '{"row": '}}
+    assert add.get("thoughtSignature") == signature
+    assert look == {"functionCall": {"name": "look", "args": {}}}
+
+
+async def test_signed_words_are_replayed_and_plain_ones_need_no_native_form(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    server.say("Plain")
+    server.reply(Thinks("Signed", signature="c2ln"))
+
+    plain, signed = await finished(model), await finished(model)
+
+    assert plain.said == AssistantSaid("Plain")
+    assert json.loads(signed.said.native)["parts"] == [
+        {"text": "Signed"},
+        {"text": "", "thoughtSignature": "c2ln"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("STOP", "stop"),
+        ("MAX_TOKENS", "length"),
+        ("SAFETY", "content_filter"),
+        ("RECITATION", "content_filter"),
+        ("PROHIBITED_CONTENT", "content_filter"),
+        ("BLOCKLIST", "content_filter"),
+        ("SPII", "content_filter"),
+        ("OTHER", "unknown"),
+        ("SOMETHING_NEW", "unknown"),
+    ],
+)
+async def test_why_it_ended(
+    server: GeminiServer, model: GeminiModel, given: str, reason: str
+) -> None:
+    server.reply(Says("So far", reason=given))
+
+    assert (await finished(model)).reason == reason
+
+
+async def test_an_unreadable_call_is_an_empty_answer_but_never_half_of_one(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    server.reply(Says("", reason="MALFORMED_FUNCTION_CALL"))
+    server.reply(Says("I will add", reason="MALFORMED_FUNCTION_CALL"))
+
+    assert await finished(model) == Finished(AssistantSaid(""), Usage(10, 0, 5), "unknown")
+    with pytest.raises(ProviderBusy):
+        await finished(model)
+
+
+REFUSALS: list[tuple[int, object, type[ProviderError], float]] = [
+    (400, error(400, "INVALID_ARGUMENT", reason("API_KEY_INVALID")), ProviderAuth, 0),
+    (400, error(400, "INVALID_ARGUMENT"), ProviderRejected, 0),
+    (401, error(401, "UNAUTHENTICATED"), ProviderAuth, 0),
+    (403, error(403, "PERMISSION_DENIED"), ProviderAuth, 0),
+    (404, error(404, "NOT_FOUND"), ProviderRejected, 0),
+    (429, error(429, "RESOURCE_EXHAUSTED", retry_in(34.5)), ProviderBusy, 34.5),
+    (500, error(500, "INTERNAL"), ProviderBusy, 0),
+    (503, error(503, "UNAVAILABLE"), ProviderBusy, 0),
+    (503, [error(503, "UNAVAILABLE")], ProviderBusy, 0),
+    (504, error(504, "DEADLINE_EXCEEDED"), ProviderTimeout, 0),
+    (502, "<html>bad gateway</html>", ProviderBusy, 0),
+    (500, "\ud83d".encode("utf-16-le", "surrogatepass").decode("latin-1"), ProviderBusy, 0),
+    (429, '"slow down"', ProviderBusy, 0),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "kind", "wait_s"), REFUSALS)
+async def test_a_refusal_by_its_status_and_typed_codes(
+    server: GeminiServer,
+    model: GeminiModel,
+    status: int,
+    body: object,
+    kind: type[ProviderError],
+    wait_s: float,
+) -> None:
+    server.fail(status, body)
+
+    with pytest.raises(kind) as refused:
+        await finished(model)
+    assert type(refused.value) is kind
+    assert getattr(refused.value, "retry_after_s", 0) == wait_s
+
+
+async def test_no_message_holds_the_key(server: GeminiServer, model: GeminiModel) -> None:
+    server.fail(400, error(400, "INVALID_ARGUMENT", message=f"API key {KEY} not valid"))
+
+    with pytest.raises(ProviderRejected) as refused:
+        await finished(model)
+    assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["", "ключ", "wrong"])
+async def test_a_key_that_is_none(
+    server: GeminiServer, session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+
+    with pytest.raises(ProviderAuth):
+        await finished(await model_at(server, session, key=key))
+
+
+async def test_a_blocked_prompt_is_declined_content(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    server.raw(b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\r\n\r\n')
+
+    with pytest.raises(ContentFiltered):
+        await finished(model)
+
+
+async def test_an_error_inside_the_stream_is_read_as_any_other(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    told = json.dumps(error(429, "RESOURCE_EXHAUSTED", retry_in(2))).encode()
+    server.raw(b"data: %b\r\n\r\n" % told)
+
+    with pytest.raises(ProviderBusy) as busy:
+        await finished(model)
+    assert busy.value.retry_after_s == 2
+
+
+@pytest.mark.parametrize(
+    ("pieces", "kind"),
+    [
+        ((b"data: {broken\r\n\r\n",), ProviderBusy),
+        ((b'data: {"candidates": [7]}\r\n\r\n',), ProviderBusy),
+        ((b'data: "words"\r\n\r\n',), ProviderBusy),
+        ((b"<html>Welcome</html>\n",), ProviderRejected),
+        ((b"",), ProviderTimeout),
+    ],
+)
+async def test_what_is_no_answer(
+    server: GeminiServer,
+    model: GeminiModel,
+    pieces: tuple[bytes, ...],
+    kind: type[ProviderError],
+) -> None:
+    server.raw(*pieces)
+
+    with pytest.raises(kind) as failed:
+        await finished(model)
+    assert type(failed.value) is kind
+
+
+async def test_a_server_that_does_not_stream_is_read_all_the_same(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    candidate = {"content": {"parts": [{"text": "All"}]}, "finishReason": "STOP"}
+    body = json.dumps([{"candidates": [candidate]}], indent=1).encode()
+    server.raw(body[:9], body[9:], content_type="application/json")
+
+    shown = await events(model)
+
+    assert shown == [TextDelta("All"), Finished(AssistantSaid("All"), Usage(), "stop")]
+
+
+async def test_a_cut_stream_is_no_answer(server: GeminiServer, model: GeminiModel) -> None:
+    server.cut(2)
+
+    with pytest.raises(ProviderTimeout):
+        await finished(model)
+
+
+async def test_a_silence_in_the_middle_has_an_end(
+    server: GeminiServer, session: aiohttp.ClientSession
+) -> None:
+    model = await model_at(server, session, idle_s=0.05)
+    server.stall(2)
+
+    with pytest.raises(ProviderTimeout):
+        await finished(model)
+
+
+async def test_letting_go_of_an_answer_reaches_the_socket(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    server.stall(1)
+
+    async with asyncio.timeout(WAIT_S):
+        async with aclosing(model.stream(HELLO)) as stream:
+            assert isinstance(await anext(stream), TextDelta)
+        await server.closed_by_client.wait()
+
+
+async def test_cancelling_before_the_answer_begins_reaches_the_socket(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    server.stall(0)
+
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        task = group.create_task(finished(model))
+        await server.stalled.wait()
+        task.cancel()
+    async with asyncio.timeout(WAIT_S):
+        await server.closed_by_client.wait()
+
+
+async def test_answers_at_the_same_time_do_not_mix(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(finished(model, ModelRequest("", (UserSaid(f"word {at}"),), ())))
+            for at in range(20)
+        ]
+
+    assert [task.result().said.text for task in tasks] == [f"word {at}" for at in range(20)]
+
+
+async def test_broken_unicode_is_no_failure(server: GeminiServer, model: GeminiModel) -> None:
+    last = await finished(model, ModelRequest("", (UserSaid("half a pair \ud83d"),), ()))
+
+    assert last.said.text == "half a pair ?"
+
+
+async def test_making_a_model_imports_no_sdk() -> None:
+    program = (
+        "import sys, aouo.providers.gemini as g;"
+        "g.GeminiModel(model='m', api_key='k', base_url='', context_window=1, sees=True,"
+        " session=lambda: None);"
+        "print([m for m in ('google.genai', 'httpx2') if m in sys.modules])"
+    )
+    async with asyncio.timeout(WAIT_S * 3):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE
+        )
+        said, _ = await process.communicate()
+
+    assert said.strip() == b"[]"
+
+
+@pytest.mark.parametrize(("words", "kind"), [(10, ProviderRejected), (8000, PromptTooLong)])
+async def test_an_unexplained_refusal_of_a_full_window_means_that_it_is_too_long(
+    server: GeminiServer, model: GeminiModel, words: int, kind: type[ProviderError]
+) -> None:
+    """The service says which only in prose, and that is never read."""
+    server.decline(400)
+
+    with pytest.raises(kind) as refused:
+        await finished(model, ModelRequest("", (UserSaid("tea " * words),), ()))
+    assert type(refused.value) is kind

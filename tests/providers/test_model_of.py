@@ -1,0 +1,129 @@
+"""Which models the settings come to."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import aiohttp
+import pytest
+
+from aouo.app.models import model_of
+from aouo.errors import SetupError
+from aouo.providers.fallback import FallbackModel
+from aouo.settings import Settings
+from tests.fakes.clock import FastClock
+
+KEYS = {name: {"api_key": "k"} for name in ("openai", "groq", "gemini", "deepseek")}
+MINE = {"providers": {"mine": {"base_url": "http://127.0.0.1:9/v1"}}}
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+async def made(
+    session: aiohttp.ClientSession, provider: dict[str, Any], **more: Any
+) -> FallbackModel:
+    settings = Settings.model_validate({"provider": provider, **more})
+    async with AsyncExitStack() as stack:
+        return await model_of(settings, session, stack, FastClock())
+
+
+async def test_the_primary_comes_first_and_the_fallbacks_in_order(
+    session: aiohttp.ClientSession,
+) -> None:
+    fallback = [{"backend": "gemini"}, {"backend": "groq", "model": "llama-3.1-8b-instant"}]
+
+    model = await made(session, {"backend": "openai", "fallback": fallback}, **KEYS)
+
+    assert model.candidates == (
+        ("openai", "gpt-4o-mini"),
+        ("gemini", "gemini-2.5-flash"),
+        ("groq", "llama-3.1-8b-instant"),
+    )
+    assert model.context_window == 128_000
+    assert not model.sees
+
+
+@pytest.mark.parametrize(
+    ("provider", "more", "window_tokens"),
+    [
+        ({"backend": "openai"}, KEYS, 128_000),
+        ({"backend": "mine", "model": "unheard-of"}, MINE, 32_768),
+        ({"backend": "openai"}, {**KEYS, "advanced": {"context_window": 9_000}}, 9_000),
+        (
+            {"backend": "mine", "model": "gpt-4o"},
+            {"providers": {"mine": {"base_url": "http://127.0.0.1:9", "context_window": 5_000}}},
+            5_000,
+        ),
+    ],
+)
+async def test_the_owners_window_counts_more_than_what_is_known_of_a_model(
+    session: aiohttp.ClientSession,
+    provider: dict[str, Any],
+    more: dict[str, Any],
+    window_tokens: int,
+) -> None:
+    assert (await made(session, provider, **more)).context_window == window_tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "vision", "sees"),
+    [
+        ("gpt-4o", "auto", True),
+        ("gpt-4o", "off", False),
+        ("unheard-of", "auto", False),
+        ("unheard-of", "on", True),
+    ],
+)
+async def test_vision_is_the_owners_word_or_known_of_the_model(
+    session: aiohttp.ClientSession, model: str, vision: str, sees: bool
+) -> None:
+    made_of = {"backend": "openai", "model": model, "vision": vision}
+
+    assert (await made(session, made_of, **KEYS)).sees is sees
+
+
+@pytest.mark.parametrize(
+    ("provider", "more", "fix"),
+    [
+        ({"backend": "openai"}, {}, "Set openai.api_key, or provider.backend"),
+        ({"backend": "mine"}, MINE, "Set provider.model."),
+        (
+            {"backend": "openai", "fallback": [{"backend": "groq"}]},
+            {"openai": {"api_key": "k"}},
+            "Set groq.api_key, or provider.fallback.0.backend",
+        ),
+        (
+            {"backend": "openai", "fallback": [{"backend": "gone", "model": "m"}]},
+            {"openai": {"api_key": "k"}},
+            "Choose one of openai",
+        ),
+    ],
+)
+async def test_what_is_missing_is_named(
+    session: aiohttp.ClientSession, provider: dict[str, Any], more: dict[str, Any], fix: str
+) -> None:
+    with pytest.raises(SetupError) as caught:
+        await made(session, provider, **more)
+
+    assert fix in caught.value.fix
+
+
+async def test_making_the_models_and_all_around_them_imports_no_sdk() -> None:
+    """A start waits for nothing that only a model call needs (issue 3, "Providers")."""
+    heavy = ("openai", "groq", "google.genai", "httpx2", "xllamacpp")
+    program = f"import sys, aouo.app.wiring; print([m for m in {heavy} if m in sys.modules])"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(30):
+        said, _ = await process.communicate()
+
+    assert said.decode().strip() == "[]"
