@@ -1,0 +1,42 @@
+"""The tools that look outside: the web and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import aiohttp
+
+from aouo.app.stores import PackStores
+from aouo.packs.library import Library
+from aouo.ports import Clock
+from aouo.settings import Tools
+from aouo.tools.fetch import fetch
+from aouo.tools.read_document import read_document
+from aouo.tools.registry import Tool
+from aouo.tools.web_search import web_search
+from aouo.web.client import Web
+
+_EVERYWHERE = ("*",)
+
+
+def outside(
+    settings: Tools,
+    library: Callable[[], Library],
+    stores: PackStores,
+    *,
+    session: aiohttp.ClientSession,
+    clock: Clock,
+) -> list[Tool]:
+    """A pack reads the hosts that it names; without a pack, every public one."""
+
+    def _hosts(pack: str) -> Sequence[str]:
+        found = library().get(pack)
+        if not pack:
+            return _EVERYWHERE
+        return found.manifest.permissions.network if found else ()
+
+    return [
+        fetch(_hosts, Web()),
+        web_search(settings.web_search, session, clock),
+        read_document(stores.folder),
+    ]

@@ -1,0 +1,67 @@
+"""The child process that reads one document: a job as JSON on its command line, bytes on stdin.
+
+Hostile files are read here and nowhere else: memory, processor time and writing are limited by
+the system, and the parent ends it when it takes too long. Prints one JSON line.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from typing import Any
+
+from aouo.documents import kinds, plain
+from aouo.documents.parts import Extract, parse_range
+from aouo.documents.problems import Unreadable
+
+MEMORY_BYTES = 1_500_000_000
+CPU_S = 30
+
+
+def main() -> None:
+    job: dict[str, Any] = json.loads(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        kind, extract = _read(sys.stdin.buffer.read(), job)
+        said: dict[str, Any] = {
+            "kind": kind,
+            "text": extract.text,
+            "unit": extract.unit,
+            "total": extract.total,
+            "note": extract.note,
+        }
+    except Unreadable as error:
+        said = {"problem": str(error)}
+    except MemoryError:
+        said = {"problem": "It needs more memory than a document may."}
+    except Exception as error:  # noqa: BLE001 - a stranger's file must not matter to the parent
+        said = {"problem": f"It could not be read ({type(error).__name__}); it may be damaged."}
+    sys.stdout.write(json.dumps(said))
+    sys.stdout.flush()
+
+
+def _read(data: bytes, job: dict[str, Any]) -> tuple[str, Extract]:
+    wanted = parse_range(job["range"])
+    kind = job["kind"] or kinds.kind_of(data, job["name"])
+    match kind:
+        case "pdf":
+            return kind, plain.pdf(data, wanted)
+        case "docx" | "xlsx":
+            from aouo.documents import office
+
+            return kind, (office.docx if kind == "docx" else office.xlsx)(data, wanted)
+        case "csv":
+            return kind, plain.table(data, wanted)
+        case "html":
+            extract = plain.page(data, wanted, charset=job["charset"], base_url=job["base_url"])
+            return kind, extract
+        case _:
+            return kind, plain.text(data, wanted)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Reads a document in a child process that may fail, hang or burst without harm."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import IO, Any
+
+from aouo.errors import ToolFailed
+
+LIMIT_S = 20.0
+_MAX_ANSWER_BYTES = 4_000_000
+_CHILD_ENV = re.compile(r"PATH|HOME|LANG|LC_\w+|PYTHONPATH|VIRTUAL_ENV|LD_LIBRARY_PATH")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to read: `name` helps to tell kinds of text apart, `kind` "" = look at the content.
+
+    `range` counts pages, rows, paragraphs or lines, whatever the kind has.
+    """
+
+    name: str = ""
+    range: str = ""
+    kind: str = ""
+    charset: str = ""
+    base_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Text of a document; `total` counts all of its `unit`s, `note` says what is missing."""
+
+    kind: str
+    text: str
+    unit: str
+    total: int
+    note: str
+
+
+async def read(source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S) -> Read:
+    """Read a document from an open file, or from its bytes; the file stays open.
+
+    Raises:
+        ToolFailed: no document, damaged, too large or too slow to read; says which.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",  # its folder's modules are no top-level modules
+        "-m",
+        "aouo.documents.child",
+        json.dumps(asdict(job)),
+        stdin=asyncio.subprocess.PIPE if isinstance(source, bytes) else source,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={key: value for key, value in os.environ.items() if _CHILD_ENV.fullmatch(key)},
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(limit_s):
+            answer = await _answer(process, source if isinstance(source, bytes) else None)
+    except TimeoutError as error:
+        raise ToolFailed(
+            f"It could not be read in {limit_s:g} s. A smaller file, or a range, may work."
+        ) from error
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return _read_of(answer)
+
+
+async def _answer(process: asyncio.subprocess.Process, data: bytes | None) -> bytes:
+    stdin, stdout = process.stdin, process.stdout
+    if data is not None and stdin is not None:
+        with suppress(ConnectionError):  # it ended early, and says why or not at all
+            stdin.write(data)
+            await stdin.drain()
+            stdin.close()
+    said = bytearray()
+    while stdout is not None and (piece := await stdout.read(65_536)):
+        said += piece
+        if len(said) > _MAX_ANSWER_BYTES:
+            break
+    return bytes(said)
+
+
+def _read_of(answer: bytes) -> Read:
+    try:
+        said: dict[str, Any] = json.loads(answer)
+    except ValueError as error:
+        raise ToolFailed("It took too much to read: the file is damaged or too large.") from error
+    if "problem" in said:
+        raise ToolFailed(str(said["problem"]))
+    return Read(**said)

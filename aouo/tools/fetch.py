@@ -1,0 +1,74 @@
+"""`fetch`: read a page of the internet that the pack may read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from aouo.documents.kinds import text_of
+from aouo.documents.reading import Job, read
+from aouo.errors import ToolFailed
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.web.client import MAX_BYTES, Page, Web
+from aouo.web.envelope import untrusted
+from aouo.web.targets import Permits
+
+_PAGES = frozenset({"text/html", "application/xhtml+xml"})
+_TEXTS = frozenset({"application/json", "application/xml", "application/javascript"})
+_DOCUMENTS = ("application/pdf", "application/msword", "application/vnd.")
+_CONVERT_S = 10.0
+
+
+class Fetch(Arguments):
+    url: str
+
+
+def fetch(permitted: Callable[[str], Sequence[str]], web: Web) -> Tool:
+    """`permitted` gives the hosts that a pack may use, `*` for every public one."""
+
+    async def _fetch(wish: Fetch, context: ToolContext, call_id: str) -> str:
+        del call_id
+        page = await web.get(wish.url.strip(), Permits(context.pack, permitted(context.pack)))
+        text = await _text(page)
+        if page.cut:
+            text += f"\n[cut: the page is larger than {MAX_BYTES:,} bytes]"
+        return f"{page.url}\n{untrusted(text, page.host)}"
+
+    return tool(
+        "fetch",
+        "Read a web page as text.",
+        Fetch,
+        _fetch,
+        group="web",
+        reads=True,
+        timeout_s=40.0,
+    )
+
+
+async def _text(page: Page) -> str:
+    """What a model can read of the page.
+
+    Raises:
+        ToolFailed: nothing; says what it is.
+    """
+    kind = page.content_type
+    if kind in _PAGES or (not kind and page.body[:200].lstrip().lower().startswith(b"<")):
+        job = Job(kind="html", charset=page.charset, base_url=page.url)
+        return (await read(page.body, job, limit_s=_CONVERT_S)).text or "(a page without words)"
+    readable = kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))
+    if readable or (not kind and b"\0" not in page.body):
+        text = text_of(page.body, page.charset)
+        return _spread(text) if "json" in kind else text
+    size = f"more than {MAX_BYTES:,}" if page.cut else f"{len(page.body):,}"
+    what = f"{page.url} is {kind or 'of no known type'}, {size} bytes: no page that can be read."
+    if kind.startswith(_DOCUMENTS):
+        what += " Ask for the file in the chat; read_document can read it then."
+    raise ToolFailed(what)
+
+
+def _spread(text: str) -> str:
+    """JSON on several lines, so that a part of it can be found; as it was if it is broken."""
+    try:
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text

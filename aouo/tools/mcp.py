@@ -1,0 +1,208 @@
+"""Tools of an MCP server as tools of ours: names, schemas, argument checks, results as text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import structlog
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
+
+from aouo.errors import ToolFailed
+from aouo.tools.registry import Tool, ToolContext
+from aouo.web.envelope import untrusted
+
+log = structlog.get_logger()
+MAX_DESCRIPTION_CHARS = 1_000
+MAX_SCHEMA_CHARS = 12_000
+MAX_TOOLS = 128
+CALL_S = 30.0
+_MAX_NAME_CHARS = 64
+_MAX_SERVER_CHARS = 24
+_MAX_FIELD_DESCRIPTION_CHARS = 300
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """One tool as a server describes it; the hints are its own claims."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    reads: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered to a call, as text."""
+
+    text: str
+    failed: bool = False
+
+
+Call = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
+"""Calls a tool by the server's own name for it. Raises `ToolFailed`."""
+
+
+def prefix(server: str) -> str:
+    """What the names of a server's tools begin with; no two servers share it."""
+    plain = _safe(server)
+    if plain != server or len(plain) > _MAX_SERVER_CHARS:
+        plain = f"{plain[: _MAX_SERVER_CHARS - 7]}_{_mark(server)}"
+    return f"mcp__{plain}__"
+
+
+def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool, ...]:
+    """Our tools for what a server offers; one that no prompt could hold is left out."""
+    made: dict[str, Tool] = {}
+    for item in offered[:MAX_TOOLS]:
+        schema = _bounded(item.schema)
+        if len(json.dumps(schema)) > MAX_SCHEMA_CHARS:
+            log.warning("mcp_tool_left_out", server=server, tool=item.name[:80], why="schema size")
+            continue
+        name = _name(server, item.name, made)
+        made[name] = Tool(
+            name=name,
+            description=item.description.strip()[:MAX_DESCRIPTION_CHARS] or item.name[:100],
+            arguments=_arguments(schema),
+            handler=_handler(server, item.name, call),
+            group=f"mcp:{server}",
+            again=item.again or item.reads,
+            effect=not item.reads,
+            reads=item.reads,
+            timeout_s=CALL_S,
+        )
+    if len(offered) > MAX_TOOLS:
+        log.warning("mcp_tools_left_out", server=server, count=len(offered) - MAX_TOOLS)
+    return tuple(made.values())
+
+
+def problems(schema: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """What is plainly wrong with `given`: missing, unknown, of another type, not among the values.
+
+    Only the top level is looked at; the server judges the rest.
+    """
+    properties = cast("dict[str, Any]", schema.get("properties") or {})
+    found = [f"{name} is missing" for name in schema.get("required") or () if name not in given]
+    for name, value in given.items():
+        field = properties.get(name)
+        if field is None and schema.get("additionalProperties") is False:
+            found.append(f"{name} is unknown; there is {', '.join(properties) or 'nothing'}")
+        if not isinstance(field, dict):
+            continue
+        kinds = _kinds(cast("dict[str, Any]", field))
+        if kinds and not any(_is(value, kind) for kind in kinds):
+            found.append(f"{name} has to be of type {' or '.join(kinds)}")
+        values = cast("dict[str, Any]", field).get("enum")
+        if isinstance(values, list) and value not in cast("list[Any]", values):
+            shown = ", ".join(json.dumps(item) for item in cast("list[Any]", values)[:20])
+            found.append(f"{name} has to be one of {shown}")
+    return found
+
+
+class RawArguments(BaseModel):
+    """Arguments held to a JSON Schema that came from elsewhere; kept exactly as they were given."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    raw_schema: ClassVar[Mapping[str, Any]] = {}
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **how: Any) -> dict[str, Any]:
+        del args, how
+        return dict(cls.raw_schema)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check(cls, given: Any) -> Any:
+        if found := problems(cls.raw_schema, given):
+            raise PydanticCustomError("schema", "{found}", {"found": ", ".join(found)})
+        return given
+
+
+def _arguments(schema: Mapping[str, Any]) -> type[RawArguments]:
+    return type("McpArguments", (RawArguments,), {"raw_schema": schema, "__module__": __name__})
+
+
+def _handler(
+    server: str, name: str, call: Call
+) -> Callable[[RawArguments, ToolContext, str], Awaitable[str]]:
+    async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
+        del context, call_id
+        answer = await call(name, wish.model_extra or {})
+        text = untrusted(answer.text or "(no text)", f"mcp:{server}")
+        if answer.failed:
+            raise ToolFailed(text)
+        return text
+
+    return _run
+
+
+def _name(server: str, name: str, taken: Mapping[str, object]) -> str:
+    """A name that every service takes, and no other tool has."""
+    start = prefix(server)
+    plain = start + _safe(name)
+    if len(plain) <= _MAX_NAME_CHARS and plain not in taken and _safe(name) == name:
+        return plain
+    return f"{plain[: _MAX_NAME_CHARS - 7]}_{_mark(name)}"
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", text) or "_"
+
+
+def _kinds(field: Mapping[str, Any]) -> tuple[str, ...]:
+    """The types that a field names itself; () = it says so elsewhere, or not at all."""
+    kinds: Any = field.get("type")
+    named = cast("list[Any]", kinds) if isinstance(kinds, list) else [kinds]
+    return tuple(kind for kind in named if kind in _TYPES) if None not in named else ()
+
+
+def _is(value: object, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if isinstance(value, float) and kind == "integer":
+        return value.is_integer()
+    return isinstance(value, _TYPES[kind])
+
+
+def _bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object, its descriptions cut to what a prompt should hold."""
+    whole = cast("dict[str, Any]", _cut(dict(schema), 0))
+    for noise in ("$schema", "title", "description"):
+        whole.pop(noise, None)
+    return {**whole, "type": "object", "properties": whole.get("properties") or {}}
+
+
+def _cut(value: Any, depth: int) -> Any:
+    if depth > 20:
+        return {}
+    if isinstance(value, dict):
+        return {
+            key: item[:_MAX_FIELD_DESCRIPTION_CHARS]
+            if key == "description" and isinstance(item, str)
+            else _cut(item, depth + 1)
+            for key, item in cast("dict[str, Any]", value).items()
+            if key != "title" or not isinstance(item, str)
+        }
+    if isinstance(value, list):
+        return [_cut(item, depth + 1) for item in cast("list[Any]", value)]
+    return value

@@ -1,0 +1,166 @@
+"""`web_search`: ask a search service that speaks Tavily's protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
+
+import aiohttp
+from pydantic import Field
+
+from aouo.errors import ToolFailed
+from aouo.ports import Clock
+from aouo.settings import WebSearch
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.web.envelope import untrusted
+
+KEPT_S = 24 * 3600.0
+MAX_KEPT = 200
+LIMIT_S = 20.0
+_MAX_ANSWER_BYTES = 2_000_000
+_MAX_CONTENT_CHARS = 1_200
+_KEY = "tools.web_search.api_key"
+
+
+class Search(Arguments):
+    query: str
+    max_results: Annotated[int, Field(ge=0, le=20)] = 0
+
+
+def web_search(settings: WebSearch, session: aiohttp.ClientSession, clock: Clock) -> Tool:
+    """Answers are kept for a day, as the service gave them."""
+    service = _Service(settings, session)
+    kept = _Kept(clock)
+
+    async def _search(wish: Search, context: ToolContext, call_id: str) -> str:
+        del context, call_id
+        query = " ".join(wish.query.split())
+        if not query:
+            raise ToolFailed("web_search needs a query.")
+        most = wish.max_results or settings.max_results
+        key = f"{settings.backend}\n{query}\n{most}"
+        found = kept.get(key)
+        if found is None:
+            found = _in_words(await service.ask(query, most), most)
+            kept.put(key, found)
+        return untrusted(found, f"web search: {query[:80]}")
+
+    return tool(
+        "web_search",
+        "Search the web: a short answer and its sources.",
+        Search,
+        _search,
+        group="web",
+        reads=True,
+        timeout_s=45.0,
+    )
+
+
+class _Service:
+    """The owner's search service; its address may be anywhere, since the owner wrote it."""
+
+    def __init__(self, settings: WebSearch, session: aiohttp.ClientSession) -> None:
+        self._settings = settings
+        self._session = session
+
+    async def ask(self, query: str, most: int) -> Mapping[str, Any]:
+        """The service's answer as it came.
+
+        Raises:
+            ToolFailed: no key, refused, busy, unreachable or not understood; says which.
+
+        Source: docs.tavily.com, POST /search.
+        """
+        key = self._settings.api_key.get_secret_value()
+        if not key:
+            raise ToolFailed(f"There is no key for web search; the owner has to set {_KEY}.")
+        url = f"{self._settings.base_url.rstrip('/')}/search"
+        body = {"query": query, "max_results": most, "include_answer": True}
+        try:
+            async with (
+                asyncio.timeout(LIMIT_S),
+                self._session.post(
+                    url,
+                    json=body,
+                    headers={"Authorization": f"Bearer {key}"},
+                    allow_redirects=False,  # the key is for this host
+                ) as answer,
+            ):
+                if answer.status != 200:
+                    raise ToolFailed(_refusal(answer.status))
+                return _parsed(await _body(answer))
+        except TimeoutError as error:
+            raise ToolFailed(f"The search service did not answer in {LIMIT_S:g} s.") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise ToolFailed(
+                f"The search service could not be reached ({type(error).__name__})."
+            ) from error
+
+
+class _Kept:
+    """Answers by question, the newest `MAX_KEPT` of the last day."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._answers: OrderedDict[str, tuple[float, str]] = OrderedDict()
+
+    def get(self, key: str) -> str | None:
+        at_s, text = self._answers.get(key, (0.0, ""))
+        if not text or self._clock.monotonic_s() - at_s >= KEPT_S:
+            return None
+        return text
+
+    def put(self, key: str, text: str) -> None:
+        self._answers[key] = (self._clock.monotonic_s(), text)
+        self._answers.move_to_end(key)
+        while len(self._answers) > MAX_KEPT:
+            self._answers.popitem(last=False)
+
+
+async def _body(answer: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for piece in answer.content.iter_any():
+        body += piece
+        if len(body) > _MAX_ANSWER_BYTES:
+            raise ToolFailed("The search service gave more than can be read.")
+    return bytes(body)
+
+
+def _refusal(status: int) -> str:
+    match status:
+        case 401 | 403:
+            return f"The search service refuses the key; the owner has to check {_KEY}."
+        case 429:
+            return "The search service is busy; try again in a minute, or answer without it."
+        case 402 | 432 | 433:
+            return "The search service's plan is used up; the owner has to look at it."
+        case 400 | 422:
+            return "The search service does not take this query; ask in other, fewer words."
+        case _:
+            return f"The search service answered with status {status}; try again later."
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    try:
+        answer = json.loads(data)
+    except ValueError as error:
+        raise ToolFailed("The search service gave an answer that is no JSON.") from error
+    if not isinstance(answer, dict):
+        raise ToolFailed("The search service gave an answer of an unknown form.")
+    return cast("dict[str, Any]", answer)
+
+
+def _in_words(answer: Mapping[str, Any], most: int) -> str:
+    """The answer, then each source with what it says."""
+    parts = [str(answer["answer"])] if answer.get("answer") else []
+    results: Any = answer.get("results")
+    found = cast("list[Any]", results) if isinstance(results, list) else []
+    for number, item in enumerate(found[:most], 1):
+        if isinstance(item, dict):
+            source = cast("dict[str, Any]", item)
+            content = str(source.get("content") or "")[:_MAX_CONTENT_CHARS]
+            parts.append(f"{number}. {source.get('title') or ''}\n{source.get('url')}\n{content}")
+    return "\n\n".join(parts) or "Nothing was found."

@@ -1,0 +1,226 @@
+"""Gets one page from the internet: checked addresses only, few redirects, bounded in size and time.
+
+The addresses of a host are looked up by us, all of them have to be public, and the connection
+goes to one of exactly these; a name that changes its meaning in between gains nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import Any, Protocol, TypeAlias
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from aouo.errors import ToolFailed
+from aouo.web.addresses import Address, is_public, literal
+from aouo.web.targets import Permits, target
+
+Lookup: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The addresses of a host name, as text."""
+MAX_BYTES = 2_000_000
+LIMIT_S = 20.0
+MAX_REDIRECTS = 5
+_CHUNK_BYTES = 65_536
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SAYS_NOTHING = "application/octet-stream"
+_HEADERS = {
+    "User-Agent": "aouo",
+    "Accept": "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5",
+    "Accept-Encoding": "gzip, deflate",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What came: where from after redirects, its type in lower case ("" =
+    unknown), and at most `MAX_BYTES`."""
+
+    url: str
+    host: str
+    content_type: str
+    charset: str
+    body: bytes
+    cut: bool
+
+
+class Web:
+    """The safe client. Keeps no cookies, no connections, and uses no proxy.
+
+    `lookup` and `admits` exist for tests, which have no network; no setting reaches them.
+    """
+
+    def __init__(
+        self,
+        *,
+        lookup: Lookup | None = None,
+        admits: Callable[[Address], bool] = is_public,
+        limit_s: float = LIMIT_S,
+    ) -> None:
+        self._lookup = lookup or _system_lookup
+        self._admits = admits
+        self._limit_s = limit_s
+
+    async def get(self, text: str, permits: Permits) -> Page:
+        """Fetch the page behind a URL.
+
+        Raises:
+            ToolFailed: it may not be fetched, or could not be; says why.
+        """
+        url = target(text, permits)
+        try:
+            async with asyncio.timeout(self._limit_s), self._session() as session:
+                for _ in range(MAX_REDIRECTS + 1):
+                    found = await self._ask(session, url)
+                    if isinstance(found, Page):
+                        return found
+                    url = target(found, permits)
+        except TimeoutError as error:
+            raise ToolFailed(f"{url.host} did not answer in {self._limit_s:g} s.") from error
+        except (aiohttp.ClientError, OSError, zlib.error) as error:
+            raise ToolFailed(f"{url.host} could not be reached: {_reason(error)}.") from error
+        raise ToolFailed(f"More than {MAX_REDIRECTS} redirects; the last one led to {url}.")
+
+    async def _ask(self, session: aiohttp.ClientSession, url: URL) -> Page | str:
+        """The page, or where it redirects to."""
+        address = literal(url.raw_host or "")
+        if address is not None and not self._admits(address):
+            raise ToolFailed(_closed(url.raw_host or ""))
+        async with session.get(url, allow_redirects=False, headers=_HEADERS) as answer:
+            location = answer.headers.get("Location", "")
+            if answer.status in _REDIRECTS and location:
+                try:
+                    return str(url.join(URL(location)))
+                except ValueError as error:
+                    raise ToolFailed(f"{url.host} redirects to no valid URL.") from error
+            if answer.status != HTTPStatus.OK:
+                raise ToolFailed(f"{url.host} answered {_status(answer.status)} for {url}.")
+            body, cut = await _body(answer)
+            declared = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+            return Page(
+                url=str(url),
+                host=url.host or "",
+                content_type="" if declared == _SAYS_NOTHING else declared,
+                charset=answer.charset or "",
+                body=body,
+                cut=cut,
+            )
+
+    def _session(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                resolver=_CheckedResolver(self._lookup, self._admits),
+                use_dns_cache=False,
+                force_close=True,
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+        )
+
+
+class _CheckedResolver(AbstractResolver):
+    """Gives a connector only addresses that were looked at."""
+
+    def __init__(self, lookup: Lookup, admits: Callable[[Address], bool]) -> None:
+        self._lookup = lookup
+        self._admits = admits
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        del family
+        found = [ip_address(text) for text in await self._lookup(host, port)]
+        if not found:
+            raise ToolFailed(f"There is no host {host}.")
+        if not all(self._admits(address) for address in found):
+            raise ToolFailed(_closed(host))
+        return [
+            {
+                "hostname": host,
+                "host": str(address),
+                "port": port,
+                "family": socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                "proto": 0,
+                "flags": int(socket.AI_NUMERICHOST),
+            }
+            for address in found
+        ]
+
+    async def close(self) -> None:
+        """Nothing is kept open."""
+
+
+async def _system_lookup(host: str, port: int) -> Sequence[str]:
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        return ()
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+async def _body(answer: aiohttp.ClientResponse) -> tuple[bytes, bool]:
+    """At most `MAX_BYTES` as sent and as unpacked, and whether there was more."""
+    unpack = _unpacker(answer.headers.get("Content-Encoding", ""))
+    body = bytearray()
+    sent = 0
+    async for chunk in answer.content.iter_chunked(_CHUNK_BYTES):
+        sent += len(chunk)
+        body += unpack.decompress(chunk, MAX_BYTES + 1 - len(body)) if unpack else chunk
+        if max(sent, len(body)) > MAX_BYTES:
+            return bytes(body[:MAX_BYTES]), True
+    return bytes(body), False
+
+
+class _Unpacker(Protocol):
+    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
+
+
+def _unpacker(encoding: str) -> _Unpacker | None:
+    """What undoes a content encoding; gives no more than it is asked for, so a bomb stays small."""
+    match encoding.strip().lower():
+        case "" | "identity":
+            return None
+        case "gzip" | "x-gzip" | "deflate":
+            return _Inflate()
+        case other:
+            raise ToolFailed(f"The answer is packed as {other[:20]!r}, which cannot be read here.")
+
+
+class _Inflate:
+    """gzip and deflate, the latter with its wrapper or, as some servers send it, without."""
+
+    def __init__(self) -> None:
+        self._inner: Any = None
+
+    def decompress(self, data: bytes, max_length: int = 0, /) -> bytes:
+        if self._inner is None:
+            bare = data[:2] != b"\x1f\x8b" and data[:1] != b"\x78"
+            self._inner = zlib.decompressobj(-zlib.MAX_WBITS if bare else zlib.MAX_WBITS | 32)
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+def _closed(host: str) -> str:
+    return f"{host} is not a public host on the internet, so it is not fetched."
+
+
+def _status(code: int) -> str:
+    try:
+        return f"{code} ({HTTPStatus(code).phrase})"
+    except ValueError:
+        return str(code)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return "its certificate is not valid"
+    if isinstance(error, zlib.error):
+        return "what it sent is damaged"
+    return type(error).__name__ if not str(error) else str(error)[:200]

@@ -1,0 +1,20 @@
+"""Puts text from strangers into an envelope, so that a model can tell it from its instructions."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+_LOOKALIKE = re.compile(r"<(?=\s*/?\s*untrusted)", re.IGNORECASE)
+_NOT_IN_A_NAME = re.compile(r"[^\w.:/@+~ -]")
+
+
+def untrusted(text: str, source: str) -> str:
+    """`text` between two marks that it cannot have known: the id is random each time.
+
+    What looks like such a mark inside is made harmless. `source` says where it came from.
+    """
+    nonce = secrets.token_hex(6)
+    name = _NOT_IN_A_NAME.sub("", source)[:120]
+    inside = _LOOKALIKE.sub("&lt;", text)
+    return f'<untrusted source="{name}" id="{nonce}">\n{inside}\n</untrusted {nonce}>'

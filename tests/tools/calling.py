@@ -1,0 +1,20 @@
+"""Calls one tool as the guard does, in a turn of a pack."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from aouo.tools.registry import Bound, Tool, ToolContext
+
+
+async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
+    """The tool's result.
+
+    Raises:
+        ToolFailed: what the model would read.
+    """
+    context = cast("ToolContext", SimpleNamespace(pack=pack, owner="tg_1"))
+    bound = Bound(tool, context)
+    bound.check(arguments)
+    return await bound.run(arguments, "call")
