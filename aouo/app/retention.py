@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo.ports import iso
-from aouo.store import deliveries, updates
+from aouo.store import deliveries, results, updates
 from aouo.store.database import Tx
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ async def prune(app: App) -> None:
         if days.deliveries_days:
             before = iso(now - timedelta(days=days.deliveries_days))
             gone["deliveries"] = deliveries.prune(tx, before)
+        if days.messages_days:
+            before = iso(now - timedelta(days=days.messages_days))
+            gone["results"] = results.prune(tx, before)
         return gone
 
     gone = await app.database.transact(delete)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from aouo.errors import ToolFailed
 from aouo.home import Home
@@ -46,12 +47,20 @@ class PackStores:
     def memory(self, pack: str, owner: str) -> MemoryFiles:
         """The pack's memory files for `owner`, "" = those of no pack; made from its templates."""
         found = self._library().get(pack)
-        apart = found is None or found.manifest.schema.scope == "person"
-        key = (pack, owner if apart else "")
+        key = (pack, self._kept_for(pack, owner))
         if key not in self._memories:
-            folder = self._home.pack_folder(pack or _NO_PACK, key[1])
+            folder = self.folder(pack, owner)
             self._memories[key] = MemoryFiles(folder, found.templates if found else {})
         return self._memories[key]
+
+    def folder(self, pack: str, owner: str) -> Path:
+        """The data folder of a pack ("" = of no pack) for `owner`; it may not be there yet."""
+        return self._home.pack_folder(pack or _NO_PACK, self._kept_for(pack, owner))
+
+    def _kept_for(self, pack: str, owner: str) -> str:
+        """Whose memory and files these are, "" = everybody's."""
+        found = self._library().get(pack)
+        return owner if found is None or found.manifest.schema.scope == "person" else ""
 
     def read_memory(self, pack: str, owner: str) -> Mapping[str, str]:
         files = self.memory(pack, owner)

@@ -8,9 +8,11 @@ from aouo.errors import RouteRequiredError, ToolFailed
 from aouo.events import Inbound
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
+from aouo.guard.chain import Proposal
 from aouo.packs.load import Pack
 from aouo.packs.manifest import DEFAULT_TOOLS
 from aouo.store.jobs import Job
+from aouo.transcript import ToolCall
 from aouo.turn.context import Facts, PackView
 from aouo.turn.toolbox import Toolbox
 
@@ -47,6 +49,19 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
         enabled=generation.settings.tools.enabled,
         skills=tuple(name for name, _ in facts.pack.skills),
         skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
+        off_record=facts.turn.off_record,
+    )
+
+
+def proposal_of(call: ToolCall, facts: Facts) -> Proposal:
+    """A call of this turn, as the guard looks at it."""
+    return Proposal(
+        call,
+        facts.origin,
+        facts.pack.name,
+        facts.turn.id,
+        owner=facts.owner,
+        session_id=facts.turn.session_id,
         off_record=facts.turn.off_record,
     )
 

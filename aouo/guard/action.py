@@ -6,14 +6,30 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, cast
 
 from aouo.events import Origin
+from aouo.transcript import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A file or folder that a call names, links followed.
+
+    `key` is the argument that it is handed over in, "" = the tool gets it as it was given.
+    """
+
+    key: str
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One proposed tool call. `digest` is the SHA-256 of its canonical type and payload."""
+    """One proposed tool call. `digest` is the SHA-256 of its canonical type and payload.
+
+    `owner` is whose data it works on; `paths` are what its arguments lead to right now.
+    """
 
     id: str
     tool: str
@@ -24,6 +40,21 @@ class Action:
     call_id: str
     at: str
     digest: str
+    owner: str = ""
+    session_id: str = ""
+    off_record: bool = False
+    paths: tuple[Touched, ...] = ()
+
+    @property
+    def binding(self) -> str:
+        """SHA-256 of the call and of where its paths lead: what an approval is given for."""
+        return digest(self.digest, {"paths": [str(touched.path) for touched in self.paths]})
+
+    @property
+    def bound(self) -> Mapping[str, Any]:
+        """The payload with each path as it was judged, so that nothing is resolved again."""
+        named = {touched.key: str(touched.path) for touched in self.paths if touched.key}
+        return {**self.payload, **named}
 
 
 def digest(tool: str, payload: Mapping[str, Any]) -> str:
@@ -35,7 +66,18 @@ def digest(tool: str, payload: Mapping[str, Any]) -> str:
         ensure_ascii=False,
         default=str,
     )
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def parse(call: ToolCall) -> tuple[str, Mapping[str, Any]]:
+    """The arguments as an object; the problem with them, "" = none."""
+    try:
+        payload = json.loads(call.arguments or "{}")
+    except ValueError as error:
+        return f"The arguments are not complete JSON ({error}). Send the whole call again.", {}
+    if not isinstance(payload, dict):
+        return "The arguments have to be one JSON object.", {}
+    return "", cast("dict[str, Any]", payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +89,27 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Refused; the model reads `reason`, which says what it may do instead."""
+    """Refused; the model reads `reason`, which says what it may do instead.
+
+    `rule` is what the audit keeps where the reason quotes the arguments.
+    """
 
     reason: str
+    rule: str = ""
 
 
-Verdict: TypeAlias = Allowed | Blocked
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Only the owner can say yes. `reason` is for the audit, `subject` what they are shown.
+
+    `writes_bytes` is how much would be written there, -1 = nothing; `folder` is what an
+    "always" would cover, None = it has to be asked every time.
+    """
+
+    reason: str
+    subject: str
+    writes_bytes: int = -1
+    folder: Path | None = None
+
+
+Verdict: TypeAlias = Allowed | Blocked | Ask

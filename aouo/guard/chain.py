@@ -1,29 +1,30 @@
 """The order in which a proposed tool call is checked, carried out and written down.
 
-    parse → schema → allowed? → build the action and hash it → protection → audit PROPOSED
-    → judges → verdict → audit EVALUATED → re-hash → execute → redact → audit → completed
+    parse → schema → allowed? → build the action, bind its paths and hash it → judges (protection
+    first) → audit PROPOSED, EVALUATED → the owner, where a judge asks for one → the hash and the
+    paths once more → execute → redact → audit → completed
 
 It fails closed: what a stage cannot decide is blocked, and every way out writes exactly one
-terminal audit row and tells one `ActionCompleted`. Further judges (policy, heuristics, a model,
-a human) are entries of `judges`, not changes here.
+terminal audit row and tells one `ActionCompleted`. Only a call that is cancelled leaves its
+terminal row to whoever ends its turn, for the next process may take it up and end it otherwise.
+Further judges (policy, heuristics, a model) are entries of `judges`, not changes here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
 
 import structlog
 
 from aouo.errors import ToolFailed
 from aouo.events import ActionCompleted, ActionStarted, Event, Origin, ShieldVerdict
-from aouo.guard.action import Action, Allowed, Blocked, Verdict, digest
+from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict, digest, parse
+from aouo.guard.approval import Approver, Nobody
 from aouo.ids import ulid
 from aouo.ports import Clock, stamp
-from aouo.shield import finish
 from aouo.store import audit
 from aouo.store.audit import Entry, Stage
 from aouo.store.database import Database
@@ -31,7 +32,15 @@ from aouo.transcript import ToolCall
 
 log = structlog.get_logger()
 Judge: TypeAlias = Callable[[Action], Verdict]
-MAX_RESULT_CHARS = 16_000
+Bind: TypeAlias = Callable[[Action], Action]
+
+RESULT_CHARS = 4_000
+"""A longer result is kept elsewhere, and the model reads a handle."""
+INSTRUCTION_CHARS = 16_000
+"""What the model has asked for in order to follow it comes whole up to this length."""
+CEILING_CHARS = 2_000_000
+"""Nothing keeps more than this of one result."""
+_INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
 
 
 class Runner(Protocol):
@@ -50,23 +59,38 @@ class Runner(Protocol):
         ...
 
 
+class Shelf(Protocol):
+    """Where results go that are too long for a prompt."""
+
+    async def keep(self, action: Action, text: str) -> str:
+        """Keep the redacted `text`; return the handle that the model reads instead."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One call of one turn."""
+    """One call of one turn; `owner` is whose data it works on."""
 
     call: ToolCall
     origin: Origin
     pack: str
     turn_id: str
+    owner: str = ""
+    session_id: str = ""
+    off_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the model reads, whether it worked, and whether something changed."""
+    """What the model reads, whether it worked, and whether something changed.
+
+    `kept`: the text is a handle, and there is more to read.
+    """
 
     text: str
     failed: bool
     effect: bool = False
+    kept: bool = False
 
 
 class Guard:
@@ -77,52 +101,63 @@ class Guard:
         *,
         database: Database,
         clock: Clock,
+        bind: Bind,
         judges: Sequence[Judge],
+        shelf: Shelf,
         redact: Callable[[str], str],
         publish: Callable[[Event], None],
     ) -> None:
         self._database = database
         self._clock = clock
+        self._bind = bind
         self._judges = tuple(judges)
+        self._shelf = shelf
         self._redact = redact
         self._publish = publish
 
     async def call(
-        self, proposal: Proposal, runner: Runner | None, allowed: Sequence[str]
+        self,
+        proposal: Proposal,
+        runner: Runner | None,
+        allowed: Sequence[str],
+        approver: Approver | None = None,
     ) -> Outcome:
         """Judge one call and, if nothing speaks against it, carry it out.
 
         `runner` is None for a tool that does not exist; `allowed` are the names this turn may
-        use. Never raises but for cancellation: a refusal is a result that the model reads.
+        use; without an `approver` a question to the owner is a no. Never raises but for
+        cancellation: a refusal is a result that the model reads.
         """
+        action, verdict = self._evaluate(proposal, runner, allowed)
+        self._publish(ActionStarted(action.turn_id, action.session_id, action.call_id, action.tool))
+        try:
+            outcome = await self._carry_out(action, verdict, runner, approver or Nobody())
+        except asyncio.CancelledError:
+            self._publish(_completed(action, success=False))
+            raise
+        if outcome.failed:
+            log.info("tool_error", tool=action.tool, call=action.call_id, pack=action.pack)
+        self._publish(_completed(action, success=not outcome.failed))
+        return outcome
+
+    def _evaluate(
+        self, proposal: Proposal, runner: Runner | None, allowed: Sequence[str]
+    ) -> tuple[Action, Verdict]:
+        """Everything that is decided without waiting for anybody."""
         call = proposal.call
-        problem, payload = _parse(call)
+        problem, payload = parse(call)
         if runner is None or call.name not in allowed:
             problem = f"There is no tool {call.name!r} here. Tools: {', '.join(allowed)}."
         elif not problem:
             problem = _checked(runner, payload)
         action = self._action(proposal, payload)
-        self._publish(ActionStarted(action.turn_id, action.call_id, action.tool))
-        verdict: Verdict = Blocked(problem) if problem else self._judge(action)
-        blocked = isinstance(verdict, Blocked)
-        self._publish(ShieldVerdict(action.turn_id, action.call_id, not blocked, verdict.reason))
-        if isinstance(verdict, Blocked) or runner is None:
-            await self._write(
-                _entry(action, "PROPOSED"),
-                _entry(action, "EVALUATED", verdict.reason),
-                _entry(action, "BLOCKED", verdict.reason),
-            )
-            return self._completed(action, Outcome(verdict.reason, failed=True))
-        await self._write(_entry(action, "PROPOSED"), _entry(action, "EVALUATED", verdict.reason))
+        if problem:
+            return action, Blocked(problem)
         try:
-            outcome = await self._execute(action, runner)
-        except asyncio.CancelledError:
-            await finish(self._write(_entry(action, "FAILED", "stopped while it ran")))
-            self._publish(ActionCompleted(action.turn_id, action.call_id, action.tool, False))
-            raise
-        stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
-        await self._write(_entry(action, stage))
-        return self._completed(action, outcome)
+            action = self._bind(action)
+        except ToolFailed as error:
+            return action, Blocked(str(error), rule="no path")
+        return action, self._judge(action)
 
     def _action(self, proposal: Proposal, payload: Mapping[str, Any]) -> Action:
         name = proposal.call.name
@@ -136,65 +171,95 @@ class Guard:
             call_id=proposal.call.id,
             at=stamp(self._clock),
             digest=digest(name, payload),
+            owner=proposal.owner,
+            session_id=proposal.session_id,
+            off_record=proposal.off_record,
         )
 
     def _judge(self, action: Action) -> Verdict:
+        """The strictest verdict: a no ends it, a question stands unless somebody says no."""
+        question: Ask | None = None
         for judge in self._judges:
             try:
                 verdict = judge(action)
             except Exception as error:
                 log.exception("judge_failed", tool=action.tool, error=repr(error))
                 return Blocked("This could not be checked, so it is refused.")
-            if isinstance(verdict, Blocked):
-                return verdict
-        return Allowed("nothing speaks against it")
+            match verdict:
+                case Blocked():
+                    return verdict
+                case Ask():
+                    question = question or verdict
+                case Allowed():
+                    pass
+        return question or Allowed("nothing speaks against it")
+
+    async def _carry_out(
+        self, action: Action, verdict: Verdict, runner: Runner | None, approver: Approver
+    ) -> Outcome:
+        begun = (_entry(action, "PROPOSED"), _entry(action, "EVALUATED", _said(verdict)))
+        if isinstance(verdict, Ask):
+            await self._write(*begun)
+            begun = ()
+            verdict = await approver.approve(
+                action, replace(verdict, subject=self._redact(verdict.subject))
+            )
+        allowed = isinstance(verdict, Allowed)
+        self._publish(
+            ShieldVerdict(
+                action.turn_id, action.session_id, action.call_id, allowed, verdict.reason
+            )
+        )
+        if isinstance(verdict, Blocked) or runner is None:
+            await self._write(*begun, _entry(action, "BLOCKED", _said(verdict)))
+            return Outcome(verdict.reason, failed=True)
+        if begun:
+            await self._write(*begun)
+        outcome = await self._execute(action, runner)
+        stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
+        await self._write(_entry(action, stage, verdict.reason))
+        return outcome
 
     async def _execute(self, action: Action, runner: Runner) -> Outcome:
-        if digest(action.tool, action.payload) != action.digest:
-            return Outcome("The call changed after it was checked, so it was not made.", True)
+        if not self._still_the_same(action):
+            why = "The call, or where its path leads, changed after it was checked: it was not made"
+            return Outcome(f"{why}. Look at what is there now and call again.", failed=True)
         effect = runner.effect(action.payload)
         try:
             async with asyncio.timeout(runner.timeout_s):
-                text = await runner.run(action.payload, action.call_id)
+                text = await runner.run(action.bound, action.call_id)
         except ToolFailed as error:
-            return Outcome(self._shorten(str(error)), failed=True)
+            return await self._outcome(action, str(error), failed=True)
         except TimeoutError:
             return Outcome(f"{action.tool} took longer than {runner.timeout_s:g} s.", True, effect)
         except Exception as error:
             log.exception("tool_error", tool=action.tool, call=action.call_id, error=repr(error))
             return Outcome(f"{action.tool} broke ({type(error).__name__}).", True, effect)
-        return Outcome(self._shorten(text), failed=False, effect=effect)
+        return await self._outcome(action, text, failed=False, effect=effect)
 
-    def _shorten(self, text: str) -> str:
+    def _still_the_same(self, action: Action) -> bool:
+        try:
+            now = self._bind(action)
+        except ToolFailed:
+            return False
+        return digest(action.tool, action.payload) == action.digest and now.paths == action.paths
+
+    async def _outcome(
+        self, action: Action, text: str, *, failed: bool, effect: bool = False
+    ) -> Outcome:
         text = self._redact(text)
-        if len(text) <= MAX_RESULT_CHARS:
-            return text
-        return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text):,} characters in all]"
-
-    def _completed(self, action: Action, outcome: Outcome) -> Outcome:
-        if outcome.failed:
-            log.info("tool_error", tool=action.tool, call=action.call_id, pack=action.pack)
-        self._publish(
-            ActionCompleted(action.turn_id, action.call_id, action.tool, not outcome.failed)
-        )
-        return outcome
+        limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
+        if len(text) <= limit:
+            return Outcome(text, failed, effect)
+        if len(text) > CEILING_CHARS:
+            text = f"{text[:CEILING_CHARS]}\n[cut: {len(text):,} characters in all]"
+        return Outcome(await self._shelf.keep(action, text), failed, effect, kept=True)
 
     async def _write(self, *entries: Entry) -> None:
         now = stamp(self._clock)
         await self._database.transact(
             lambda tx: [audit.append(tx, entry, now) for entry in entries]
         )
-
-
-def _parse(call: ToolCall) -> tuple[str, Mapping[str, Any]]:
-    """The arguments as an object; the problem with them, "" = none."""
-    try:
-        payload = json.loads(call.arguments or "{}")
-    except ValueError as error:
-        return f"The arguments are not complete JSON ({error}). Send the whole call again.", {}
-    if not isinstance(payload, dict):
-        return "The arguments have to be one JSON object.", {}
-    return "", cast("dict[str, Any]", payload)
 
 
 def _checked(runner: Runner, payload: Mapping[str, Any]) -> str:
@@ -205,7 +270,23 @@ def _checked(runner: Runner, payload: Mapping[str, Any]) -> str:
     return ""
 
 
+def _said(verdict: Verdict) -> str:
+    """What the audit keeps of a verdict."""
+    match verdict:
+        case Ask(reason):
+            return f"the owner is asked: {reason}"
+        case Blocked(reason, rule):
+            return rule or reason
+        case Allowed(reason):
+            return reason
+
+
+def _completed(action: Action, *, success: bool) -> ActionCompleted:
+    return ActionCompleted(action.turn_id, action.session_id, action.call_id, action.tool, success)
+
+
 def _entry(action: Action, stage: Stage, reason: str = "") -> Entry:
+    """One row; of what is off the record it keeps that there was a call, and nothing of it."""
     return Entry(
         stage,
         action.turn_id,
@@ -214,10 +295,6 @@ def _entry(action: Action, stage: Stage, reason: str = "") -> Entry:
         action.tool,
         action.pack,
         action.origin,
-        action.digest,
-        reason,
+        "" if action.off_record else action.digest,
+        "" if action.off_record else reason,
     )
-
-
-Publish: TypeAlias = Callable[[Event], None]
-Call: TypeAlias = Callable[[ToolCall], Awaitable[Outcome]]

@@ -5,80 +5,52 @@ A path counts as it resolves, links followed, so that another spelling is no way
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
-from urllib.parse import unquote, urlsplit
 
 from aouo.guard.action import Action, Allowed, Blocked, Verdict
+from aouo.guard.paths import mentioned, resolved
 
-_PATH_KEYS = frozenset(
-    {"path", "paths", "file", "files", "dir", "folder", "source", "destination", "target", "url"}
-)
+_PROCESSES = Path("/proc")
+"""Holds every process's environment, and with it our keys."""
 
 
 class Protection:
-    """Guards one home; inside it only the acting pack's data folder is open to tools."""
+    """Guards one home; inside it only the acting pack's data folder is open to tools.
 
-    def __init__(self, *, home: Path, pack_data: Path) -> None:
+    `folder_of` gives that folder for a pack and whose data it is. Closed as well is what the
+    home only links to: the configuration, and packs, whose permissions stand in their files.
+    """
+
+    def __init__(self, *, home: Path, folder_of: Callable[[str, str], Path]) -> None:
         self._home = home.resolve()
-        self._pack_data = pack_data.resolve()
+        self._folder_of = folder_of
 
     def judge(self, action: Action) -> Verdict:
         """Pure but for resolving links."""
-        for text in _paths(action.payload):
-            path = _resolved(text, self._pack_data / action.pack)
+        texts = tuple(mentioned(action.payload))
+        if not texts:
+            return Allowed("no file")
+        own = self._folder_of(action.pack, action.owner).resolve()
+        for text in texts:
+            path = resolved(text, own)
             if path is None:
-                return Blocked(f"{text!r} is not a path that can be checked.")
-            if path.is_relative_to(self._home) and not self._is_open(path, action.pack):
+                return Blocked(f"{text!r} is not a path that can be checked.", rule="no path")
+            if action.pack and path.is_relative_to(own):
+                continue
+            if any(path.is_relative_to(closed) for closed in self._closed()):
                 return Blocked(
                     f"{text!r} belongs to the runtime itself and is closed to tools. "
-                    "Use the pack's own data folder."
+                    "Use the pack's own data folder.",
+                    rule="a file of the runtime itself",
                 )
         return Allowed("no protected file")
 
-    def _is_open(self, path: Path, pack: str) -> bool:
-        return bool(pack) and path.is_relative_to(self._pack_data / pack)
-
-
-def _paths(payload: Mapping[str, Any]) -> Iterator[str]:
-    """Every string that stands where a path may stand, however deep."""
-    for key, value in payload.items():
-        if key.lower() in _PATH_KEYS:
-            yield from (text for text in _strings(value) if _looks_local(text))
-        elif isinstance(value, Mapping):
-            yield from _paths(cast("Mapping[str, Any]", value))
-        elif isinstance(value, list | tuple):
-            for item in cast("list[Any]", value):
-                if isinstance(item, Mapping):
-                    yield from _paths(cast("Mapping[str, Any]", item))
-
-
-def _strings(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list() | tuple():
-            for item in cast("list[object]", value):
-                yield from _strings(item)
-        case _:
-            return
-
-
-def _looks_local(text: str) -> bool:
-    text = text.strip().lower()
-    return not text.startswith(("http://", "https://")) and bool(text)
-
-
-def _resolved(text: str, base: Path) -> Path | None:
-    """The file a path means; None when no path can hold it."""
-    text = text.strip()
-    if "\0" in text:
-        return None
-    try:
-        if text[:5].lower() == "file:":
-            text = unquote(urlsplit(text).path)
-        return (base / os.path.expanduser(text)).resolve()  # noqa: PTH111 - keeps a bare "~x" as it is
-    except (OSError, RuntimeError, ValueError):
-        return None
+    def _closed(self) -> Iterator[Path]:
+        yield self._home
+        yield _PROCESSES
+        packs = self._home / "packs"
+        entries = packs.iterdir() if packs.is_dir() else iter(())
+        for entry in (self._home / "config.json", *entries):
+            if entry.is_symlink():
+                yield entry.resolve()

@@ -8,6 +8,7 @@ from typing import Literal
 from aouo.store.database import Tx
 
 Stage = Literal["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"]
+TERMINAL = frozenset({"EXECUTED", "FAILED", "BLOCKED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,16 @@ class Entry:
 
 
 def append(tx: Tx, entry: Entry, now: str) -> None:
+    """Add a row, once for each stage of a call, and one terminal row in all.
+
+    A call that is taken up after a crash passes the same stages again, and what was written
+    before stands.
+    """
+    terminal = entry.stage in TERMINAL
     tx.run(
         "INSERT INTO audit (at, stage, turn_id, call_id, action_id, tool, pack, origin, digest, "
-        "reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "reason) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM audit "
+        "WHERE call_id = ? AND (stage = ? OR (? AND stage IN ('EXECUTED', 'FAILED', 'BLOCKED'))))",
         now,
         entry.stage,
         entry.turn_id,
@@ -39,4 +47,24 @@ def append(tx: Tx, entry: Entry, now: str) -> None:
         entry.origin,
         entry.digest,
         entry.reason,
+        entry.call_id,
+        entry.stage,
+        int(terminal),
+    )
+
+
+def close_of_turn(tx: Tx, turn_id: str, now: str) -> None:
+    """The turn is over: a call of it that has no end yet ends here, as failed.
+
+    It was stopped while it ran, or cut off by a crash and must not run again.
+    """
+    tx.run(
+        "INSERT INTO audit (at, stage, turn_id, call_id, action_id, tool, pack, origin, digest, "
+        "reason) SELECT ?, 'FAILED', turn_id, call_id, action_id, tool, pack, origin, digest, ? "
+        "FROM audit AS proposed WHERE stage = 'PROPOSED' AND turn_id = ? AND NOT EXISTS "
+        "(SELECT 1 FROM audit WHERE call_id = proposed.call_id "
+        "AND stage IN ('EXECUTED', 'FAILED', 'BLOCKED'))",
+        now,
+        "its turn ended before it did",
+        turn_id,
     )

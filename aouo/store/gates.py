@@ -13,7 +13,10 @@ from aouo.store.database import Tx
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One question to one person; `state` is open | answered | expired | closed."""
+    """One question to one person; `state` is open | answered | expired | closed.
+
+    `digest` is what exactly an approval was asked for.
+    """
 
     id: str
     kind: str
@@ -27,6 +30,7 @@ class Gate:
     answer: str
     delivery_id: int
     expires_at: str
+    digest: str = ""
 
 
 def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:
@@ -34,8 +38,8 @@ def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:
     address = wanted.address
     tx.run(
         "INSERT OR IGNORE INTO gates (id, kind, platform, chat_id, thread_id, user_id, person, "
-        "turn_id, call_id, question, options, state, created_at, expires_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)",
+        "turn_id, call_id, question, options, state, created_at, expires_at, digest) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?)",
         wanted.id,
         wanted.kind,
         address.platform,
@@ -49,14 +53,27 @@ def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:
         json.dumps(wanted.options, ensure_ascii=False),
         now,
         wanted.expires_at,
+        wanted.digest,
     )
-    row = tx.one("SELECT * FROM gates WHERE call_id = ?", wanted.call_id)
-    assert row is not None
-    return _gate(row)
+    gate = of_call(tx, wanted.call_id)
+    assert gate is not None
+    return gate
+
+
+def of_call(tx: Tx, call_id: str) -> Gate | None:
+    """The gate that this call opened."""
+    row = tx.one("SELECT * FROM gates WHERE call_id = ?", call_id)
+    return _gate(row) if row else None
+
+
+def opened_since(tx: Tx, kind: str, moment: str) -> int:
+    """How many gates of a kind were opened after `moment`."""
+    row = tx.one("SELECT count(*) AS n FROM gates WHERE kind = ? AND created_at > ?", kind, moment)
+    return row["n"] if row else 0
 
 
 def new_id() -> str:
-    """Short enough for callback data: `choice_<id>:<n>` stays below 64 bytes."""
+    """Short enough for callback data: `approval_<id>:always` stays below 64 bytes."""
     return ulid().lower()
 
 
@@ -96,6 +113,11 @@ def settle(tx: Tx, gate_id: str, state: str, answer: str) -> bool:
     )
 
 
+def use(tx: Tx, gate_id: str) -> None:
+    """The call that an approval allowed begins: from now on it may have happened."""
+    tx.run("UPDATE gates SET used = 1 WHERE id = ?", gate_id)
+
+
 def close_of_turn(tx: Tx, turn_id: str) -> None:
     tx.run("UPDATE gates SET state = 'closed' WHERE turn_id = ? AND state = 'open'", turn_id)
 
@@ -114,4 +136,5 @@ def _gate(row: sqlite3.Row) -> Gate:
         row["answer"],
         row["delivery_id"],
         row["expires_at"],
+        row["digest"],
     )

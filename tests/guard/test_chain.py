@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ import pytest
 
 from aouo.errors import ToolFailed
 from aouo.events import ActionCompleted, Event
-from aouo.guard.action import Action, Allowed, Blocked, Verdict, digest
-from aouo.guard.chain import MAX_RESULT_CHARS, Guard, Outcome, Proposal
-from aouo.store import migrate
+from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict, digest
+from aouo.guard.approval import UNATTENDED, Approver
+from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard, Outcome, Proposal
+from aouo.store import audit, migrate
 from aouo.store.database import Database
 from aouo.transcript import ToolCall
 from tests.fakes.clock import FastClock
@@ -32,9 +33,14 @@ class Runner:
 
     work: Callable[[Mapping[str, Any]], Awaitable[str]] = fine
     timeout_s: float | None = 5.0
-    effect: bool = True
     problem: str = ""
     ran: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+
+    def effect(self, payload: Mapping[str, Any]) -> bool:
+        return True
+
+    def reads(self, payload: Mapping[str, Any]) -> bool:
+        return False
 
     def check(self, payload: Mapping[str, Any]) -> None:
         if self.problem:
@@ -45,30 +51,73 @@ class Runner:
         return await self.work(payload)
 
 
+class Shelf:
+    """Keeps what is too long, and says how long it was."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+
+    async def keep(self, action: Action, text: str) -> str:
+        self.kept.append(text)
+        return f"handle of {len(text)}"
+
+
+@dataclass
+class Owner:
+    """Answers as told, and remembers what for."""
+
+    answer: Allowed | Blocked
+    asked: list[tuple[Action, Ask]] = field(default_factory=list[tuple[Action, Ask]])
+    meanwhile: Callable[[], object] = lambda: None
+
+    async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
+        self.asked.append((action, ask))
+        self.meanwhile()
+        return self.answer
+
+
+def unbound(action: Action) -> Action:
+    return action
+
+
 @dataclass
 class Door:
     """A guard with its database, and what it told."""
 
     database: Database
+    bind: Callable[[Action], Action] = unbound
+    shelf: Shelf = field(default_factory=Shelf)
     judges: list[Callable[[Action], Verdict]] = field(
         default_factory=list[Callable[[Action], Verdict]]
     )
     told: list[Event] = field(default_factory=list[Event])
 
-    async def call(self, runner: Runner | None, arguments: str = '{"a": 1}') -> Outcome:
+    async def call(
+        self,
+        runner: Runner | None,
+        arguments: str = '{"a": 1}',
+        *,
+        name: str = "tool",
+        approver: Approver | None = None,
+    ) -> Outcome:
         guard = Guard(
             database=self.database,
             clock=FastClock(),
+            bind=self.bind,
             judges=self.judges,
+            shelf=self.shelf,
             redact=lambda text: text.replace("hunter2", "***"),
             publish=self.told.append,
         )
-        proposal = Proposal(ToolCall("c", "tool", arguments), "chat", "notes", "t")
-        return await guard.call(proposal, runner, ["tool"])
+        proposal = Proposal(ToolCall("c", name, arguments), "chat", "notes", "t")
+        return await guard.call(proposal, runner, ["tool", "skill_view"], approver)
 
     async def stages(self) -> list[str]:
         rows = await self.database.read(lambda tx: tx.all("SELECT stage FROM audit ORDER BY id"))
         return [row["stage"] for row in rows]
+
+    async def end_turn(self) -> None:
+        await self.database.transact(lambda tx: audit.close_of_turn(tx, "t", "now"))
 
     @property
     def completed(self) -> list[bool]:
@@ -115,13 +164,13 @@ def judge_that_changes(action: Action) -> Verdict:
     [
         (Runner(), '{"a": 1}', [], "did {'a': 1}", "EXECUTED"),
         (Runner(), "", [], "did {}", "EXECUTED"),
-        (None, "{}", [], "There is no tool 'tool' here. Tools: tool.", "BLOCKED"),
+        (None, "{}", [], "There is no tool 'tool' here. Tools: tool, skill_view.", "BLOCKED"),
         (Runner(), '{"a": ', [], "The arguments are not complete JSON", "BLOCKED"),
         (Runner(), "[]", [], "The arguments have to be one JSON object.", "BLOCKED"),
         (Runner(problem="a: wrong"), "{}", [], "a: wrong", "BLOCKED"),
         (Runner(), "{}", [judge_that_blocks], "not today", "BLOCKED"),
         (Runner(), "{}", [judge_that_raises], "could not be checked, so it is refused", "BLOCKED"),
-        (Runner(), '{"a": 1}', [judge_that_changes], "The call changed after it was", "FAILED"),
+        (Runner(), '{"a": 1}', [judge_that_changes], "changed after it was checked", "FAILED"),
         (Runner(refuses), "{}", [], "not like this", "FAILED"),
         (Runner(broken), "{}", [], "tool broke (ZeroDivisionError).", "FAILED"),
         (Runner(hangs, timeout_s=0.01), "{}", [], "tool took longer than 0.01 s.", "FAILED"),
@@ -156,16 +205,134 @@ async def test_a_call_that_is_stopped_while_it_runs_is_written_down_too(door: Do
         task = group.create_task(door.call(Runner(work)))
         await running.wait()
         task.cancel()
+    await door.end_turn()
 
     assert task.cancelled()
     assert (await door.stages(), door.completed) == (["PROPOSED", "EVALUATED", "FAILED"], [False])
+
+
+async def test_a_call_that_is_taken_up_after_a_crash_is_written_down_once(door: Door) -> None:
+    """Cut off by the end of the process, it passes all stages again; its end comes once."""
+    running = asyncio.Event()
+
+    async def work(payload: Mapping[str, Any]) -> str:
+        running.set()
+        return await hangs(payload)
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(door.call(Runner(work)))
+        await running.wait()
+        task.cancel()
+    outcome = await door.call(Runner())
+    await door.call(Runner(refuses))
+    await door.end_turn()
+
+    assert not outcome.failed
+    assert await door.stages() == ["PROPOSED", "EVALUATED", "EXECUTED"]
+
+
+def judge_that_asks(action: Action) -> Verdict:
+    return Ask("far away", "/far/hunter2", writes_bytes=3, folder=Path("/far"))
+
+
+@pytest.mark.parametrize(
+    ("judges", "answer", "text", "last"),
+    [
+        ([judge_that_asks], Allowed("said yes"), "did {'a': 1}", "EXECUTED"),
+        ([judge_that_asks], Blocked("said no"), "said no", "BLOCKED"),
+        ([judge_that_asks, judge_that_blocks], Allowed(), "not today", "BLOCKED"),
+        ([judge_that_asks, judge_that_raises], Allowed(), "could not be checked", "BLOCKED"),
+    ],
+)
+async def test_where_a_judge_asks_the_owner_decides_and_nobody_overrules_a_no(
+    door: Door,
+    judges: list[Callable[[Action], Verdict]],
+    answer: Allowed | Blocked,
+    text: str,
+    last: str,
+) -> None:
+    door.judges = judges
+    owner, runner = Owner(answer), Runner()
+    outcome = await door.call(runner, approver=owner)
+
+    assert text in outcome.text
+    assert await door.stages() == ["PROPOSED", "EVALUATED", last]
+    assert len(owner.asked) == (1 if len(judges) == 1 else 0)
+    assert len(runner.ran) == (last == "EXECUTED")
+
+
+async def test_the_owner_sees_no_secret_and_is_asked_before_the_call_is_evaluated_for_good(
+    door: Door,
+) -> None:
+    door.judges = [judge_that_asks]
+    owner = Owner(Allowed("said yes"))
+    await door.call(Runner(), approver=owner)
+    rows = await door.database.read(lambda tx: tx.all("SELECT reason FROM audit ORDER BY id"))
+
+    assert [ask.subject for _, ask in owner.asked] == ["/far/***"]
+    assert [row["reason"] for row in rows] == ["", "the owner is asked: far away", "said yes"]
+
+
+async def test_a_question_that_nobody_can_answer_is_a_no(door: Door) -> None:
+    door.judges = [judge_that_asks]
+    runner = Runner()
+    outcome = await door.call(runner)
+
+    assert (outcome.text, runner.ran) == (UNATTENDED, [])
+
+
+async def test_the_tools_time_does_not_run_while_the_owner_is_asked(door: Door) -> None:
+    """The original's 30 s tool limit ended a dialog of five minutes (reference, A5)."""
+    door.judges = [judge_that_asks]
+    answered = asyncio.Event()
+
+    class Slow(Owner):
+        async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
+            await answered.wait()
+            return self.answer
+
+    async with asyncio.TaskGroup() as group:
+        call = group.create_task(
+            door.call(Runner(timeout_s=0.01), approver=Slow(Allowed("said yes")))
+        )
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.05, answered.set)
+
+    assert not call.result().failed
+
+
+async def test_a_path_that_leads_elsewhere_when_the_call_begins_is_refused(door: Door) -> None:
+    """Time of check, time of use: the link was turned while the owner was asked."""
+    leads_to = ["/fine"]
+    door.judges = [judge_that_asks]
+    door.bind = lambda action: replace(action, paths=(Touched("path", Path(leads_to[-1])),))
+    runner = Runner()
+    owner = Owner(Allowed(), meanwhile=lambda: leads_to.append("/secret"))
+    outcome = await door.call(runner, approver=owner)
+
+    assert "changed after it was checked" in outcome.text
+    assert (runner.ran, await door.stages()) == ([], ["PROPOSED", "EVALUATED", "FAILED"])
+
+
+async def test_a_tool_is_given_the_very_path_that_was_judged(door: Door) -> None:
+    door.bind = lambda action: replace(action, paths=(Touched("path", Path("/judged")),))
+    runner = Runner()
+    await door.call(runner, '{"path": "a/../b", "a": 1}')
+
+    assert runner.ran == [{"path": "/judged", "a": 1}]
+
+
+async def test_half_a_character_in_an_argument_breaks_nothing(door: Door) -> None:
+    assert not (await door.call(Runner(), '{"a": "\\ud800"}')).failed
 
 
 async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door) -> None:
     guard = Guard(
         database=door.database,
         clock=FastClock(),
+        bind=unbound,
         judges=[],
+        shelf=Shelf(),
         redact=str,
         publish=door.told.append,
     )
@@ -177,14 +344,40 @@ async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door
     assert "There is no tool 'shell' here. Tools: msg." in outcome.text
 
 
-async def test_a_result_is_redacted_and_cut(door: Door) -> None:
+@pytest.mark.parametrize(
+    ("name", "length", "kept"),
+    [
+        ("tool", RESULT_CHARS, []),
+        ("tool", RESULT_CHARS + 1, [RESULT_CHARS + 1]),
+        ("skill_view", 4 * RESULT_CHARS, []),
+        ("skill_view", 4 * RESULT_CHARS + 1, [4 * RESULT_CHARS + 1]),
+        ("tool", CEILING_CHARS + 1, [CEILING_CHARS + 35]),
+    ],
+)
+async def test_a_long_result_is_kept_elsewhere_and_the_model_reads_its_handle(
+    door: Door, name: str, length: int, kept: list[int]
+) -> None:
+    """A skill comes whole, since it is there to be followed; nothing is kept above the ceiling."""
+
     async def talks(payload: Mapping[str, Any]) -> str:
-        return "hunter2 " + "x" * MAX_RESULT_CHARS
+        return "x" * length
 
-    outcome = await door.call(Runner(talks))
+    outcome = await door.call(Runner(talks), name=name)
 
-    assert outcome.text.startswith("*** xxx")
-    assert outcome.text.endswith("[cut: 16,004 characters in all]")
+    assert [len(text) for text in door.shelf.kept] == kept
+    assert outcome.kept == bool(kept)
+    assert outcome.text == (f"handle of {kept[0]}" if kept else "x" * length)
+
+
+async def test_what_is_kept_and_what_is_read_holds_no_secret(door: Door) -> None:
+    async def talks(payload: Mapping[str, Any]) -> str:
+        return "hunter2 " + "x" * payload["a"]
+
+    short = await door.call(Runner(talks), '{"a": 1}')
+    await door.call(Runner(talks), '{"a": 9000}')
+
+    assert short.text == "*** x"
+    assert door.shelf.kept[0].startswith("*** xxx")
 
 
 async def test_the_audit_holds_digests_and_never_what_the_arguments_say(door: Door) -> None:

@@ -21,11 +21,14 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def verdict(home: Path, payload: dict[str, Any], pack: str = "notes") -> bool:
+def verdict(home: Path, payload: dict[str, Any], pack: str = "notes", owner: str = "") -> bool:
     """Whether a call with this payload may go on."""
-    action = Action("a", "tool", payload, "chat", pack, "t", "c", "", "")
-    judge = Protection(home=home, pack_data=home / "data" / "packs").judge
-    return not isinstance(judge(action), Blocked)
+    action = Action("a", "tool", payload, "chat", pack, "t", "c", "", "", owner=owner)
+
+    def folder_of(pack: str, owner: str) -> Path:
+        return home / "data" / "packs" / (pack or "_general") / owner
+
+    return not isinstance(Protection(home=home, folder_of=folder_of).judge(action), Blocked)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,7 @@ def verdict(home: Path, payload: dict[str, Any], pack: str = "notes") -> bool:
         "file://localhost{home}/config.json",
         "file:{home}/../%77ay_in/config.json",
         " {home}/config.json",
+        "/proc/self/environ",
         "a\0b",
     ],
 )
@@ -77,6 +81,27 @@ def test_wherever_a_path_may_stand_it_is_looked_at(home: Path, key: str) -> None
     assert not verdict(home, {key: closed})
     assert not verdict(home, {key: ["fine.txt", closed]})
     assert not verdict(home, {"deep": [{"er": {key: closed}}]})
+
+
+def test_a_pack_that_keeps_people_apart_opens_nobody_elses_folder(home: Path) -> None:
+    assert verdict(home, {"path": "diary.txt"}, owner="tg_1")
+    assert not verdict(home, {"path": "../tg_2/diary.txt"}, owner="tg_1")
+    assert not verdict(home, {"path": ".."}, owner="tg_1")
+
+
+def test_what_the_home_only_links_to_is_closed_too(home: Path) -> None:
+    """A configuration kept elsewhere, and a linked pack, whose manifest says what it may do."""
+    elsewhere = home.parent / "elsewhere"
+    (elsewhere / "vocab").mkdir(parents=True)
+    (elsewhere / "aouo.json").write_text("{}")
+    (home / "packs").mkdir()
+    (home / "packs" / "vocab").symlink_to(elsewhere / "vocab")
+    (home / "config.json").unlink()
+    (home / "config.json").symlink_to(elsewhere / "aouo.json")
+
+    assert not verdict(home, {"path": str(elsewhere / "aouo.json")})
+    assert not verdict(home, {"path": str(elsewhere / "vocab" / "pack.yml")})
+    assert verdict(home, {"path": str(elsewhere / "other.txt")})
 
 
 def test_without_a_pack_nothing_in_the_home_is_open(home: Path) -> None:

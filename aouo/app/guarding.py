@@ -1,0 +1,83 @@
+"""What stands at the door to tools: the fence, the protection, and the shelf for long results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aouo.app.stores import PackStores
+from aouo.events import Event
+from aouo.guard.chain import Guard
+from aouo.guard.fence import Fence
+from aouo.guard.protection import Protection
+from aouo.home import Home
+from aouo.packs.library import Library
+from aouo.ports import Clock
+from aouo.settings import Security
+from aouo.store.database import Database
+from aouo.tools.files import list_dir, read_file, write_file
+from aouo.tools.registry import Tool
+from aouo.tools.results import Results, result_read
+
+
+@dataclass(frozen=True, slots=True)
+class Guarding:
+    """One for a runtime; `tools` are those that work inside it."""
+
+    fence: Fence
+    protection: Protection
+    results: Results
+    tools: tuple[Tool, ...]
+
+    def guard(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        redact: Callable[[str], str],
+        publish: Callable[[Event], None],
+    ) -> Guard:
+        return Guard(
+            database=database,
+            clock=clock,
+            bind=self.fence.bind,
+            judges=[self.protection.judge, self.fence.judge],
+            shelf=self.results,
+            redact=redact,
+            publish=publish,
+        )
+
+
+def guarding(
+    home: Home,
+    security: Security,
+    library: Callable[[], Library],
+    stores: PackStores,
+    *,
+    database: Database,
+    clock: Clock,
+) -> Guarding:
+    """Build what the owner's settings and the packs' manifests ask for."""
+
+    def files_of(pack: str) -> tuple[str, ...]:
+        found = library().get(pack)
+        return found.manifest.permissions.files if found else ()
+
+    fence = Fence(
+        allowed=security.allowed_paths,
+        mode=security.fence_mode,
+        files_of=files_of,
+        folder_of=stores.folder,
+    )
+    results = Results(database=database, clock=clock)
+    return Guarding(
+        fence,
+        Protection(home=home.path, folder_of=stores.folder),
+        results,
+        (
+            read_file(stores.folder),
+            write_file(stores.folder, fence.root_of),
+            list_dir(stores.folder),
+            result_read(results),
+        ),
+    )

@@ -1,0 +1,144 @@
+"""A call that only the owner can allow: asks them in the turn's conversation, and waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeAlias
+
+import structlog
+
+from aouo import notices
+from aouo.flow.patience import Patience
+from aouo.guard.action import Action, Allowed, Ask, Blocked
+from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
+from aouo.outbound import wording
+from aouo.ports import iso
+from aouo.settings import Settings
+from aouo.store import deliveries, gates, grants
+from aouo.store.database import Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.gates import Gate
+from aouo.turn.context import Facts
+
+log = structlog.get_logger()
+KIND = "approval"
+_HOUR = timedelta(hours=1)
+_DENIED = (
+    "The owner said no to this call. Do not reach for it another way; go on without it, or ask "
+    "what to do instead."
+)
+_NO_ANSWER = "The owner did not answer within {} s, so this was not done. Go on without it."
+_TOO_MANY = (
+    "The owner was asked {} times within the last hour and is not asked again now, so this was "
+    "not done. Go on without it."
+)
+_CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
+
+
+def approving_of(facts: Facts, patience: Patience, settings: Settings) -> Approving:
+    """The owner's approvals for one turn; whoever sits at a terminal is the owner."""
+    at_terminal = facts.address.platform == "cli"
+    owner = facts.person.id if at_terminal else str(settings.telegram.owner)
+    limits = settings.security.approvals
+    return Approving(patience, owner, Limits(limits.wait_s, limits.per_hour))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a question waits, and how many the owner is asked in an hour, by all turns."""
+
+    wait_s: float
+    per_hour: int
+
+
+_Opened: TypeAlias = Allowed | Blocked | tuple[Gate, Delivery]
+
+
+class Approving:
+    """One turn's way to ask the owner; see `guard.approval.Approver`.
+
+    The gate holds the digest of the call and of where its paths lead, and only that is allowed
+    by it. A yes is marked as used before the call begins, so that after a crash it is known
+    whether the call may have happened.
+    """
+
+    def __init__(self, patience: Patience, owner: str, limits: Limits) -> None:
+        self._patience = patience
+        self._owner = owner
+        self._limits = limits
+
+    async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
+        """Wait for the owner's word; silence, and nobody being there, is a no."""
+        if not is_attended(action.origin):
+            return Blocked(UNATTENDED)
+        opened = await self._patience.database.transact(
+            lambda tx: self._open(tx, action, ask), durable=True
+        )
+        if isinstance(opened, Allowed | Blocked):
+            return opened
+        gate, row = opened
+        self._patience.put(row)
+        waited = gate.state == "open"
+        gate = await self._patience.settled(gate)
+        log.info("approval_settled", tool=action.tool, state=gate.state, answer=gate.answer)
+        if gate.state == "answered":
+            return await self._act(action, ask, gate)
+        if waited and gate.state == "expired":
+            now = iso(self._patience.clock.now())
+            self._patience.put(
+                await self._patience.database.transact(lambda tx: show_outcome(tx, gate, now))
+            )
+        return Blocked(_NO_ANSWER.format(f"{self._limits.wait_s:g}"))
+
+    def _open(self, tx: Tx, action: Action, ask: Ask) -> _Opened:
+        """The gate that asks, or why there is none to open."""
+        known = gates.of_call(tx, action.call_id)
+        if known and known.digest != action.binding:
+            return Blocked(_CHANGED)
+        if not known:
+            if ask.folder and grants.covers(tx, action.pack, action.tool, ask.folder):
+                return Allowed("the owner allowed it for good")
+            hour_ago = iso(self._patience.clock.now() - _HOUR)
+            asked = gates.opened_since(tx, KIND, hour_ago)
+            if asked >= self._limits.per_hour:
+                return Blocked(_TOO_MANY.format(asked))
+        wait = timedelta(seconds=self._limits.wait_s)
+        gate = self._patience.gate(KIND, self._owner, action.call_id, wait)
+        card = wording.word(
+            notices.ApprovalAsked(
+                gate.id,
+                action.tool,
+                action.pack,
+                ask.subject,
+                ask.writes_bytes,
+                answers(ask),
+            )
+        )
+        return self._patience.ask(
+            tx,
+            replace(gate, question=card.text, options=answers(ask), digest=action.binding),
+            card,
+        )
+
+    async def _act(self, action: Action, ask: Ask, gate: Gate) -> Allowed | Blocked:
+        if gate.answer == DENY:
+            return Blocked(_DENIED)
+        now = iso(self._patience.clock.now())
+
+        def write(tx: Tx) -> None:
+            gates.use(tx, gate.id)
+            if gate.answer == ALWAYS and ask.folder:
+                grants.add(tx, action.pack, action.tool, ask.folder, gate.person, now)
+
+        await self._patience.database.transact(write, durable=True)
+        return Allowed(f"the owner said {gate.answer}")
+
+
+def show_outcome(tx: Tx, gate: Gate, now: str) -> Delivery | None:
+    """Turn an approval's message into its outcome; None = it was never shown."""
+    asked = deliveries.get(tx, gate.delivery_id)
+    if not asked or not asked.message_id:
+        return None
+    said = wording.approval_settled(gate.question, gate.answer)
+    return deliveries.add(tx, asked.address, "notice", said, now, edits=asked.message_id)

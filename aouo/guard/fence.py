@@ -1,0 +1,188 @@
+"""The owner's fence: which files a tool may touch outside its pack's own data folder.
+
+A path has to be inside the fence **and** among the files that its pack asks for; the pack's own
+data folder needs neither. Links are followed before anything is judged, and what was judged is
+what the tool is given.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import structlog
+
+from aouo.errors import ToolFailed
+from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict
+from aouo.guard.paths import looks_local, mentioned, resolved
+
+log = structlog.get_logger()
+Mode: TypeAlias = Literal["ask", "deny", "allow"]
+
+TOUCHING = {
+    "read_file": "path",
+    "write_file": "path",
+    "list_dir": "path",
+    "read_document": "path",
+    "msg": "url",
+}
+"""The argument in which a built-in tool takes a file. A tool that a pack brings takes them
+anywhere; that of an MCP server lives with its server, which the owner has set up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Files that a path or a glob covers: everything below `root` if `below` is empty.
+
+    `*` and `?` stay within a name, `**` stands for any depth, and none of them means a name that
+    begins with a dot unless the pattern says the dot.
+    """
+
+    root: Path
+    below: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str, base: Path) -> Area:
+        """Read one entry of a list; relative ones are below `base`, links are followed."""
+        parts = (base / os.path.expanduser(text.strip())).parts  # noqa: PTH111 - keeps "~x"
+        literal = next((n for n, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
+        return cls(Path(*parts[:literal]).resolve(), parts[literal:])
+
+    def covers(self, path: Path) -> bool:
+        """`path` has its links followed already."""
+        if not path.is_relative_to(self.root):
+            return False
+        return not self.below or _fits(path.relative_to(self.root).parts, self.below)
+
+
+class Fence:
+    """Judges where calls reach.
+
+    `files_of` gives a pack's `permissions.files`, `folder_of` the data folder of a pack and
+    whose data it is. An entry of `allowed` that is no absolute path opens nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        allowed: Sequence[str],
+        mode: Mode,
+        files_of: Callable[[str], Sequence[str]],
+        folder_of: Callable[[str, str], Path],
+    ) -> None:
+        self._allowed = tuple(text for text in allowed if _is_absolute(text))
+        self._mode: Mode = mode
+        self._files_of = files_of
+        self._folder_of = folder_of
+        for text in set(allowed) - set(self._allowed):
+            log.warning("fence_path_not_absolute", path=text)
+
+    def bind(self, action: Action) -> Action:
+        """The action with what its paths lead to right now.
+
+        Raises:
+            ToolFailed: one cannot be a path.
+        """
+        named = tuple(_named(action))
+        if not named:
+            return action
+        own = self._own(action.pack, action.owner)
+        found: list[Touched] = []
+        for key, text in named:
+            path = resolved(text, own)
+            if path is None:
+                raise ToolFailed(f"{text!r} is not a path that can be checked.")
+            found.append(Touched(key, path))
+        return replace(action, paths=tuple(found))
+
+    def judge(self, action: Action) -> Verdict:
+        """Judge a bound action. Pure but for resolving links."""
+        question: Ask | None = None
+        for touched in action.paths:
+            match self._judge(action, touched.path):
+                case Blocked() as blocked:
+                    return blocked
+                case Ask() as ask:
+                    question = question or ask
+                case Allowed():
+                    pass
+        return question or Allowed("inside the fence")
+
+    def root_of(self, pack: str, owner: str, path: Path) -> Path | None:
+        """The folder below which new folders may be made for `path`, None = no such folder."""
+        own = self._own(pack, owner)
+        if path.is_relative_to(own):
+            return own
+        areas = self._areas(self._files_of(pack), own) if self._mode == "allow" else self._opened()
+        return next((area.root for area in areas if area.covers(path)), None)
+
+    def _judge(self, action: Action, path: Path) -> Verdict:
+        own = self._own(action.pack, action.owner)
+        if path.is_relative_to(own):
+            return Allowed("the pack's own data folder")
+        asked_for = self._files_of(action.pack)
+        if not any(area.covers(path) for area in self._areas(asked_for, own)):
+            return Blocked(
+                f"{path} is not among the files of this pack (permissions.files: "
+                f"{', '.join(asked_for) or 'none'}). Use a relative path: it is in the pack's "
+                "own data folder.",
+                rule="outside the pack's permissions.files",
+            )
+        if self._mode == "allow" or any(area.covers(path) for area in self._opened()):
+            return Allowed("inside the fence")
+        if self._mode == "deny":
+            return Blocked(
+                f"{path} is outside of what the owner has opened (security.allowed_paths). Use "
+                "a relative path: it is in the pack's own data folder.",
+                rule="outside security.allowed_paths",
+            )
+        folder = path if action.tool == "list_dir" else path.parent
+        return Ask("outside security.allowed_paths", str(path), _writes_bytes(action), folder)
+
+    def _own(self, pack: str, owner: str) -> Path:
+        return self._folder_of(pack, owner).resolve()
+
+    def _opened(self) -> Iterator[Area]:
+        return self._areas(self._allowed, Path("/"))
+
+    def _areas(self, texts: Sequence[str], base: Path) -> Iterator[Area]:
+        return (Area.of(text, base) for text in texts if text.strip())
+
+
+def _named(action: Action) -> Iterator[tuple[str, str]]:
+    """(argument or "", path as the model wrote it)."""
+    if key := TOUCHING.get(action.tool):
+        text = action.payload.get(key)
+        if isinstance(text, str) and looks_local(text):
+            yield key, text
+    elif "__" in action.tool and not action.tool.startswith("mcp__"):
+        for text in mentioned(action.payload):
+            yield "", text
+
+
+def _is_absolute(text: str) -> bool:
+    return Path(text.strip()).expanduser().is_absolute() if text.strip() else False
+
+
+def _writes_bytes(action: Action) -> int:
+    content = action.payload.get("content")
+    if action.tool != "write_file" or not isinstance(content, str):
+        return -1
+    return len(content.encode("utf-8", "surrogatepass"))
+
+
+def _fits(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    if not patterns:
+        return not names
+    first, rest = patterns[0], patterns[1:]
+    if first == "**":
+        if _fits(names, rest) or not (names or rest):
+            return True
+        return bool(names) and not names[0].startswith(".") and _fits(names[1:], patterns)
+    if not names or (names[0].startswith(".") and not first.startswith(".")):
+        return False
+    return fnmatchcase(names[0], first) and _fits(names[1:], rest)

@@ -1,0 +1,56 @@
+"""Results: the whole text of what a tool answered, where the model reads only a handle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result; `text` is redacted, `id` is unique in its session."""
+
+    id: str
+    session_id: str
+    turn_id: str
+    call_id: str
+    tool: str
+    text: str
+
+
+def put(tx: Tx, result: Result, now: str) -> None:
+    """Keep a result; a call that runs once more after a crash replaces its own."""
+    tx.run(
+        "INSERT INTO results (id, session_id, turn_id, call_id, tool, text, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id, id) DO UPDATE SET "
+        "turn_id = excluded.turn_id, call_id = excluded.call_id, tool = excluded.tool, "
+        "text = excluded.text, created_at = excluded.created_at",
+        result.id,
+        result.session_id,
+        result.turn_id,
+        result.call_id,
+        result.tool,
+        result.text,
+        now,
+    )
+
+
+def text_of(tx: Tx, session_id: str, result_id: str) -> str:
+    """The whole text of a handle of this session, "" = it has no such handle."""
+    row = tx.one("SELECT text FROM results WHERE session_id = ? AND id = ?", session_id, result_id)
+    return row["text"] if row else ""
+
+
+def any_of(tx: Tx, session_id: str) -> bool:
+    """Whether the session has something to read on in."""
+    return tx.one("SELECT 1 FROM results WHERE session_id = ? LIMIT 1", session_id) is not None
+
+
+def erase_of_turn(tx: Tx, turn_id: str) -> int:
+    """Forget what a turn left, as one off the record must."""
+    return tx.run("DELETE FROM results WHERE turn_id = ?", turn_id)
+
+
+def prune(tx: Tx, before: str) -> int:
+    return tx.run("DELETE FROM results WHERE created_at < ?", before)

@@ -1,0 +1,172 @@
+"""`result_read`: read on in a result of which the model was given only a handle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from aouo.errors import ToolFailed
+from aouo.guard.action import Action
+from aouo.ports import Clock, stamp
+from aouo.store import results
+from aouo.store.database import Database
+from aouo.store.results import Result
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+NAME = "result_read"
+READ_CHARS = 3_800
+"""One reading, so that with its frame it is no long result itself."""
+LINE_CHARS = 400
+"""A longer line counts as several, or one could not be read in parts."""
+_FIRST_CHARS, _LAST_CHARS = 900, 300
+_COUNT = 100
+
+
+class ResultRead(Arguments):
+    result: str
+    mode: Literal["head", "tail", "grep", "range"]
+    pattern: str = ""
+    """grep: words to find, | between alternatives"""
+    start: int = 1
+    """first line of a range, or of a grep"""
+    count: int = _COUNT
+    """how many lines"""
+
+
+class Results:
+    """Keeps long results; see `guard.chain.Shelf`. A handle opens in its own session only."""
+
+    def __init__(self, *, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def keep(self, action: Action, text: str) -> str:
+        """Keep the redacted text of a call; the same call again replaces it."""
+        result = Result(
+            id=f"r_{action.call_id[-6:].lower()}",
+            session_id=action.session_id,
+            turn_id=action.turn_id,
+            call_id=action.call_id,
+            tool=action.tool,
+            text=text,
+        )
+        now = stamp(self._clock)
+        await self._database.transact(lambda tx: results.put(tx, result, now))
+        return await asyncio.to_thread(handle, result.id, text)
+
+    async def text_of(self, session_id: str, result_id: str) -> str:
+        """Raises: ToolFailed: there is no such handle in this session."""
+        wanted = result_id.strip().strip("[]").removeprefix("result ").lower()
+        text = await self._database.read(lambda tx: results.text_of(tx, session_id, wanted))
+        if not text:
+            raise ToolFailed(
+                f"There is no result {result_id!r} in this session. A handle looks like r_1a2b3c "
+                "and stands at the beginning of the result that was too long."
+            )
+        return text
+
+
+def result_read(kept: Results) -> Tool:
+    async def _run(wish: ResultRead, context: ToolContext, call_id: str) -> str:
+        del call_id
+        text = await kept.text_of(context.session_id, wish.result)
+        return await asyncio.to_thread(read, text, wish)
+
+    return tool(
+        NAME,
+        "Read on in a long result by its handle: head, tail, range (start, count) or grep.",
+        ResultRead,
+        _run,
+        group="results",
+        reads=True,
+    )
+
+
+def handle(result_id: str, text: str) -> str:
+    """What the model reads of a long text."""
+    numbered = lines_of(text)
+    first = _within(_FIRST_CHARS, numbered)
+    last = _within(_LAST_CHARS, reversed(numbered[len(first) :]))[::-1]
+    return (
+        f"[result {result_id}: {len(text):,} characters, {len(numbered):,} lines. First lines:\n"
+        + "\n".join(first)
+        + "\n… Last lines:\n"
+        + "\n".join(last)
+        + f"\nRead on with {NAME}.]"
+    )
+
+
+def read(text: str, wish: ResultRead) -> str:
+    """The lines that were asked for, as many as fit, and what is left.
+
+    Raises:
+        ToolFailed: the wish cannot be met as it stands.
+    """
+    lines = lines_of(text)
+    count = max(1, wish.count)
+    start = max(1, wish.start)
+    match wish.mode:
+        case "head":
+            return _shown(lines, range(1, min(count, len(lines)) + 1))
+        case "tail":
+            return _shown(lines, range(max(1, len(lines) - count + 1), len(lines) + 1), tail=True)
+        case "range":
+            if start > len(lines):
+                raise ToolFailed(f"It has {len(lines):,} lines; start at one of them.")
+            return _shown(lines, range(start, min(start + count, len(lines) + 1)))
+        case "grep":
+            return _found(lines, wish.pattern, start, count)
+
+
+def lines_of(text: str) -> list[str]:
+    """Its lines, those over `LINE_CHARS` in pieces."""
+    pieces: list[str] = []
+    for line in text.splitlines():
+        pieces += [line[at : at + LINE_CHARS] for at in range(0, len(line) or 1, LINE_CHARS)]
+    return pieces
+
+
+def _found(lines: Sequence[str], pattern: str, start: int, count: int) -> str:
+    words = [word.casefold() for word in pattern.split("|") if word.strip()]
+    if not words:
+        raise ToolFailed("grep needs a pattern: words to find, | between alternatives.")
+    hits = [
+        number
+        for number, line in enumerate(lines, 1)
+        if number >= start and any(word in line.casefold() for word in words)
+    ]
+    if not hits:
+        return f"[nothing like {pattern[:80]!r} from line {start:,} on, of {len(lines):,} lines]"
+    return f"[{len(hits):,} of {len(lines):,} lines]\n" + _shown(lines, hits[:count], of=hits)
+
+
+def _shown(
+    lines: Sequence[str],
+    numbers: Sequence[int],
+    *,
+    tail: bool = False,
+    of: Sequence[int] = (),
+) -> str:
+    """Numbered lines within one reading; the end says where to go on."""
+    wanted = [f"{number}: {lines[number - 1]}" for number in numbers]
+    if tail:
+        shown = _within(READ_CHARS, reversed(wanted))[::-1]
+        first = numbers[-1] - len(shown) + 1
+        return "\n".join([*shown, f"[lines {first:,} to {len(lines):,}, the end]"])
+    shown = _within(READ_CHARS, wanted)
+    last = numbers[len(shown) - 1]
+    left = any(number > last for number in of) if of else last < len(lines)
+    rest = f"go on with start={last + 1}" if left else "the end"
+    return "\n".join([*shown, f"[up to line {last:,} of {len(lines):,}; {rest}]"])
+
+
+def _within(chars: int, lines: Iterable[str]) -> list[str]:
+    """As many lines as fit, at least one."""
+    kept: list[str] = []
+    for line in lines:
+        chars -= len(line) + 1
+        if chars < 0 and kept:
+            break
+        kept.append(line)
+    return kept
