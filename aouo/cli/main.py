@@ -25,6 +25,8 @@ VERBS = {
     "restart": Verb("aouo.cli.restart:restart", "Let the running bot finish and begin anew."),
     "status": Verb("aouo.cli.status:status", "Say how the running bot is."),
     "logs": Verb("aouo.cli.logs:logs", "Show the log, with -f as it grows."),
+    "usage": Verb("aouo.cli.usage:usage", "Show what was used, in tokens and money."),
+    "session": Verb("aouo.cli.session:session", "List sessions, and show what was said."),
     "doctor": Verb("aouo.cli.doctor:doctor", "Check everything the bot needs."),
     "config": Verb("aouo.cli.config:config", "Show and change the configuration."),
     "pack": Verb("aouo.cli.pack:pack", "List, check and link packs."),

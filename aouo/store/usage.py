@@ -1,8 +1,10 @@
-"""Usage: one row per model call and per tool call, and what the quota reads of it."""
+"""Usage: one row per model call and per tool call, what limits read of it, and its sums."""
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass, field
+from typing import LiteralString
 
 from aouo.store.database import Tx
 from aouo.transcript import Usage
@@ -10,7 +12,10 @@ from aouo.transcript import Usage
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One row to write. `day` is the local day, `2026-11-21`; money in USD."""
+    """One row to write. `day` is the local day, `2026-11-21`; money in USD.
+
+    `hold` is the id of the reservation that this row settles, "" = nothing was reserved.
+    """
 
     scope: str
     day: str
@@ -23,13 +28,48 @@ class Spent:
     tokens: Usage = field(default_factory=Usage)
     cost_usd: float = 0.0
     duration_ms: int = 0
+    hold: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What limits read of one row: all its tokens, its money, and whose they are."""
+
+    id: int
+    day: str
+    session_id: str
+    person: str
+    pack: str
+    tokens: int
+    cost_usd: float
+    hold: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Some rows added up; `calls` counts model calls and tool calls."""
+
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+_SUMS: LiteralString = (
+    "coalesce(sum(calls), 0) AS calls, coalesce(sum(input_tokens), 0) AS input_tokens, "
+    "coalesce(sum(cached_tokens), 0) AS cached_tokens, "
+    "coalesce(sum(output_tokens), 0) AS output_tokens, coalesce(sum(cost_usd), 0) AS cost_usd "
+    "FROM usage_events "
+)
 
 
 def record(tx: Tx, spent: Spent, now: str) -> None:
+    """Write one row; it takes the place of its reservation, never one without the other."""
     tx.run(
         "INSERT INTO usage_events (created_at, day, scope, provider, model, pack, session_id, "
         "person, turn_id, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_usd, "
-        "duration_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "duration_ms, hold) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         now,
         spent.day,
         spent.scope,
@@ -45,7 +85,26 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
         spent.tokens.reasoning_tokens,
         spent.cost_usd,
         spent.duration_ms,
+        spent.hold,
     )
+    if spent.hold:
+        tx.run("DELETE FROM holds WHERE id = ?", spent.hold)
+
+
+def newest(tx: Tx) -> int:
+    """The id of the newest row, 0 = there is none."""
+    row = tx.one("SELECT max(id) AS id FROM usage_events")
+    return (row["id"] if row else 0) or 0
+
+
+def since(tx: Tx, row_id: int) -> list[Row]:
+    """Rows that were written after that one."""
+    rows = tx.all(
+        "SELECT id, day, session_id, person, pack, input_tokens + output_tokens AS tokens, "
+        "cost_usd, hold FROM usage_events WHERE id > ? ORDER BY id",
+        row_id,
+    )
+    return [Row(*row) for row in rows]
 
 
 def tokens_of_day(tx: Tx, day: str) -> int:
@@ -65,3 +124,86 @@ def tokens_of_session(tx: Tx, session_id: str) -> int:
         session_id,
     )
     return row["n"] if row else 0
+
+
+def money_of_day(tx: Tx, day: str) -> list[tuple[str, str, float]]:
+    """(person, pack, USD) of one local day."""
+    rows = tx.all(
+        "SELECT person, pack, sum(cost_usd) FROM usage_events WHERE day = ? AND cost_usd > 0 "
+        "GROUP BY person, pack",
+        day,
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def total(tx: Tx, first_day: str) -> Sum:
+    """Everything from that local day on."""
+    return _one(tx, "SELECT " + _SUMS + "WHERE day >= ?", first_day)
+
+
+def of_person(tx: Tx, first_day: str, person: str, pack: str) -> Sum:
+    """What a person used with a pack from that local day on."""
+    sql: LiteralString = "WHERE day >= ? AND person = ? AND pack = ?"
+    return _one(tx, "SELECT " + _SUMS + sql, first_day, person, pack)
+
+
+def of_session(tx: Tx, session_id: str) -> Sum:
+    return _one(tx, "SELECT " + _SUMS + "WHERE session_id = ?", session_id)
+
+
+def by_day(tx: Tx, first_day: str) -> list[tuple[str, Sum]]:
+    """Each local day with a row, oldest first."""
+    sql: LiteralString = "SELECT day AS name, " + _SUMS + "WHERE day >= ? GROUP BY day ORDER BY day"
+    return _named(tx, sql, first_day)
+
+
+def by_pack(tx: Tx, first_day: str) -> list[tuple[str, Sum]]:
+    """Dearest first, as in all of these; "" = no pack."""
+    sql: LiteralString = "SELECT pack AS name, " + _SUMS + "WHERE day >= ? GROUP BY pack "
+    return _named(tx, sql + _DEAREST, first_day)
+
+
+def by_person(tx: Tx, first_day: str) -> list[tuple[str, Sum]]:
+    """By the platform's id; "" = nobody."""
+    sql: LiteralString = "SELECT person AS name, " + _SUMS + "WHERE day >= ? GROUP BY person "
+    return _named(tx, sql + _DEAREST, first_day)
+
+
+def by_scope(tx: Tx, first_day: str) -> list[tuple[str, Sum]]:
+    sql: LiteralString = "SELECT scope AS name, " + _SUMS + "WHERE day >= ? GROUP BY scope "
+    return _named(tx, sql + _DEAREST, first_day)
+
+
+def by_model(tx: Tx, first_day: str) -> list[tuple[str, str, Sum]]:
+    """(provider, model, sum); tool calls have no model and are not here."""
+    sql: LiteralString = (
+        "SELECT provider, model, " + _SUMS + "WHERE day >= ? AND model <> '' "
+        "GROUP BY provider, model "
+    )
+    rows = tx.all(sql + _DEAREST, first_day)
+    return [(row["provider"], row["model"], _sum(row)) for row in rows]
+
+
+_DEAREST: LiteralString = (
+    "ORDER BY sum(cost_usd) DESC, sum(input_tokens + output_tokens) DESC, sum(calls) DESC"
+)
+
+
+def _named(tx: Tx, sql: LiteralString, first_day: str) -> list[tuple[str, Sum]]:
+    return [(row["name"], _sum(row)) for row in tx.all(sql, first_day)]
+
+
+def _one(tx: Tx, sql: LiteralString, *values: str) -> Sum:
+    row = tx.one(sql, *values)
+    assert row is not None
+    return _sum(row)
+
+
+def _sum(row: sqlite3.Row) -> Sum:
+    return Sum(
+        row["calls"],
+        row["input_tokens"],
+        row["cached_tokens"],
+        row["output_tokens"],
+        row["cost_usd"],
+    )

@@ -1,17 +1,49 @@
-"""Token caps: asked before any model call, and again before each."""
+"""Limits of tokens and money: asked before a turn, held before each model call, settled after.
+
+`Quota.stream` is the way to a model for everybody who pays: turns, and the runtime's own calls.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
 from datetime import tzinfo
 
-from aouo.errors import QuotaExceededError
-from aouo.ports import Clock
-from aouo.store import usage
-from aouo.store.database import Database, Tx
+from aouo.errors import (
+    BudgetExceeded,
+    PriceUnknown,
+    ProviderError,
+    ProviderTimeout,
+    QuotaExceededError,
+)
+from aouo.ids import ulid
+from aouo.ports import ChatModel, Clock, stamp
+from aouo.store import budgets
+from aouo.store.database import Database
+from aouo.store.usage import Spent
+from aouo.transcript import Finished, ModelEvent, ModelRequest, StartedOver, TextDelta, Usage
+from aouo.turn.money import (
+    FREE,
+    Bounds,
+    Budget,
+    Ceiling,
+    Price,
+    cheapest_that_fits,
+    most_usd,
+    step_up,
+)
+from aouo.turn.paying import Paying
+from aouo.turn.purse import Hold, Limit, Name, OverLimit, Purse
+
+_NOTHING = Usage()
 
 
 class Quota:
-    """The session's and the day's cap; 0 switches one off. A day ends at local midnight."""
+    """Token caps of a session and a day (0 = off), and budgets of a day.
+
+    A day ends at local midnight. Without a budget nothing is written before a call.
+    """
 
     def __init__(
         self,
@@ -21,35 +53,206 @@ class Quota:
         zone: tzinfo | None,
         session_tokens_max: int,
         daily_tokens_max: int,
+        budget: Budget | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._zone = zone
         self._session_max = session_tokens_max
         self._daily_max = daily_tokens_max
+        self._budget = budget or Budget()
+        self._purse = Purse()
+        self._bounds = Bounds()
 
     def day(self) -> str:
         """The local day that usage counts for, such as `2026-11-21`."""
         return self._clock.now().astimezone(self._zone).date().isoformat()
 
-    async def check(self, session_id: str, pending_tokens: int) -> None:
-        """Refuse when a cap is reached; `pending_tokens` are spent but not yet recorded.
+    @property
+    def budgeted(self) -> bool:
+        """Whether any call stands under a budget."""
+        return self._budget.any
+
+    async def recover(self) -> int:
+        """Count what a former process had not settled as spent; returns how many calls."""
+        if not await self._database.read(budgets.any_held):
+            return 0
+        return await self._database.transact(budgets.write_off)
+
+    async def check(self, session_id: str) -> None:
+        """Refuse what cannot begin: a cap of tokens is reached.
 
         Raises:
-            QuotaExceededError: names the cap that is reached, the session's before the day's.
+            QuotaExceededError: names the cap, the session's before the day's.
         """
-        if not (self._session_max or self._daily_max):
+        limits = self._token_limits(session_id, _NOTHING)
+        if not limits:
             return
-        day = self.day()
+        await self._catch_up(self.day(), session_id)
+        try:
+            self._purse.refuse(limits)
+        except OverLimit as error:
+            raise _quota_exceeded(error) from None
 
-        def spent(tx: Tx) -> tuple[int, int]:
-            return usage.tokens_of_session(tx, session_id), usage.tokens_of_day(tx, day)
+    async def stream(
+        self,
+        model: ChatModel,
+        request: ModelRequest,
+        row: Spent,
+        record: Callable[[Spent], None],
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """Ask a model as `ChatModel.stream` does, within the limits; close it as that.
 
-        session, daily = await self._database.read(spent)
-        caps = (
-            ("session", session, self._session_max, "advanced.session_tokens_max"),
-            ("daily", daily, self._daily_max, "advanced.daily_tokens_max"),
+        `row` says who pays: `session_id` "" counts for the day only. `record` gets the row to
+        write, one for each call that cost something; a call that is cut off costs its worst
+        case, since nobody says what it did cost.
+
+        Raises:
+            QuotaExceededError: a cap of tokens is reached.
+            BudgetExceeded: the worst case does not fit a budget.
+            PriceUnknown: a budget is set and the model has no price.
+            ProviderError: as `ChatModel.stream`.
+        """
+        paying = await self._pay(model, request, row)
+        try:
+            async with aclosing(model.stream(request)) as events:
+                async for event in events:
+                    match event:
+                        case TextDelta():
+                            paying.begun = True
+                        case StartedOver():
+                            paying.cut_off(record)
+                            paying = await self._pay(model, request, row)
+                        case Finished():
+                            record(paying.settle(event))
+                    yield event
+        except ProviderError as error:
+            if not (paying.over or paying.begun or isinstance(error, ProviderTimeout)):
+                await self._release(paying)
+            raise
+        finally:
+            paying.cut_off(record)
+
+    async def _pay(self, model: ChatModel, request: ModelRequest, row: Spent) -> Paying:
+        """Hold the worst case of one call, in the table too if it stands under a budget."""
+        ceilings = self._budget.ceilings(row.person, row.pack)
+        prices = self._prices(model, all_of_them=bool(ceilings))
+        capped = bool(self._token_limits(row.session_id, _NOTHING))
+        most = self._bounds.of(request) if ceilings or capped else _NOTHING
+        worst_usd = max(most_usd(price, most) for price in prices.values())
+        if not worst_usd:
+            ceilings = []  # what costs nothing needs no room
+        limited = bool(ceilings or capped)
+        day, hold = self.day(), Hold()
+        if limited:
+            day, hold = await self._room(model, row.session_id, most, worst_usd, ceilings)
+        worst = replace(
+            row,
+            day=day,
+            hold=ulid() if limited else "",
+            provider=model.provider,
+            model=model.model,
+            cost_usd=worst_usd,
         )
-        for scope, used, cap, key in caps:
-            if cap and used + pending_tokens >= cap:
-                raise QuotaExceededError(scope, used + pending_tokens, cap, key)
+        paying = Paying(worst, hold, prices, durable=bool(ceilings))
+        if paying.durable:
+            await self._write_down(paying)
+        return paying
+
+    async def _room(
+        self,
+        model: ChatModel,
+        session_id: str,
+        most: Usage,
+        worst_usd: float,
+        ceilings: Sequence[Ceiling],
+    ) -> tuple[str, Hold]:
+        """Hold room under every limit, waiting as long as calls at work take it; and the day."""
+        while True:
+            day = self.day()
+            await self._catch_up(day, session_id)
+            limits = self._token_limits(session_id, most)
+            limits += [
+                Limit(("usd", kind, name), cap + self._purse.added(kind, name), key, worst_usd)
+                for kind, name, cap, key in ceilings
+            ]
+            try:
+                hold = self._purse.hold(limits)
+            except OverLimit as error:
+                if error.limit.unit == "tokens":
+                    raise _quota_exceeded(error) from None
+                raise self._budget_exceeded(error, limits, model, most) from None
+            if hold:
+                return day, hold
+            await self._purse.change()
+
+    async def _write_down(self, paying: Paying) -> None:
+        """The worst case is in the table before the call is made."""
+        worst = paying.worst
+        now = stamp(self._clock)
+        try:
+            await self._database.transact(lambda tx: budgets.hold(tx, worst, now))
+        except BaseException:
+            await self._release(paying)
+            raise
+
+    async def _release(self, paying: Paying) -> None:
+        """Nothing was spent."""
+        paying.end(0, 0.0)
+        if paying.durable:
+            hold_id = paying.worst.hold
+            await self._database.transact(lambda tx: budgets.release(tx, hold_id))
+
+    async def _catch_up(self, day: str, session_id: str) -> None:
+        money = self._budget.any
+        await self._database.read(lambda tx: self._purse.catch_up(tx, day, session_id, money=money))
+
+    def _token_limits(self, session_id: str, most: Usage) -> list[Limit]:
+        amount = most.input_tokens + most.output_tokens
+        limits: list[Limit] = []
+        if self._session_max and session_id:
+            name: Name = ("tokens", "session", session_id)
+            limits.append(Limit(name, self._session_max, "advanced.session_tokens_max", amount))
+        if self._daily_max:
+            name = ("tokens", "day", "")
+            limits.append(Limit(name, self._daily_max, "advanced.daily_tokens_max", amount))
+        return limits
+
+    def _prices(self, model: ChatModel, *, all_of_them: bool) -> dict[tuple[str, str], Price]:
+        """What each model that may answer costs; without a budget an unknown price is none."""
+        prices: dict[tuple[str, str], Price] = {}
+        for provider, name in model.candidates:
+            price = self._budget.prices.of(provider, name)
+            if price is None and all_of_them:
+                raise PriceUnknown(name)
+            prices[provider, name] = price or FREE
+        return prices
+
+    def _budget_exceeded(
+        self, error: OverLimit, limits: Sequence[Limit], model: ChatModel, most: Usage
+    ) -> BudgetExceeded:
+        limit = error.limit
+        _, kind, name = limit.name
+        cheaper = cheapest_that_fits(
+            (*model.candidates, *self._budget.prices.relatives(model.provider, model.model)),
+            self._budget.prices,
+            most,
+            min(item.cap - self._purse.used(item.name) for item in limits if item.unit == "usd"),
+        )
+        return BudgetExceeded(
+            kind,
+            name,
+            used_usd=error.used,
+            cap_usd=limit.cap,
+            worst_usd=limit.amount,
+            key=limit.key,
+            day=self.day(),
+            raise_usd=step_up(limit.cap, error.used + limit.amount - limit.cap),
+            cheaper=cheaper or ("", ""),
+        )
+
+
+def _quota_exceeded(error: OverLimit) -> QuotaExceededError:
+    _, scope, _ = error.limit.name
+    named = "session" if scope == "session" else "daily"
+    return QuotaExceededError(named, round(error.used), round(error.limit.cap), error.limit.key)

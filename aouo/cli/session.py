@@ -1,0 +1,131 @@
+"""`aouo session`: the streams of history, and what was said in one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from aouo.cli.context import current_home, json_option, print_json
+from aouo.errors import SetupError
+from aouo.store import archive, usage
+from aouo.store.archive import Entry, Session
+from aouo.store.reading import reading
+from aouo.store.usage import Sum
+
+
+class NoSuchSession(SetupError):
+    """An id that is not there."""
+
+    exit_code = 1
+
+
+@click.group()
+def session() -> None:
+    """List sessions, and show what was said."""
+
+
+@session.command("list")
+@click.option("--pack", default="", metavar="NAME", help="Only those with this pack.")
+@click.option("--limit", type=click.IntRange(1), default=20, help="At most so many, newest first.")
+@json_option
+def list_(pack: str, limit: int, as_json: bool) -> None:
+    """List the newest sessions."""
+    file = current_home().database
+    found: list[Session] = []
+    if file.exists():
+        with reading(file) as tx:
+            found = archive.sessions(tx, limit, pack)
+    if as_json:
+        print_json({"sessions": [asdict(each) for each in found]})
+        return
+    for each in found:
+        click.echo(
+            f"{each.updated_at[:16].replace('T', ' ')}  {each.messages:>5} messages  "
+            f"{each.pack or '–':<12} {each.id.rpartition('/')[2]}  {each.title}"
+        )
+
+
+@session.command("show")
+@click.argument("session_id", metavar="ID")
+@json_option
+def show(session_id: str, as_json: bool) -> None:
+    """Show one session; ID is its id, or the token at the end of it."""
+    file = current_home().database
+    if not file.exists():
+        raise _not_there(session_id)
+    with reading(file) as tx:
+        found = archive.session(tx, session_id)
+        if found is None:
+            raise _not_there(session_id)
+        said = archive.entries(tx, found.id)
+        used = usage.of_session(tx, found.id)
+    if as_json:
+        print_json(
+            {
+                **asdict(found),
+                "usage": asdict(used),
+                "messages": [_fields(entry) for entry in said],
+            }
+        )
+        return
+    click.echo(_head(found, used))
+    for entry in said:
+        for line in _lines(entry):
+            click.echo(line)
+
+
+def _not_there(session_id: str) -> NoSuchSession:
+    return NoSuchSession(
+        f"There is no session {session_id!r}.", fix="`aouo session list` shows what is there."
+    )
+
+
+def _fields(entry: Entry) -> dict[str, Any]:
+    """A message with what its role has; arguments stay the text that the model wrote."""
+    facts: dict[str, Any] = {
+        "id": entry.id,
+        "turn_id": entry.turn_id,
+        "role": entry.role,
+        "text": entry.text,
+        "created_at": entry.created_at,
+    }
+    match entry.role:
+        case "assistant":
+            facts["calls"] = [asdict(call) for call in entry.calls]
+            facts["thoughts"] = list(entry.thoughts)
+        case "tool":
+            facts |= {"tool": entry.tool, "call_id": entry.call_id, "failed": entry.failed}
+        case _:
+            pass
+    return facts
+
+
+def _head(found: Session, used: Sum) -> str:
+    return (
+        f"{found.title or 'untitled'}\n{found.id}\n"
+        f"{found.conversation}, {f'pack {found.pack}' if found.pack else 'no pack'}, "
+        f"{found.created_at[:16]} – {found.updated_at[:16]}, {used.calls:,} calls, "
+        f"{used.input_tokens + used.output_tokens:,} tokens, ${used.cost_usd:,.4f}"
+    )
+
+
+def _lines(entry: Entry) -> Iterator[str]:
+    who = f"tool {entry.tool}{' (failed)' if entry.failed else ''}" if entry.tool else entry.role
+    yield f"\n[{entry.created_at[:16].replace('T', ' ')}] {who}"
+    if entry.text:
+        yield entry.text
+    for call in entry.calls:
+        yield f"→ {call.name} {_short(call.arguments)}"
+    for thought in entry.thoughts:
+        yield f"· {thought.get('stage', '')}: {thought.get('summary', '')}"
+
+
+def _short(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), ensure_ascii=False)
+    except ValueError:
+        return arguments

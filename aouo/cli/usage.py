@@ -1,0 +1,89 @@
+"""`aouo usage`: tokens and money by day, pack, model, person and scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+import click
+
+from aouo.app.clock import SystemClock
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.store import usage as rows
+from aouo.store.database import Tx
+from aouo.store.reading import reading
+from aouo.store.usage import Sum
+
+Facts: TypeAlias = dict[str, Any]
+_TABLES = (
+    ("by_day", "day"),
+    ("by_pack", "pack"),
+    ("by_model", "model"),
+    ("by_person", "person"),
+    ("by_scope", "scope"),
+)
+
+
+@click.command()
+@click.option("--days", type=click.IntRange(1, 3650), default=30, help="How many, today included.")
+@json_option
+def usage(days: int, as_json: bool) -> None:
+    """Show what was used in the last 30 days, in tokens and money."""
+    home = current_home()
+    timezone = load(home).settings.cron.timezone
+    today = SystemClock().now().astimezone(ZoneInfo(timezone) if timezone else None).date()
+    first_day = (today - timedelta(days=days - 1)).isoformat()
+    facts: Facts = {"days": days, "totals": _fields(Sum(0, 0, 0, 0, 0.0))}
+    facts |= {table: [] for table, _ in _TABLES}
+    if home.database.exists():
+        with reading(home.database) as tx:
+            facts |= _facts(tx, first_day)
+    if as_json:
+        print_json(facts)
+        return
+    for line in _lines(facts):
+        click.echo(line)
+
+
+def _facts(tx: Tx, first_day: str) -> Facts:
+    return {
+        "totals": _fields(rows.total(tx, first_day)),
+        "by_day": _named("day", rows.by_day(tx, first_day)),
+        "by_pack": _named("pack", rows.by_pack(tx, first_day)),
+        "by_model": [
+            {"provider": provider, "model": model, **_fields(found)}
+            for provider, model, found in rows.by_model(tx, first_day)
+        ],
+        "by_person": _named("person", rows.by_person(tx, first_day)),
+        "by_scope": _named("scope", rows.by_scope(tx, first_day)),
+    }
+
+
+def _named(what: str, found: Sequence[tuple[str, Sum]]) -> list[Facts]:
+    return [{what: name, **_fields(each)} for name, each in found]
+
+
+def _fields(found: Sum) -> Facts:
+    return {**asdict(found), "cost_usd": round(found.cost_usd, 9)}
+
+
+def _lines(facts: Facts) -> Iterator[str]:
+    days = facts["days"]
+    yield _line("today" if days == 1 else f"{days} days", facts["totals"])
+    for table, what in _TABLES:
+        if facts[table]:
+            yield ""
+            yield f"By {what}"
+        for row in facts[table]:
+            yield _line(f"  {row[what] or '–'}", row)
+
+
+def _line(name: str, row: Facts) -> str:
+    return (
+        f"{name:<32} {row['calls']:>8,} calls {row['input_tokens']:>12,} in "
+        f"({row['cached_tokens']:,} cached) {row['output_tokens']:>10,} out  "
+        f"${row['cost_usd']:,.4f}"
+    )

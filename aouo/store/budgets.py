@@ -1,0 +1,158 @@
+"""Money: calls at work, what the owner added for a day, refusals and what was decided on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from aouo.store.database import Tx
+from aouo.store.usage import Spent
+
+Decision: TypeAlias = Literal["raised", "cheaper", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One turn that a budget stopped, and what its buttons mean; money in USD.
+
+    `kind` is day | person | pack and `name` whose; `provider` and `model` name the cheaper
+    model, "" = there is none. `state` is open | raised | cheaper | stopped.
+    """
+
+    turn_id: str
+    day: str
+    kind: str
+    name: str
+    raise_usd: float
+    provider: str = ""
+    model: str = ""
+    state: str = "open"
+
+
+def hold(tx: Tx, worst: Spent, now: str) -> None:
+    """Note a call before it is made, at its worst case; `usage.record` takes the note away."""
+    tx.run(
+        "INSERT INTO holds (id, day, scope, provider, model, pack, session_id, person, turn_id, "
+        "cost_usd, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        worst.hold,
+        worst.day,
+        worst.scope,
+        worst.provider,
+        worst.model,
+        worst.pack,
+        worst.session_id,
+        worst.person,
+        worst.turn_id,
+        worst.cost_usd,
+        now,
+    )
+
+
+def release(tx: Tx, hold_id: str) -> None:
+    """A call that cost nothing."""
+    tx.run("DELETE FROM holds WHERE id = ?", hold_id)
+
+
+def any_held(tx: Tx) -> bool:
+    return tx.one("SELECT 1 FROM holds LIMIT 1") is not None
+
+
+def write_off(tx: Tx) -> int:
+    """Count the calls of a former process whose end nobody saw as spent, at their worst case.
+
+    The caller owns the home's lock and has no call at work. Returns how many there were.
+    """
+    written = tx.run(
+        "INSERT INTO usage_events (created_at, day, scope, provider, model, pack, session_id, "
+        "person, turn_id, cost_usd, hold) SELECT created_at, day, scope, provider, model, pack, "
+        "session_id, person, turn_id, cost_usd, id FROM holds"
+    )
+    tx.run("DELETE FROM holds")
+    return written
+
+
+def allowances(tx: Tx, day: str) -> dict[tuple[str, str], float]:
+    """What was added for a day: (kind, name) → USD."""
+    rows = tx.all(
+        "SELECT kind, name, sum(usd) AS usd FROM allowances WHERE day = ? GROUP BY kind, name", day
+    )
+    return {(row["kind"], row["name"]): row["usd"] for row in rows}
+
+
+def refuse(tx: Tx, refusal: Refusal, now: str) -> None:
+    """Remember what the buttons under a refusal mean."""
+    tx.run(
+        "INSERT OR IGNORE INTO budget_refusals (turn_id, day, kind, name, raise_usd, provider, "
+        "model, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        refusal.turn_id,
+        refusal.day,
+        refusal.kind,
+        refusal.name,
+        refusal.raise_usd,
+        refusal.provider,
+        refusal.model,
+        now,
+    )
+
+
+def refusal_of(tx: Tx, turn_id: str) -> Refusal | None:
+    row = tx.one("SELECT * FROM budget_refusals WHERE turn_id = ?", turn_id)
+    if row is None:
+        return None
+    return Refusal(
+        row["turn_id"],
+        row["day"],
+        row["kind"],
+        row["name"],
+        row["raise_usd"],
+        row["provider"],
+        row["model"],
+        row["state"],
+    )
+
+
+def decide(tx: Tx, refusal: Refusal, decision: Decision) -> bool:
+    """Close a refusal; False when somebody was faster."""
+    return (
+        tx.run(
+            "UPDATE budget_refusals SET state = ? WHERE turn_id = ? AND state = 'open'",
+            decision,
+            refusal.turn_id,
+        )
+        == 1
+    )
+
+
+def allow(tx: Tx, refusal: Refusal, day: str, now: str) -> None:
+    """Add to the budget that stopped a turn, for one day; once a turn."""
+    tx.run(
+        "INSERT OR IGNORE INTO allowances (turn_id, day, kind, name, usd, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        refusal.turn_id,
+        day,
+        refusal.kind,
+        refusal.name,
+        refusal.raise_usd,
+        now,
+    )
+
+
+def choose_model(tx: Tx, route_id: int, refusal: Refusal, day: str) -> None:
+    """Let the cheaper model answer in a conversation, for one day."""
+    tx.run(
+        "INSERT INTO chosen_models (route_id, day, provider, model) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (route_id) DO UPDATE SET day = excluded.day, provider = excluded.provider, "
+        "model = excluded.model",
+        route_id,
+        day,
+        refusal.provider,
+        refusal.model,
+    )
+
+
+def chosen_model(tx: Tx, route_id: int, day: str) -> tuple[str, str] | None:
+    """(provider, model) that was chosen for a conversation on this day."""
+    row = tx.one(
+        "SELECT provider, model FROM chosen_models WHERE route_id = ? AND day = ?", route_id, day
+    )
+    return (row["provider"], row["model"]) if row else None

@@ -1,0 +1,192 @@
+"""What is used and what is held against each limit, in this process's memory.
+
+The table is the truth: it is read once for a day or a session, then only what was written since.
+A call at work is held at its worst case, and counts with its real size from its end on, before
+its row is written. One process owns a home, so nobody else spends beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from aouo.store import budgets, usage
+from aouo.store.database import Tx
+
+SESSIONS_KEPT = 4_096
+"""Many more than can be at work at once, so that a forgotten one has all its rows written."""
+
+Unit: TypeAlias = Literal["tokens", "usd"]
+Name: TypeAlias = tuple[Unit, str, str]
+"""Unit, whose (session, day, person, pack), and which of them."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What is spent, and what calls at work may spend besides."""
+
+    used: float = 0.0
+    held: float = 0.0
+    at_work: int = 0
+
+    def hold(self, amount: float) -> None:
+        self.held += amount
+        self.at_work += 1
+
+    def settle(self, amount: float, spent: float) -> None:
+        self.at_work -= 1
+        # Sums of fractions leave crumbs, and who waits for a crumb waits for ever.
+        self.held = self.held - amount if self.at_work else 0.0
+        self.used += spent
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One ceiling that a call stands under; `key` configures it, `amount` is its worst case."""
+
+    name: Name
+    cap: float
+    key: str
+    amount: float
+
+    @property
+    def unit(self) -> Unit:
+        return self.name[0]
+
+
+class OverLimit(Exception):
+    """There is no room, and there will be none when the calls at work have ended."""
+
+    def __init__(self, limit: Limit, used: float) -> None:
+        super().__init__(f"{limit.key}: {used:g} of {limit.cap:g}")
+        self.limit = limit
+        self.used = used
+
+
+def judge(account: Account, limit: Limit) -> Literal["fits", "wait", "over"]:
+    """Whether a call may begin beside those at work.
+
+    Money is never exceeded. Tokens are reserved alike, but the worst case of a single call is
+    several times what it takes, so the last one before the cap may pass it, alone: whatever
+    runs at once, a cap is passed by less than one call.
+    """
+    tokens = limit.unit == "tokens"
+    over = account.used >= limit.cap if tokens else account.used + limit.amount > limit.cap
+    if over:
+        return "over"
+    alone = tokens and not account.at_work
+    fits = account.used + account.held + limit.amount <= limit.cap
+    return "fits" if fits or alone else "wait"
+
+
+class Hold:
+    """What one call at work may spend; ends exactly once. Without a purse it is nothing."""
+
+    def __init__(
+        self, purse: Purse | None = None, amounts: Sequence[tuple[Account, Unit, float]] = ()
+    ) -> None:
+        self._purse = purse
+        self._amounts = amounts
+
+    def settle(self, row_id: str, tokens: float, usd: float) -> None:
+        """Count what was spent in the place of what was held; a row of that id will say it too."""
+        for account, unit, amount in self._amounts:
+            account.settle(amount, tokens if unit == "tokens" else usd)
+        self._amounts = ()
+        if self._purse:
+            self._purse.settled(row_id)
+
+
+class Purse:
+    """All accounts of today, and of the sessions that were at work lately."""
+
+    def __init__(self) -> None:
+        self._day = ""
+        self._seen = 0
+        self._accounts: dict[Name, Account] = {}
+        self._sessions: OrderedDict[str, Account] = OrderedDict()
+        self._added: dict[tuple[str, str], float] = {}
+        self._unwritten: set[str] = set()
+        self._changed = asyncio.Event()
+
+    def catch_up(self, tx: Tx, day: str, session_id: str, *, money: bool) -> None:
+        """Read what is new in the table, and all of a day or a session met for the first time."""
+        if self._day:
+            for row in usage.since(tx, self._seen):
+                self._seen = row.id
+                if row.hold in self._unwritten:
+                    self._unwritten.remove(row.hold)  # it counts since its call ended
+                else:
+                    self._count(row)
+        else:
+            self._seen = usage.newest(tx)
+        if day != self._day:
+            self._day = day
+            self._accounts = {("tokens", "day", ""): Account(usage.tokens_of_day(tx, day))}
+            for person, pack, usd in usage.money_of_day(tx, day):
+                self._count_money(person, pack, usd)
+        if session_id and session_id not in self._sessions:
+            self._sessions[session_id] = Account(usage.tokens_of_session(tx, session_id))
+            if len(self._sessions) > SESSIONS_KEPT:
+                self._sessions.popitem(last=False)
+        elif session_id:
+            self._sessions.move_to_end(session_id)
+        if money:
+            self._added = budgets.allowances(tx, day)
+
+    def used(self, name: Name) -> float:
+        return self._account(name).used
+
+    def added(self, kind: str, name: str) -> float:
+        """What the owner added to a budget for today, in USD."""
+        return self._added.get((kind, name), 0.0)
+
+    def refuse(self, limits: Sequence[Limit]) -> None:
+        """Raises: OverLimit: the first that has no room for its amount."""
+        for limit in limits:
+            account = self._account(limit.name)
+            if judge(account, limit) == "over":
+                raise OverLimit(limit, account.used)
+
+    def hold(self, limits: Sequence[Limit]) -> Hold | None:
+        """Hold room under every limit, or under none: None = wait until a call has ended.
+
+        Raises:
+            OverLimit: as `refuse`.
+        """
+        self.refuse(limits)
+        found = [(self._account(limit.name), limit) for limit in limits]
+        if any(judge(account, limit) == "wait" for account, limit in found):
+            return None
+        for account, limit in found:
+            account.hold(limit.amount)
+        return Hold(self, [(account, limit.unit, limit.amount) for account, limit in found])
+
+    async def change(self) -> None:
+        """Wait until a call has ended."""
+        await self._changed.wait()
+
+    def settled(self, row_id: str) -> None:
+        """A call has ended, its row is still to be written: wake all who wait for room."""
+        self._unwritten.add(row_id)
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _account(self, name: Name) -> Account:
+        if name[1] == "session":
+            return self._sessions[name[2]]
+        return self._accounts.setdefault(name, Account())
+
+    def _count(self, row: usage.Row) -> None:
+        if row.day == self._day:
+            self._account(("tokens", "day", "")).used += row.tokens
+            self._count_money(row.person, row.pack, row.cost_usd)
+        if row.session_id in self._sessions:
+            self._sessions[row.session_id].used += row.tokens
+
+    def _count_money(self, person: str, pack: str, usd: float) -> None:
+        for kind, name in (("day", ""), ("person", person), ("pack", pack)):
+            self._account(("usd", kind, name)).used += usd
