@@ -8,6 +8,8 @@ AouoError
 ├── Refused                  the person: told in the chat, logged at info
 │   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
 │   ├── QuotaExceededError
+│   ├── BudgetExceeded       the call might cost more than is left of today's money
+│   ├── PriceUnknown         a budget is set, and nobody said what the model costs
 │   ├── NothingToRetry       /retry where nothing was asked
 │   ├── DispatchLimitReached
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
@@ -98,6 +100,50 @@ class QuotaExceededError(Refused):
         self.used_tokens = used_tokens
         self.cap_tokens = cap_tokens
         self.key = key
+
+
+class BudgetExceeded(Refused):
+    """The worst case of a model call does not fit a budget of `day`; money in USD.
+
+    `kind` is day | person | pack and `name` whose. `cap_usd` includes what was added for today,
+    `raise_usd` is a round sum that would be enough, `cheaper` the (provider, model) that would
+    still fit, two times "" = none.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        *,
+        used_usd: float,
+        cap_usd: float,
+        worst_usd: float,
+        key: str,
+        day: str,
+        raise_usd: float,
+        cheaper: tuple[str, str],
+    ) -> None:
+        super().__init__(
+            f"{kind} budget {name}: {used_usd:g} + {worst_usd:g} of {cap_usd:g} USD ({key})"
+        )
+        self.kind = kind
+        self.name = name
+        self.used_usd = used_usd
+        self.cap_usd = cap_usd
+        self.worst_usd = worst_usd
+        self.key = key
+        self.day = day
+        self.raise_usd = raise_usd
+        self.cheaper = cheaper
+
+
+class PriceUnknown(Refused):
+    """A budget is set and `model` has no price; `key` is where the owner says it."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"no price for {model}")
+        self.model = model
+        self.key = f"budgets.prices.{model}"
 
 
 class NothingToRetry(Refused):

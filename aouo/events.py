@@ -7,6 +7,7 @@ below. `Event` is what a running turn tells whoever watches it.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
@@ -160,6 +161,7 @@ class LlmToken:
 @dataclass(frozen=True, slots=True)
 class ActionStarted:
     turn_id: str
+    session_id: str
     call_id: str
     tool: str
 
@@ -167,6 +169,7 @@ class ActionStarted:
 @dataclass(frozen=True, slots=True)
 class ShieldVerdict:
     turn_id: str
+    session_id: str
     call_id: str
     allowed: bool
     reason: str
@@ -175,6 +178,7 @@ class ShieldVerdict:
 @dataclass(frozen=True, slots=True)
 class ActionCompleted:
     turn_id: str
+    session_id: str
     call_id: str
     tool: str
     success: bool
@@ -218,6 +222,14 @@ class TurnCompleted:
     at: str
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryFlush:
+    """Facts of older messages went to memory before a summary took their place."""
+
+    session_id: str
+    facts: tuple[str, ...]
+
+
 Event: TypeAlias = (
     TurnStarted
     | LlmToken
@@ -227,4 +239,11 @@ Event: TypeAlias = (
     | ResponseComplete
     | TurnCompleted
     | TurnSettled
+    | MemoryFlush
 )
+
+
+def told(event: Event) -> dict[str, Any]:
+    """An event for whoever watches from outside: its fields, and its kind such as `llm_token`."""
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+    return {"kind": kind, **asdict(event)}

@@ -166,10 +166,115 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """May this call be made? `subject` is what it reaches for, `writes_bytes` -1 = it only looks.
+
+    `answers` are the words that a tap on the gate `gate_id` may send.
+    """
+
+    gate_id: str
+    tool: str
+    pack: str
+    subject: str
+    writes_bytes: int
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRaised:
+    """The owner added so many USD for today; `again`: the refused words are answered now."""
+
+    usd: float
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheaperModel:
+    """This model answers here for the rest of the day; `again` as in `BudgetRaised`."""
+
+    model: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetStopped:
+    """The person leaves it at a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Model calls and tool calls of some days; `tokens` are input and output, money in USD."""
+
+    calls: int
+    tokens: int
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingReport:
+    """What one person used with the pack here ("" = none), and for the owner what all did."""
+
+    pack: str
+    today: Spending
+    week: Spending
+    all_today: Spending | None = None
+    all_week: Spending | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Broken:
     """Something of ours failed before a turn could begin."""
 
     reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """So many messages are a summary now, whose id its buttons name."""
+
+    messages: int
+    summary: int
+
+
+@dataclass(frozen=True, slots=True)
+class MadeRoom:
+    """A turn put so many older messages into a summary, because the window was getting full."""
+
+    messages: int
+    summary: int
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToCompact:
+    """`summary` is the one that stands already, 0 = none."""
+
+    summary: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CannotSummarise:
+    """The embedded model is too small for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryShown:
+    summary: int
+    messages: int
+    text: str
+    undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryUndone:
+    """`before` is an earlier summary that stands again, 0 = none."""
+
+    messages: int
+    before: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchSummary:
+    pass
 
 
 Notice: TypeAlias = (
@@ -198,5 +303,17 @@ Notice: TypeAlias = (
     | EmptyMessage
     | SetAside
     | Resumed
+    | ApprovalAsked
+    | BudgetRaised
+    | CheaperModel
+    | BudgetStopped
+    | SpendingReport
     | Broken
+    | Compacted
+    | MadeRoom
+    | NothingToCompact
+    | CannotSummarise
+    | SummaryShown
+    | SummaryUndone
+    | NoSuchSummary
 )

@@ -17,8 +17,10 @@ from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
 from aouo.app.retention import keep_tidy
 from aouo.config_file import Loaded
-from aouo.events import Button, Inbound, Person, Text
+from aouo.events import Button, Inbound, Person, Text, told
 from aouo.outbound import wording
+from aouo.ports import iso
+from aouo.providers.fallback import FallbackModel
 from aouo.routing import lexer
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class Runtime:
             "say": self._say,
             "idle": self._idle,
         }
-        control = Control(verbs, {"chat": self._chat})
+        control = Control(verbs, {"chat": self._chat, "watch": self._watch})
         try:
             waiting = await app.outbox.recover()
             await erase_unanswered(app)
@@ -85,6 +87,7 @@ class Runtime:
             group.create_task(app.inbox.close_bursts(), name="bursts"),
             group.create_task(app.inbox.renew_leases(), name="leases"),
             group.create_task(keep_tidy(app), name="retention"),
+            group.create_task(app.titles.run(), name="titles"),
         ]
         if self._loaded.from_last_good:
             await tell_owner(app, wording.config_broken(self._loaded.problems))
@@ -130,11 +133,13 @@ class Runtime:
             "uptime_s": round(time.time() - self._since),
             "telegram": app.telegram.state if app.telegram else {"state": "off"},
             "model": {"provider": model.provider, "model": model.model, "note": _note(model)},
+            "models": _models(model),
             "packs": list(app.generation.library.names),
             "broken_packs": {
                 name: [str(problem) for problem in problems]
                 for name, problems in app.generation.library.broken.items()
             },
+            "mcp": app.mcp.facts(),
             "lanes": {"running": app.lanes.running, "waiting": waiting.get("ready", 0)},
             "config": {
                 "from_last_good": self._loaded.from_last_good,
@@ -160,6 +165,17 @@ class Runtime:
             yield {"kind": "ready"}
             while True:
                 yield await waiting.get()
+        finally:
+            leave()
+
+    async def _watch(self, request: Request) -> AsyncIterator[dict[str, Any]]:
+        """The events of one session, or of all, as they happen; ends when the other side goes."""
+        session_id = str(request.get("session", ""))
+        waiting, leave = self._app.bus.subscribe(session_id=session_id)
+        try:
+            yield {"kind": "ready"}
+            while True:
+                yield told(await waiting.get())
         finally:
             leave()
 
@@ -204,6 +220,20 @@ def _waiting(tx: Any) -> Mapping[str, int]:
     from aouo.store import jobs
 
     return jobs.count_by_state(tx)
+
+
+def _models(model: object) -> list[dict[str, Any]]:
+    """How each model fares, in the order of the configuration."""
+    return [
+        {
+            "provider": health.provider,
+            "model": health.model,
+            "failures": health.failures,
+            "last_failure": health.last,
+            "cooling_until": iso(health.until) if health.until else "",
+        }
+        for health in (model.health if isinstance(model, FallbackModel) else ())
+    ]
 
 
 def _note(model: object) -> str:

@@ -23,7 +23,8 @@ from aouo.emulator.client import EmulatorClient
 from aouo.errors import SetupError
 from aouo.home import Home, write_atomically
 from aouo.logs import Logs, Nowhere
-from aouo.providers.local import HONEST_NOTE, LocalModel
+from aouo.providers.fallback import Preparing
+from aouo.providers.local import HONEST_NOTE
 from aouo.redact import Redactor
 from aouo.store import turns
 
@@ -52,10 +53,11 @@ async def run(
     async with _trial(home, environ, packs, tell, port) as (local, app, runtime):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
-        if isinstance(app.generation.model, LocalModel):
+        model = app.generation.model
+        if model.provider == "local" and isinstance(model, Preparing):
             tell(HONEST_NOTE)
             tell("for example: AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… scripts/try")
-            await app.generation.model.prepare()
+            await model.prepare()
             tell("the model is loaded")
         await runtime.ended.wait()
 

@@ -11,20 +11,27 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from aouo.app.base import Base
+from aouo.app.budgets import budget_of, with_model
+from aouo.app.chores import Titles
 from aouo.app.extensions import extended
+from aouo.app.guarding import Guarding, guarding
+from aouo.app.mcp import Servers, supervised
 from aouo.app.models import model_of
+from aouo.app.outside import outside
+from aouo.app.speech import speaker_of
 from aouo.app.stores import PackStores
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
 from aouo.bus import Bus
 from aouo.commands.builtin import builtin
 from aouo.commands.registry import Commands
+from aouo.commands.spending import spending
+from aouo.flow.affording import Affording
+from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
 from aouo.flow.taps import Taps
 from aouo.flow.turns import Turns
-from aouo.guard.chain import Guard
-from aouo.guard.protection import Protection
 from aouo.home import Home
 from aouo.ids import ulid
 from aouo.outbound.degrade import Capabilities
@@ -48,10 +55,15 @@ from aouo.tools.memory import memory
 from aouo.tools.msg import msg
 from aouo.tools.persist import persist
 from aouo.tools.registry import Registry, Tool
+from aouo.tools.sessions import sessions
 from aouo.tools.skill_view import skill_view
+from aouo.tools.tts import tts
+from aouo.turn.asides import Asides
+from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
+from aouo.turn.tokens import Estimator
 
 log = structlog.get_logger()
 CONCURRENCY = 256
@@ -74,6 +86,8 @@ class App:
     telegram: TelegramChannel | None
     generation: Generation
     commands: Commands
+    titles: Titles
+    mcp: Servers
 
 
 async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]) -> App:
@@ -85,9 +99,24 @@ async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Too
     home, settings, clock, database = base.home, base.settings, base.clock, base.database
     library = _library(home, settings)
     stores = PackStores(home, lambda: library)
+    door = guarding(
+        home, settings.security, lambda: library, stores, database=database, clock=clock
+    )
     base.stack.callback(stores.close)
-    model = model or await model_of(settings, base.session, base.stack)
-    registry = Registry([*_tools(lambda: library, stores, clock), *more_tools])
+    model = model or await model_of(settings, base.session, base.stack, clock)
+    voice = tts(speaker_of(settings, base.session), stores.folder)
+    servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
+    registry = Registry(
+        [
+            *_tools(lambda: library, stores, clock),
+            sessions(database),
+            *door.tools,
+            *outside(settings.tools, lambda: library, stores, session=base.session, clock=clock),
+            voice,
+            *more_tools,
+        ],
+        servers.sources,
+    )
     redact = Redactor(settings.secrets()).text
     quota = Quota(
         database=database,
@@ -95,6 +124,15 @@ async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Too
         zone=_zone(settings),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
+        budget=budget_of(settings),
+    )
+    if lost := await quota.recover():
+        log.warning("calls_written_off", calls=lost)
+    compactor = Compactor(
+        database=database,
+        clock=clock,
+        asides=Asides(quota=quota, redact=redact),
+        estimator=Estimator(),
     )
     pipelines = default(
         database=database,
@@ -107,21 +145,41 @@ async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Too
         max_dispatches=settings.advanced.max_react_loops,
         max_tokens=settings.provider.max_tokens,
         context_window=settings.advanced.context_window,
+        compress_threshold=settings.advanced.compress_threshold,
+        compactor=compactor,
     )
-    generation = Generation(settings, library, registry, model, extended(pipelines))
-    return _wire(base, quota, redact, generation)
+    generation = Generation(settings, library, registry, model, extended(pipelines), compactor)
+    return _wire(base, quota, redact, generation, door, servers)
 
 
-def _wire(base: Base, quota: Quota, redact: Callable[[str], str], generation: Generation) -> App:
+def _wire(
+    base: Base,
+    quota: Quota,
+    redact: Callable[[str], str],
+    generation: Generation,
+    door: Guarding,
+    servers: Servers,
+) -> App:
     """Join the stages of the path."""
     home, clock, database = base.home, base.clock, base.database
     settings, library = generation.settings, generation.library
     bus, running, waiting, terminal = Bus(), Running(), Waiting(), TerminalMessenger()
-    commands = builtin(running.is_running)
     messengers: dict[str, Messenger] = {"cli": terminal}
     ledger = Ledger(database=database, clock=clock, resend_unknown=settings.telegram.resend_unknown)
     outbox = Outbox(ledger=ledger, clock=clock, messengers=messengers)
     lanes: Lanes
+    affording = Affording(
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        quota=quota,
+        owner=str(settings.telegram.owner),
+        model_of=lambda backend, name: model_of(
+            with_model(settings, backend, name), base.session, base.stack, clock
+        ),
+        wake=lambda lane: lanes.wake(lane),
+    )
+    commands = builtin(running.is_running, [spending(quota.day, affording.is_owner)])
     inbox = Inbox(
         database=database,
         clock=clock,
@@ -147,19 +205,30 @@ def _wire(base: Base, quota: Quota, redact: Callable[[str], str], generation: Ge
         desk=desk,
         running=running,
         waiting=waiting,
-        guard=Guard(
-            database=database,
-            clock=clock,
-            judges=[Protection(home=home.path, pack_data=home.pack_data).judge],
-            redact=redact,
-            publish=bus.publish,
-        ),
+        guard=door.guard(database=database, clock=clock, redact=redact, publish=bus.publish),
         quota=quota,
+        affording=affording,
         generation=lambda: generation,
         capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
     )
-    taps = Taps(desk=desk, database=database, clock=clock, outbox=outbox, waiting=waiting)
-    flow = Flow(desk=desk, turns=turns, taps=taps)
+    taps = Taps(
+        desk=desk,
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        waiting=waiting,
+        affording=affording,
+    )
+    compacting = Compacting(
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        desk=desk,
+        turns=turns,
+        running=running,
+        generation=lambda: generation,
+    )
+    flow = Flow(desk=desk, turns=turns, taps=taps, compacting=compacting)
     lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
     if base.telegram:
         base.telegram.attach(inbox)
@@ -178,6 +247,15 @@ def _wire(base: Base, quota: Quota, redact: Callable[[str], str], generation: Ge
         telegram=base.telegram,
         generation=generation,
         commands=commands,
+        titles=Titles(
+            database=database,
+            clock=clock,
+            bus=bus,
+            asides=Asides(quota=quota, redact=redact),
+            model=lambda: generation.model,
+            day=quota.day,
+        ),
+        mcp=servers,
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aouo import notices
 from aouo.commands.registry import Call, Commands, Entry, Result
+from aouo.commands.summaries import nothing_to_compact
 from aouo.errors import ToolFailed
 from aouo.packs.library import Library
 from aouo.store import jobs, off_record, routes, sessions
@@ -15,8 +16,8 @@ from aouo.store.routes import Route
 SESSIONS_SHOWN = 8
 
 
-def builtin(is_running: Callable[[str], bool]) -> Commands:
-    """`is_running` tells whether a turn is at work in a lane."""
+def builtin(is_running: Callable[[str], bool], more: Sequence[Entry] = ()) -> Commands:
+    """`is_running` tells whether a turn is at work in a lane; `more` need what others know."""
 
     def stop(tx: Tx, call: Call, library: Library) -> Result:
         del library
@@ -40,11 +41,13 @@ def builtin(is_running: Callable[[str], bool]) -> Commands:
             Entry("use", "talk to a pack: /use notes", use),
             Entry("new", "start a fresh session", new),
             Entry("sessions", "go back to an earlier session", list_sessions),
+            Entry("compact", "summarise what was said so far", nothing_to_compact),
             Entry("stop", "stop the running answer", stop),
             Entry("retry", "answer my last message again", unbound),
             Entry("otr", "off the record: nothing is kept, nothing is changed", otr),
             Entry("whereami", "which chat, pack and session this is", whereami),
             Entry("id", "your Telegram id", own_id),
+            *more,
         )
     )
     return commands

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from aouo import notices
+from aouo.flow.affording import refusal_by
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
 from aouo.outbound.render import Part, render
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import StopReason
-from aouo.store import deliveries, gates, jobs, off_record, sessions, turns
+from aouo.store import audit, budgets, deliveries, gates, jobs, off_record, sessions, turns
+from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
@@ -42,6 +45,7 @@ class Commit:
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             turns.close_ack(tx, facts.turn, text, ctx.thoughts, now)
+            sessions.want_title(tx, facts.turn.session_id)
             again = _said_already(tx, facts.turn.id, text)
             return self._queue(tx, job, facts.turn.id, () if again else parts, filled, now)
 
@@ -52,7 +56,13 @@ class Commit:
         said = wording.failure(error, ctx.facts.turn.id)
         line = wording.failed_in_history
         return await self._without_answer(
-            job, ctx, "nack", said, lambda done: line(error, done), filled
+            job,
+            ctx,
+            "nack",
+            said,
+            lambda done: line(error, done),
+            filled,
+            refusal=refusal_by(error, ctx.facts.turn.id),
         )
 
     async def stop(
@@ -77,15 +87,19 @@ class Commit:
         said: str,
         line: _Line,
         filled: Filled,
+        refusal: Refusal | None = None,
     ) -> int:
         turn = ctx.facts.turn
         shown = "\n\n".join(filter(None, (filled.text if filled.ids else "", said)))
         parts = render(shown) if said else ()
         last = replace(filled, ids=filled.ids[-1:])
+        buttons = wording.ways_on(turn.id, refusal.raise_usd, refusal.model) if refusal else ()
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             turns.close_without_answer(tx, turn, status, line(turns.effects(tx, turn.id)), now)
-            return self._queue(tx, job, turn.id, parts, last, now)
+            if refusal:
+                budgets.refuse(tx, refusal, now)
+            return self._queue(tx, job, turn.id, parts, last, now, buttons)
 
         return await self._end(job, ctx, write)
 
@@ -97,15 +111,17 @@ class Commit:
         parts: Sequence[Part],
         filled: Filled,
         now: str,
+        buttons: wording.Rows = (),
     ) -> list[Delivery]:
         """The parts replace the live messages one by one; more parts are new messages, and
-        messages that no part is for are taken away."""
+        messages that no part is for are taken away; `buttons` stand under the last part."""
         deliveries.end_live(tx, turn_id, now)
         first_reply = job.inbound.message_id if job.inbound.chat_kind == "group" else 0
         rows: list[Delivery] = []
         for number, part in enumerate(parts):
             edits = filled.ids[number] if number < len(filled.ids) else 0
-            message = Rendered(part.text, part.entities)
+            under = buttons if number == len(parts) - 1 else ()
+            message = Rendered(part.text, part.entities, under)
             if number == 0 and not edits:
                 message = replace(message, reply_to=first_reply)
             rows.append(
@@ -143,8 +159,9 @@ class Commit:
         def write(tx: Tx) -> list[Delivery]:
             jobs.hold(tx, job)
             record_all(tx, ctx.spent, now)
-            rows = work(tx, now)
+            rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
             gates.close_of_turn(tx, turn.id)
+            audit.close_of_turn(tx, turn.id, now)
             sessions.touch(tx, turn.session_id, now)
             jobs.settle(tx, job, "done", "turn", now)
             if turn.off_record:
@@ -154,6 +171,20 @@ class Commit:
         rows = await self._database.transact(write)
         self._outbox.put(*rows)
         return len(rows)
+
+
+def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
+    """Tells of a summary that this turn had to make, with the way back."""
+    summary = ctx.summarised
+    if summary is None:
+        return []
+    said = wording.word(notices.MadeRoom(summary.messages, summary.id))
+    key = f"summary:{summary.id}"
+    return [
+        deliveries.add(
+            tx, job.inbound.address, "notice", said, now, turn_id=ctx.facts.turn.id, key=key
+        )
+    ]
 
 
 def _said_already(tx: Tx, turn_id: str, text: str) -> bool:

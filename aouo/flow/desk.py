@@ -17,7 +17,7 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decide import Installed
-from aouo.store import chats, deliveries, gates, jobs, turns
+from aouo.store import audit, chats, deliveries, gates, jobs, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
@@ -75,6 +75,7 @@ class Desk:
                 line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
                 turns.close_without_answer(tx, turn, "aborted", line, now)
                 gates.close_of_turn(tx, turn.id)
+                audit.close_of_turn(tx, turn.id, now)
                 deliveries.end_live(tx, turn.id, now)
             return [wording.word(notice)]
 

@@ -8,6 +8,7 @@ from aouo.packs.library import Library
 from aouo.ports import ChatModel
 from aouo.settings import Settings
 from aouo.tools.registry import Registry
+from aouo.turn.compaction import Compactor
 from aouo.turn.pipelines import Pipelines
 
 
@@ -20,3 +21,4 @@ class Generation:
     registry: Registry
     model: ChatModel
     pipelines: Pipelines
+    compactor: Compactor

@@ -9,6 +9,7 @@ import structlog
 
 from aouo import notices
 from aouo.errors import LostClaim, NothingToRetry, RouteRequiredError
+from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.taps import Taps
 from aouo.flow.turns import Turns
@@ -24,10 +25,11 @@ STARTS_MAX = 3
 class Flow:
     """Handles one job at a time per lane; never raises but for cancellation."""
 
-    def __init__(self, *, desk: Desk, turns: Turns, taps: Taps) -> None:
+    def __init__(self, *, desk: Desk, turns: Turns, taps: Taps, compacting: Compacting) -> None:
         self._desk = desk
         self._turns = turns
         self._taps = taps
+        self._compacting = compacting
 
     async def handle(self, job: Job, slot: Slot) -> None:
         """Decide what the job asks for, do it, settle it."""
@@ -75,6 +77,8 @@ class Flow:
                     await desk.answer(job, notices.NothingToRetry())
             case to.PickPack(_, gone):
                 await desk.park(job, gone)
+            case to.ObeyCommand("compact", focus):
+                await self._compacting.run(job, focus, slot)
             case to.ObeyCommand(name, rest):
                 await desk.obey(job, name, rest)
             case to.RefuseCommand(name, ""):

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import structlog
 
 from aouo import notices
-from aouo.commands import builtin
+from aouo.commands import builtin, summaries
 from aouo.events import Button, Inbound, Text
+from aouo.flow.affording import Affording
+from aouo.flow.approving import KIND as APPROVAL
+from aouo.flow.approving import show_outcome
 from aouo.flow.desk import Desk
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -28,13 +31,21 @@ class Taps:
     """Does what a tap asks for; those that wait in a lane were answered when they came in."""
 
     def __init__(
-        self, *, desk: Desk, database: Database, clock: Clock, outbox: Outbox, waiting: Waiting
+        self,
+        *,
+        desk: Desk,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        waiting: Waiting,
+        affording: Affording,
     ) -> None:
         self._desk = desk
         self._database = database
         self._clock = clock
         self._outbox = outbox
         self._waiting = waiting
+        self._affording = affording
 
     async def bind(self, job: Job, pack: str, *, tapped: bool) -> None:
         """Bind the conversation to the pack that a person tapped or a topic's title names."""
@@ -77,14 +88,8 @@ class Taps:
                 return None, problem, None
             gates.settle(tx, gate.id, "answered", answer)
             jobs.settle(tx, job, "done", "answered a question", now)
-            asked = deliveries.get(tx, gate.delivery_id)
-            shown = None
-            if asked and asked.message_id:
-                outcome = wording.answered(gate.question, answer)
-                shown = deliveries.add(
-                    tx, asked.address, "notice", outcome, now, edits=asked.message_id
-                )
-            return gates.get(tx, gate.id), "", shown
+            settled = gates.get(tx, gate.id)
+            return settled, "", _outcome(tx, settled, now) if settled else None
 
         gate, problem, shown = await self._database.transact(write, durable=True)
         if gate is None and not problem:
@@ -102,6 +107,12 @@ class Taps:
         if key.startswith("session_"):
             token = key.removeprefix("session_")
             await self._desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
+        elif key.startswith("budget_"):
+            await self._affording.tap(job, key)
+        elif key.startswith("summary_"):
+            await self._desk.command(job, lambda tx, call: summaries.show(tx, call, key))
+        elif key.startswith("unsummary_"):
+            await self._desk.command(job, lambda tx, call: summaries.undo(tx, call, key))
         elif key.startswith("again_"):
             await self._tell(inbound, "")
             await self._desk.settle(job, lambda tx, now: _again(tx, key, inbound))
@@ -119,6 +130,8 @@ def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound) -> tuple[str,
     """(why not, the answer): a text is a label, a number or free words."""
     if gate is None:
         return wording.TAP_UNKNOWN, ""
+    if gate.kind == APPROVAL:
+        return _judge_approval(gate, given, inbound)
     if gate.person != inbound.person.id:
         return wording.TAP_NOT_YOURS, ""
     if gate.state != "open":
@@ -132,6 +145,28 @@ def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound) -> tuple[str,
         return "", gate.options[int(text) - 1]
     same = (option for option in gate.options if option.casefold() == text.casefold())
     return "", next(same, text)
+
+
+def _judge_approval(gate: Gate, given: AnswerGate, inbound: Inbound) -> tuple[str, str]:
+    """(why not, the answer): only a tap of the owner's counts."""
+    if gate.person != inbound.person.id:
+        return wording.TAP_FOR_THE_OWNER, ""
+    if gate.state != "open":
+        return wording.TAP_EXPIRED, ""
+    if given.text not in gate.options:
+        return wording.TAP_UNKNOWN, ""
+    return "", given.text
+
+
+def _outcome(tx: Tx, gate: Gate, now: str) -> Delivery | None:
+    """Turn the message that asked into what came of it; None = it was never shown."""
+    if gate.kind == APPROVAL:
+        return show_outcome(tx, gate, now)
+    asked = deliveries.get(tx, gate.delivery_id)
+    if not asked or not asked.message_id:
+        return None
+    outcome = wording.answered(gate.question, gate.answer)
+    return deliveries.add(tx, asked.address, "notice", outcome, now, edits=asked.message_id)
 
 
 def _again(tx: Tx, key: str, inbound: Inbound) -> Sequence[Rendered]:

@@ -6,21 +6,25 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import structlog
 
 from aouo import notices
 from aouo.bus import Bus
-from aouo.errors import ProviderError, QuotaExceededError, Refused
+from aouo.errors import BudgetExceeded, ProviderError, QuotaExceededError, Refused
 from aouo.events import ResponseComplete, TurnCompleted, TurnSettled, TurnStarted
+from aouo.flow.affording import Affording
+from aouo.flow.approving import approving_of
 from aouo.flow.asking import Asking
 from aouo.flow.begin import Begun, begin
 from aouo.flow.commit import Commit
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
-from aouo.flow.prepare import facts_of, toolbox_of
+from aouo.flow.patience import Patience
+from aouo.flow.prepare import facts_of, proposal_of, toolbox_of
 from aouo.flow.recall import Recall
-from aouo.guard.chain import Guard, Outcome, Proposal
+from aouo.guard.chain import Guard, Outcome
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
@@ -34,8 +38,9 @@ from aouo.store import jobs
 from aouo.store.database import Database
 from aouo.store.jobs import Job
 from aouo.tools.registry import ToolContext
+from aouo.tools.results import NAME as RESULT_READ
 from aouo.transcript import ToolCall, UserSaid
-from aouo.turn.calls import Calls
+from aouo.turn.calls import Calls, spent_by
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.execute import Executor
 from aouo.turn.journal import Journal
@@ -61,6 +66,7 @@ class Turns:
         waiting: Waiting,
         guard: Guard,
         quota: Quota,
+        affording: Affording,
         generation: Callable[[], Generation],
         capabilities: Mapping[str, Capabilities],
     ) -> None:
@@ -73,6 +79,7 @@ class Turns:
         self._waiting = waiting
         self._guard = guard
         self._quota = quota
+        self._affording = affording
         self._generation = generation
         self._capabilities = capabilities
         self._recall = Recall()
@@ -100,9 +107,10 @@ class Turns:
         view = self._view(job, begun, generation)
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
         ctx = self._context(job, begun, generation, view, slot, deadline)
+        ctx.model = await self._affording.model_for(job.inbound.address, ctx.model)
         journal = Journal(database=self._database, clock=self._clock, job=job)
         calls = Calls(journal=journal)
-        executor = _executor(generation, calls)
+        executor = _executor(generation, calls, self._quota)
 
         async def work() -> Ending:
             async with asyncio.TaskGroup() as group:
@@ -170,7 +178,7 @@ class Turns:
             tool_calls=ctx.tool_calls,
             input_tokens=total.input_tokens,
             output_tokens=total.output_tokens,
-            cost_usd=0.0,
+            cost_usd=round(ctx.cost_usd, 9),
             deliveries=shown,
         )
         turn = facts.turn
@@ -193,6 +201,13 @@ class Turns:
             )
         )
 
+    def beside(
+        self, job: Job, begun: Begun, generation: Generation, slot: Slot, deadline: Deadline
+    ) -> TurnContext:
+        """What work of this job that is no turn needs: nothing of it is shown or recorded."""
+        view = self._view(job, begun, generation)
+        return self._context(job, begun, generation, view, slot, deadline)
+
     def _context(
         self,
         job: Job,
@@ -204,35 +219,42 @@ class Turns:
     ) -> TurnContext:
         facts = facts_of(job, begun, generation)
         toolbox = toolbox_of(facts, generation)
-        asking = Asking(
+        patience = Patience(
             database=self._database,
             clock=self._clock,
             outbox=self._outbox,
             waiting=self._waiting,
             address=facts.address,
-            person=facts.person.id,
             turn_id=facts.turn.id,
             slot=slot,
             deadline=deadline,
         )
+        approving = approving_of(facts, patience, generation.settings)
         tool_context = ToolContext(
             adapter=view,
             config=generation.settings,
             session_id=facts.turn.session_id,
             session_key=facts.session_key,
             pack=facts.pack.name,
-            asker=asking,
+            asker=Asking(patience, facts.person.id),
             owner=facts.owner,
             toolbox=toolbox,
             turn_id=facts.turn.id,
+            spend=lambda scope, provider, model, ms: ctx.spend(
+                replace(spent_by(ctx, scope), provider=provider, model=model, duration_ms=ms)
+            ),
         )
 
         async def call_tool(call: ToolCall, objection: str) -> Outcome:
             runner = toolbox.bind(call.name, tool_context, objection)
-            proposal = Proposal(call, facts.origin, facts.pack.name, facts.turn.id)
-            return await self._guard.call(proposal, runner, toolbox.names)
+            outcome = await self._guard.call(
+                proposal_of(call, facts), runner, toolbox.names, approving
+            )
+            if outcome.kept:
+                toolbox.reveal((RESULT_READ,))
+            return outcome
 
-        return TurnContext(
+        ctx = TurnContext(
             facts,
             model=generation.model,
             view=view,
@@ -242,6 +264,7 @@ class Turns:
             recalled=self._recall.of(facts),
             publish=self._bus.publish,
         )
+        return ctx
 
     def _view(self, job: Job, begun: Begun, generation: Generation) -> LiveView:
         address = job.inbound.address
@@ -260,9 +283,14 @@ class Turns:
         )
 
 
-def _executor(generation: Generation, calls: Calls) -> Executor:
+def _executor(generation: Generation, calls: Calls, quota: Quota) -> Executor:
     provider = generation.settings.provider
-    return Executor(calls=calls, max_tokens=provider.max_tokens, temperature=provider.temperature)
+    return Executor(
+        calls=calls,
+        quota=quota,
+        max_tokens=provider.max_tokens,
+        temperature=provider.temperature,
+    )
 
 
 def _badge(facts: Facts, generation: Generation) -> str:
@@ -278,16 +306,18 @@ def _log_failure(error: Exception, ctx: TurnContext) -> None:
     match error:
         case QuotaExceededError(scope=scope, used_tokens=used, cap_tokens=cap):
             log.info("quota_exceeded", turn_id=turn_id, scope=scope, used=used, cap=cap)
-        case ProviderError():
-            model = ctx.model
-            log.warning(
-                "provider_error",
+        case BudgetExceeded(kind=kind, name=name, used_usd=used, cap_usd=cap, worst_usd=worst):
+            log.info(
+                "budget_exceeded",
                 turn_id=turn_id,
-                provider=model.provider,
-                model=model.model,
-                kind=type(error).__name__,
-                error=str(error),
+                scope=kind,
+                name=name,
+                used=used,
+                cap=cap,
+                worst=worst,
             )
+        case ProviderError():  # the model has told each failure as `provider_error`
+            log.warning("turn_failed", turn_id=turn_id, kind=type(error).__name__, error=str(error))
         case Refused():
             log.info("turn_refused", turn_id=turn_id, error=str(error))
         case _:

@@ -35,6 +35,7 @@ def degrade(payload: Payload, can: Capabilities) -> tuple[Payload, str]:
 
 
 def _as_text(payload: Payload) -> Payload:
-    """The caption and the address of what could not be shown; neither is lost."""
-    text = "\n".join(filter(None, (payload.text, payload.url)))
+    """The caption and the address of what could not be shown; a file here has no address."""
+    address = payload.url if "://" in payload.url else ""
+    text = "\n".join(filter(None, (payload.text, address)))
     return replace(payload, type="text", text=text or "(something this chat cannot show)", url="")

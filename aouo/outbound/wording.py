@@ -6,7 +6,7 @@ Each says what happened and what helps; none quotes an exception.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
@@ -17,9 +17,14 @@ STOPPED_TURN = "Stopped."
 CUT_SHORT = "…"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
+_SHOWN_PATH_CHARS = 400
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
+TAP_FOR_THE_OWNER = "Only the owner can decide this."
 TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
+
+
+Rows: TypeAlias = tuple[tuple[ButtonSpec, ...], ...]
 
 
 def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
@@ -34,6 +39,16 @@ def word(notice: Notice) -> Rendered:
             return _picker(notice)
         case notices.Sessions():
             return _sessions(notice)
+        case (
+            notices.Compacted()
+            | notices.MadeRoom()
+            | notices.NothingToCompact()
+            | notices.SummaryShown()
+            | notices.SummaryUndone()
+        ):
+            return _summary(notice)
+        case notices.ApprovalAsked():
+            return _approval(notice)
         case _:
             return say(_sentence(notice))
 
@@ -101,9 +116,29 @@ def _sentence(notice: Notice) -> str:
             )
         case notices.Resumed():
             return "I was restarted while answering; continuing."
+        case notices.BudgetRaised(usd, again):
+            return f"Raised by {_usd(usd)} for today. {_once_more(again)}"
+        case notices.CheaperModel(model, again):
+            return f"{model} answers here until midnight. {_once_more(again)}"
+        case notices.BudgetStopped():
+            return "Left unanswered: today's budget is used up."
+        case notices.SpendingReport():
+            return _spending(notice)
         case notices.Broken(reference):
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
-        case notices.Picker() | notices.Sessions():
+        case notices.CannotSummarise():
+            return "The embedded model is too small to summarise. /new starts a fresh session."
+        case notices.NoSuchSummary():
+            return "That summary is not there any more."
+        case (
+            notices.Compacted()
+            | notices.MadeRoom()
+            | notices.NothingToCompact()
+            | notices.SummaryShown()
+            | notices.SummaryUndone()
+        ):
+            return ""
+        case notices.Picker() | notices.Sessions() | notices.ApprovalAsked():
             return ""
         case _:
             assert_never(notice)
@@ -114,6 +149,13 @@ def failure(error: BaseException, reference: str) -> str:
     match error:
         case errors.QuotaExceededError():
             return _quota(error)
+        case errors.BudgetExceeded():
+            return _budget(error)
+        case errors.PriceUnknown():
+            return (
+                f"A budget is set, and I do not know what {error.model} costs, so I did not ask "
+                f"it. The owner sets {error.key}."
+            )
         case errors.DispatchLimitReached():
             return (
                 f"I worked through {error.dispatches} steps without coming to an answer, so I "
@@ -148,6 +190,15 @@ def failure(error: BaseException, reference: str) -> str:
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
 
 
+def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
+    """The buttons of a refusal by a budget; `cheaper` names a model, "" = there is none."""
+    rows = [[ButtonSpec(f"Raise today by {_usd(raise_usd)}", f"nav:budget_raise_{turn_id}")]]
+    last = [ButtonSpec("Stop", f"nav:budget_stop_{turn_id}")]
+    if cheaper:
+        rows.append([ButtonSpec(f"Cheaper model: {cheaper}", f"nav:budget_cheaper_{turn_id}")])
+    return tuple(tuple(row) for row in (*rows, last))
+
+
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
     """The one line that history keeps of a turn that failed."""
     return f"[This turn failed ({type(error).__name__}).{_done(effects)}]"
@@ -172,6 +223,53 @@ def badge(pack_name: str) -> str:
 def answered(question: str, answer: str) -> Rendered:
     """What a question's message turns into."""
     return say(f"{question}\n→ {answer}")
+
+
+_APPROVAL_BUTTONS = {"allow": "Allow once", "deny": "No", "always": "Always in this folder"}
+_APPROVAL_OUTCOMES = {
+    "allow": "allowed once",
+    "deny": "no",
+    "always": "allowed, and from now on for this folder",
+    "": "nobody answered in time, so no",
+}
+
+
+def approval_settled(question: str, answer: str) -> Rendered:
+    """What an approval's message turns into; "" = its time is over."""
+    return say(f"{question}\n→ {_APPROVAL_OUTCOMES[answer]}")
+
+
+def _approval(notice: notices.ApprovalAsked) -> Rendered:
+    match notice.tool:
+        case "read_file" | "read_document":
+            wish = "read"
+        case "list_dir":
+            wish = "see what is in"
+        case "msg":
+            wish = "send"
+        case "write_file":
+            wish = f"write {notice.writes_bytes:,} bytes to"
+        case _:
+            wish = "act on"
+    buttons = [
+        ButtonSpec(_APPROVAL_BUTTONS[answer], f"approval_{notice.gate_id}:{answer}")
+        for answer in notice.answers
+    ]
+    return say(
+        f"“{notice.pack}” wants to {wish}\n{_in_one_line(notice.subject)}\n"
+        f"with {notice.tool}. Is that all right?",
+        buttons[:2],
+        *([button] for button in buttons[2:]),
+    )
+
+
+def _in_one_line(path: str) -> str:
+    """A path that cannot pretend to be more text than it is."""
+    shown = "".join(char if char.isprintable() else "?" for char in path)
+    if len(shown) <= _SHOWN_PATH_CHARS:
+        return shown
+    half = _SHOWN_PATH_CHARS // 2
+    return f"{shown[:half]}…{shown[-half:]}"
 
 
 def may_not_have_arrived(delivery_id: int) -> Rendered:
@@ -211,6 +309,46 @@ def _picker(notice: notices.Picker) -> Rendered:
         for name, shown in notice.packs
     ]
     return say(head, *rows)
+
+
+def not_compacted(why: object, reference: str) -> Rendered:
+    """/compact could not do it."""
+    said = failure(why, reference) if isinstance(why, errors.AouoError) else TIMED_OUT
+    return say(f"{said} Nothing was changed.")
+
+
+def _summary(
+    notice: notices.Compacted
+    | notices.MadeRoom
+    | notices.NothingToCompact
+    | notices.SummaryShown
+    | notices.SummaryUndone,
+) -> Rendered:
+    shown, undone = "Show summary", "Undo"
+    match notice:
+        case notices.Compacted(messages, summary):
+            text = (
+                f"{messages:,} messages are a summary now, in a fresh session. The messages are "
+                "kept: /sessions"
+            )
+        case notices.MadeRoom(messages, summary):
+            text = f"To make room I summarised {messages:,} older messages; they are kept."
+        case notices.SummaryUndone(messages, summary):
+            text = f"Undone: from now on I read those {messages:,} messages themselves again."
+            if not summary:
+                return say(text)
+            text += " A summary stands for what was before them."
+        case notices.NothingToCompact(0):
+            return say("There is nothing to summarise here yet.")
+        case notices.NothingToCompact(summary):
+            text = "There is nothing new to summarise; a summary stands for what was before."
+        case notices.SummaryShown(summary, messages, words, done):
+            shown = ""
+            undone = "" if done else undone
+            text = f"What I keep of {messages:,} messages:\n\n{words}"
+    buttons = ((shown, f"nav:summary_{summary}"), (undone, f"nav:unsummary_{summary}"))
+    row = [ButtonSpec(label, data) for label, data in buttons if label]
+    return say(text, *([row] if row else []))
 
 
 def _sessions(notice: notices.Sessions) -> Rendered:
@@ -283,3 +421,50 @@ def _quota(error: errors.QuotaExceededError) -> str:
         f"The {error.scope} limit is reached: {error.used_tokens:,} of {error.cap_tokens:,} "
         f"tokens. {helps}, or the owner raises {error.key}."
     )
+
+
+def _budget(error: errors.BudgetExceeded) -> str:
+    match error.kind:
+        case "person":
+            whose = "Your budget of today"
+        case "pack":
+            whose = f"Today's budget of “{error.name}”"
+        case _:
+            whose = "Today's budget"
+    return (
+        f"{whose} does not allow this: {_usd(error.used_usd)} of {_usd(error.cap_usd)} are spent, "
+        f"and this answer may cost up to {_usd(error.worst_usd)}. It starts again at midnight, "
+        f"or the owner raises {error.key}."
+    )
+
+
+def _once_more(again: bool) -> str:
+    return "Answering now." if again else "Please say it again: your words were not kept."
+
+
+def _spending(notice: notices.SpendingReport) -> str:
+    lines = [
+        f"You{f', with “{notice.pack}”' if notice.pack else ''}:",
+        f"today {_spent(notice.today)}",
+        f"7 days {_spent(notice.week)}",
+    ]
+    if notice.all_today and notice.all_week:
+        lines += [
+            "",
+            "Everybody, with everything:",
+            f"today {_spent(notice.all_today)}",
+            f"7 days {_spent(notice.all_week)}",
+        ]
+    return "\n".join(lines)
+
+
+def _spent(spending: notices.Spending) -> str:
+    calls = "1 call" if spending.calls == 1 else f"{spending.calls:,} calls"
+    return f"– {spending.tokens:,} tokens, {_usd(spending.usd)}, {calls}"
+
+
+def _usd(amount: float) -> str:
+    """Cents, and as many more places as a small sum needs to be seen."""
+    if amount == 0 or amount >= 0.01:
+        return f"${amount:,.2f}"
+    return "less than $0.0001" if amount < 0.0001 else f"${amount:.4f}"

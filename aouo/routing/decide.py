@@ -168,7 +168,7 @@ class Doorkeeper:
 
 def bypasses(button: Button) -> bool:
     """Answers to questions, and reads, do not wait behind a running turn."""
-    return button.data.startswith(("choice_", "approval_", "nav:again_"))
+    return button.data.startswith(("choice_", "approval_", "nav:again_", "nav:budget_"))
 
 
 def decide(

@@ -123,6 +123,14 @@ def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
     )
 
 
+def of_turn(tx: Tx, turn_id: str) -> Inbound | None:
+    """What a turn was to answer; empty words if they were not kept."""
+    row = tx.one(
+        "SELECT j.* FROM jobs AS j JOIN turns AS t ON t.job_id = j.id WHERE t.id = ?", turn_id
+    )
+    return _inbound(row) if row else None
+
+
 def renew(tx: Tx, owner: str, lease_until: str) -> None:
     tx.run(
         "UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running'", lease_until, owner

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from aouo.address import ConversationAddress
 from aouo.events import Command, Inbound, Text
+from aouo.store import results
 from aouo.store.database import Tx
 
 COMMAND = "otr"
@@ -34,6 +35,7 @@ def _wipe_turn(tx: Tx, turn_id: str) -> None:
     tx.run("DELETE FROM messages WHERE turn_id = ?", turn_id)
     tx.run("UPDATE tool_calls SET arguments = '', result = '' WHERE turn_id = ?", turn_id)
     tx.run("UPDATE turns SET reason = '' WHERE id = ?", turn_id)
+    results.erase_of_turn(tx, turn_id)
     tx.run("UPDATE gates SET question = '', options = '[]', answer = '' WHERE turn_id = ?", turn_id)
     tx.run("UPDATE deliveries SET off_record = 1 WHERE turn_id = ?", turn_id)
     tx.run(

@@ -97,3 +97,58 @@ def recent(tx: Tx, key: str, limit: int) -> list[Listed]:
 def key_of(tx: Tx, session_id: str) -> str:
     row = tx.one("SELECT session_key FROM sessions WHERE id = ?", session_id)
     return row["session_key"] if row else ""
+
+
+TITLE_AFTER_MESSAGES = 6
+TITLE_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wanting:
+    """A session that wants a title, and who pays for it: whose newest turn it was."""
+
+    session_id: str
+    pack: str
+    person: str
+    turn_id: str
+
+
+def want_title(tx: Tx, session_id: str) -> None:
+    """Ask for a title once a session holds enough; not again when it has one or cannot get one."""
+    tx.run(
+        "UPDATE sessions SET titling = 'wanted' WHERE id = ? AND titling = '' AND title = '' "
+        "AND title_tries < ? AND (SELECT count(*) FROM (SELECT 1 FROM messages "
+        "WHERE session_id = ? AND visible = 1 AND role <> 'tool' AND text <> '' LIMIT ?)) >= ?",
+        session_id,
+        TITLE_TRIES,
+        session_id,
+        TITLE_AFTER_MESSAGES,
+        TITLE_AFTER_MESSAGES,
+    )
+
+
+def wanting_titles(tx: Tx) -> list[Wanting]:
+    rows = tx.all(
+        "SELECT s.id, t.id AS turn_id, t.pack, j.person FROM sessions AS s "
+        "JOIN turns AS t ON t.id = (SELECT id FROM turns WHERE session_id = s.id "
+        "ORDER BY id DESC LIMIT 1) JOIN jobs AS j ON j.id = t.job_id WHERE s.titling = 'wanted' "
+        "AND s.title_tries < ?",
+        TITLE_TRIES,
+    )
+    return [Wanting(row["id"], row["pack"], row["person"], row["turn_id"]) for row in rows]
+
+
+def try_title(tx: Tx, session_id: str) -> None:
+    """Count one try before it is made, so that it also ends when each try ends the process."""
+    tx.run("UPDATE sessions SET title_tries = title_tries + 1 WHERE id = ?", session_id)
+
+
+def settle_title(tx: Tx, session_id: str, title: str) -> None:
+    """End a try: with a title, or with "" until a later turn asks again."""
+    tx.run(
+        "UPDATE sessions SET title = CASE WHEN title = '' THEN ? ELSE title END, "
+        "titling = CASE WHEN ? <> '' THEN 'done' ELSE '' END WHERE id = ?",
+        title,
+        title,
+        session_id,
+    )

@@ -14,7 +14,6 @@ from aouo.store.database import Tx
 from aouo.transcript import (
     AssistantSaid,
     Message,
-    ToolCall,
     ToolReturned,
     UserSaid,
     dump_calls,
@@ -22,6 +21,17 @@ from aouo.transcript import (
 )
 
 Status = Literal["ack", "nack", "aborted"]
+NEWEST = 2**63 - 1
+"""An id that no row comes after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One visible entry of a session: its row's id, its turn, and what the model reads."""
+
+    id: int
+    turn_id: str
+    message: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,11 @@ def take_back(tx: Tx, session_id: str, line: Callable[[Sequence[str]], str], now
     return rows[0]["text"]
 
 
+def hide(tx: Tx, turn_id: str) -> None:
+    """Take a turn out of the history: its words are asked again."""
+    tx.run("UPDATE messages SET visible = 0 WHERE turn_id = ?", turn_id)
+
+
 def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
     """The turn of this job that has not ended."""
     row = tx.one("SELECT * FROM turns WHERE job_id = ? AND status = 'open'", job_id)
@@ -116,15 +131,38 @@ def said(tx: Tx, turn_id: str) -> list[Message]:
     return [_message(row) for row in _rows_of(tx, turn_id)]
 
 
-def history(tx: Tx, session_id: str, limit: int) -> list[Message]:
-    """The newest `limit` visible entries of a session, oldest first."""
+def history(
+    tx: Tx, session_id: str, limit: int, *, after: int = 0, until: int = NEWEST
+) -> list[Message]:
+    """The newest `limit` visible entries of a session, oldest first; ids in (`after`, `until`]."""
     rows = tx.all(
         "SELECT role, text, calls, call_id, tool, failed, native FROM messages "
-        "WHERE session_id = ? AND visible = 1 ORDER BY id DESC LIMIT ?",
+        "WHERE session_id = ? AND visible = 1 AND id > ? AND id <= ? ORDER BY id DESC LIMIT ?",
         session_id,
+        after,
+        until,
         limit,
     )
-    return [_message(row) for row in reversed(rows)]
+    # Taken apart by position: this runs for every message of every turn.
+    return [
+        _read(role, text, calls, call_id, tool, failed, native)
+        for role, text, calls, call_id, tool, failed, native in reversed(rows)
+    ]
+
+
+def entries(
+    tx: Tx, session_id: str, limit: int, *, after: int = 0, until: int = NEWEST
+) -> list[Entry]:
+    """As `history`, each with its row's id and its turn."""
+    rows = tx.all(
+        "SELECT id, turn_id, role, text, calls, call_id, tool, failed, native FROM messages "
+        "WHERE session_id = ? AND visible = 1 AND id > ? AND id <= ? ORDER BY id DESC LIMIT ?",
+        session_id,
+        after,
+        until,
+        limit,
+    )
+    return [Entry(row["id"], row["turn_id"], _message(row)) for row in reversed(rows)]
 
 
 def record_calls(
@@ -188,9 +226,15 @@ def record_nudge(tx: Tx, turn: OpenTurn, said_by_model: str, nudge: str, now: st
 
 
 def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
-    """Calls with an intent and no result: call id → may it run again."""
+    """Calls with an intent and no result: call id → may it run again.
+
+    One that had waited for the owner's yes and never began may, whatever it is.
+    """
     rows = tx.all(
-        "SELECT id, again FROM tool_calls WHERE turn_id = ? AND state = 'intent'", turn_id
+        "SELECT id, again OR EXISTS (SELECT 1 FROM gates WHERE call_id = tool_calls.id "
+        "AND kind = 'approval' AND used = 0) AS again "
+        "FROM tool_calls WHERE turn_id = ? AND state = 'intent'",
+        turn_id,
     )
     return {row["id"]: bool(row["again"]) for row in rows}
 
@@ -284,11 +328,22 @@ def _rows_of(tx: Tx, turn_id: str) -> Sequence[sqlite3.Row]:
 
 
 def _message(row: sqlite3.Row) -> Message:
-    match row["role"]:
-        case "user":
-            return UserSaid(row["text"])
-        case "assistant":
-            calls: tuple[ToolCall, ...] = load_calls(row["calls"]) if row["calls"] else ()
-            return AssistantSaid(row["text"], calls, row["native"])
-        case _:
-            return ToolReturned(row["call_id"], row["tool"], row["text"], bool(row["failed"]))
+    return _read(
+        row["role"],
+        row["text"],
+        row["calls"],
+        row["call_id"],
+        row["tool"],
+        row["failed"],
+        row["native"],
+    )
+
+
+def _read(
+    role: str, text: str, calls: str, call_id: str, tool: str, failed: int, native: str
+) -> Message:
+    if role == "user":
+        return UserSaid(text)
+    if role == "assistant":
+        return AssistantSaid(text, load_calls(calls) if calls else (), native)
+    return ToolReturned(call_id, tool, text, bool(failed))

@@ -36,7 +36,8 @@ class Asker(Protocol):
 class ToolContext:
     """What a tool may know of its turn; never changes inside one.
 
-    `owner` is whose data it is: the person in a private chat, else the conversation.
+    `owner` is whose data it is: the person in a private chat, else the conversation. `spend`
+    takes a usage row for a service that a tool has called: scope, provider, model, milliseconds.
     """
 
     adapter: TurnView
@@ -48,6 +49,7 @@ class ToolContext:
     owner: str
     toolbox: Toolbox
     turn_id: str
+    spend: Callable[[str, str, str, int], None] = lambda scope, provider, model, ms: None
 
 
 class Arguments(BaseModel):
@@ -83,7 +85,9 @@ class Tool:
     timeout_s: float | None = 30.0
 
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, _compact(self.arguments.model_json_schema()))
+        schema = self.arguments.model_json_schema()
+        schema = schema if _is_raw(self.arguments) else _compact(schema)
+        return ToolSpec(self.name, self.description, schema)
 
 
 def tool(
@@ -223,10 +227,16 @@ def _parsed(item: Tool, payload: Mapping[str, Any]) -> BaseModel:
     given = {key: value for key, value in payload.items() if value not in ("", None)}
     required = item.arguments.model_fields
     kept = {k: v for k, v in payload.items() if k in given or _needs(required, k)}
+    kept = payload if _is_raw(item.arguments) else kept
     try:
         return item.arguments.model_validate(kept)
     except ValidationError as error:
         raise ToolFailed(_in_words(item.name, error)) from error
+
+
+def _is_raw(arguments: type[BaseModel]) -> bool:
+    """Whether a tool brings a schema that is not ours to shorten, nor its values to interpret."""
+    return arguments.model_config.get("extra") == "allow"
 
 
 def _needs(fields: Mapping[str, Any], name: str) -> bool:

@@ -12,6 +12,7 @@ import structlog
 from aouo.address import ConversationAddress
 from aouo.events import Event, LlmToken, Origin, Person, Thought
 from aouo.ports import ChatModel, TurnView
+from aouo.store.summaries import Past, Summary
 from aouo.store.turns import OpenTurn
 from aouo.store.usage import Spent
 from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolCall, Usage
@@ -108,7 +109,8 @@ class TurnContext:
 
     `call_tool` is the one door to a tool; a call that comes with an objection is refused there,
     in these words. `day` is the local day that usage counts for. `recalled` is what was said off
-    the record before: it is nowhere else.
+    the record before: it is nowhere else. `make_room` shortens the history after a service refused
+    it as too long, once; it says whether that helped.
     """
 
     def __init__(
@@ -131,7 +133,10 @@ class TurnContext:
         self.day = day
         self.recalled = recalled
         self.publish = publish
+        self.past = Past()
         self.history: list[Message] = []
+        self.summarised: Summary | None = None  # by this very turn
+        self.make_room: Callable[[], Awaitable[bool]] | None = None
         self.said: list[Message] = []
         self.memory: Mapping[str, str] = {}
         self.system = ""
@@ -139,12 +144,18 @@ class TurnContext:
         self.thoughts: list[Thought] = []
         self.spent: list[Spent] = []
         self.total = Usage()
+        self.cost_usd = 0.0
         self.provider_ms = 0.0
         self.dispatches = 0
         self.tool_calls = 0
         self.nudges = 0
         self.ending: Ending | None = None
         self.meter = Meter()
+
+    def spend(self, row: Spent) -> None:
+        """Count a row of usage; it is written with the next commit."""
+        self.spent.append(row)
+        self.cost_usd += row.cost_usd
 
     def abort(self, reason: str) -> None:
         """End the turn on purpose; steps that have not begun are skipped."""
@@ -183,6 +194,7 @@ class DispatchContext:
         self.said = AssistantSaid("")
         self.usage = Usage()
         self.finish_reason = ""
+        self.answered_by: tuple[str, str] = ("", "")  # provider and model
         self.again: Retry | None = None
 
     def ack(self, text: str) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 
 from aouo.ports import Clock
 from aouo.store.database import Database
+from aouo.turn.compaction import Compactor
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
-from aouo.turn.steps import dispatch, turn_input, turn_output
+from aouo.turn.steps import context, dispatch, turn_input, turn_output
 
 
 def default(
@@ -24,6 +25,8 @@ def default(
     max_dispatches: int,
     max_tokens: int,
     context_window: int,
+    compress_threshold: float,
+    compactor: Compactor,
 ) -> Pipelines:
     """The built-in steps. Pack and skill are resolved before: they decide where a turn runs."""
     return Pipelines(
@@ -32,15 +35,21 @@ def default(
             turn_input.load_history(database, max_history_messages),
             turn_input.load_memory(read_memory),
             turn_input.system_prompt(persona, clock),
+            context.stale_results(),
             turn_input.tool_view(),
+            context.compact(
+                compactor,
+                threshold=compress_threshold,
+                window_override=context_window,
+            ),
         ),
         dispatch_input=(
-            dispatch.loop_policy(quota, max_dispatches),
-            dispatch.fit_to_window(max_tokens, context_window),
+            dispatch.loop_policy(max_dispatches),
+            dispatch.fit_to_window(max_tokens, context_window, compactor.estimator),
             dispatch.ordering_repair(),
         ),
         dispatch_output=(
-            dispatch.record_usage(),
+            dispatch.record_usage(compactor.estimator),
             dispatch.decide(),
         ),
         turn_output=(turn_output.safety(redact),),

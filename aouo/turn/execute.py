@@ -18,6 +18,7 @@ from aouo.transcript import (
 )
 from aouo.turn.calls import Calls, spent_by
 from aouo.turn.context import DispatchContext
+from aouo.turn.quota import Quota
 
 
 class Executor:
@@ -27,10 +28,12 @@ class Executor:
         self,
         *,
         calls: Calls,
+        quota: Quota,
         max_tokens: int,
         temperature: float,
     ) -> None:
         self._calls = calls
+        self._quota = quota
         self._max_tokens = max_tokens
         self._temperature = temperature
 
@@ -39,6 +42,7 @@ class Executor:
 
         Raises:
             ProviderError: the model gave no answer.
+            Refused: a limit is reached, nobody was asked.
         """
         turn = ctx.turn
         window = turn.model.context_window
@@ -54,6 +58,8 @@ class Executor:
         calls = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)
         ctx.said = replace(finished.said, calls=calls)
         ctx.usage, ctx.finish_reason = finished.usage, finished.reason
+        model = turn.model
+        ctx.answered_by = (finished.provider or model.provider, finished.model or model.model)
         if not calls:
             return
         if text := finished.said.text.strip():
@@ -64,8 +70,9 @@ class Executor:
         turn = ctx.turn
         begun_s = time.perf_counter()
         finished: Finished | None = None
+        row = spent_by(turn, "llm")
         try:
-            async with aclosing(turn.model.stream(request)) as stream:
+            async with aclosing(self._quota.stream(turn.model, request, row, turn.spend)) as stream:
                 async for event in stream:
                     match event:
                         case TextDelta(text):
@@ -76,17 +83,7 @@ class Executor:
                         case Finished():
                             finished = event
         finally:
-            ms = (time.perf_counter() - begun_s) * 1000
-            turn.provider_ms += ms
+            turn.provider_ms += (time.perf_counter() - begun_s) * 1000
         if finished is None:
             raise ProviderError("the stream ended without an end")
-        turn.spent.append(
-            replace(
-                spent_by(turn, "llm"),
-                provider=finished.provider or turn.model.provider,
-                model=finished.model or turn.model.model,
-                tokens=finished.usage,
-                duration_ms=round(ms),
-            )
-        )
         return finished

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from aouo.transcript import (
     AssistantSaid,
@@ -10,9 +12,13 @@ from aouo.transcript import (
     SystemSaid,
     ToolReturned,
     UserSaid,
-    message_tokens,
-    most_tokens,
 )
+from aouo.turn.tokens import Scale
+
+STALE_AFTER_TURNS = 4
+SHORT_CHARS = 200
+"""A result that is no longer than this is left alone: one line about it would save nothing."""
+_QUOTED_CHARS = 80
 
 
 def sanitised(messages: Sequence[Message]) -> list[Message]:
@@ -25,35 +31,93 @@ def sanitised(messages: Sequence[Message]) -> list[Message]:
     while index < len(messages):
         entry = messages[index]
         index += 1
-        match entry:
-            case AssistantSaid(text, calls) if calls:
-                results: list[ToolReturned] = []
-                while index < len(messages) and isinstance(result := messages[index], ToolReturned):
-                    results.append(result)
-                    index += 1
-                if {call.id for call in calls} == {result.call_id for result in results}:
-                    kept += [entry, *results]
-                elif text:
-                    kept.append(AssistantSaid(text))
-            case ToolReturned():
-                continue
-            case SystemSaid() | UserSaid() | AssistantSaid():
-                kept.append(entry)
-    while kept and not isinstance(kept[0], SystemSaid | UserSaid):
-        kept.pop(0)
+        # Plain tests of types: this looks at every entry of every turn.
+        if isinstance(entry, AssistantSaid) and entry.calls:
+            results: list[ToolReturned] = []
+            while index < len(messages) and isinstance(result := messages[index], ToolReturned):
+                results.append(result)
+                index += 1
+            if {call.id for call in entry.calls} == {result.call_id for result in results}:
+                kept += [entry, *results]
+            elif entry.text:
+                kept.append(AssistantSaid(entry.text))
+        elif not isinstance(entry, ToolReturned):
+            kept.append(entry)
+    head = _head(kept)
+    start = next((i for i in range(head, len(kept)) if isinstance(kept[i], UserSaid)), len(kept))
+    return kept[:head] + kept[start:]
+
+
+def without_repeats(messages: Sequence[Message]) -> list[Message]:
+    """Drop a person's words that come twice in a row (a redelivery), and all but the newest of
+    large results that are the same to the letter."""
+    kept = list(messages)
+    spoken = [index for index, entry in enumerate(messages) if isinstance(entry, UserSaid)]
+    for index, following in reversed(list(pairwise(spoken))):
+        if following == index + 1 and messages[index] == messages[following]:
+            del kept[index]
+    seen: set[str] = set()
+    for index, result in reversed(_large_results(kept)):
+        if result.text in seen:
+            kept[index] = replace(result, text=f"[the same as a later result of {result.name}]")
+        seen.add(result.text)
     return kept
 
 
-def newest_that_fit(messages: Sequence[Message], max_tokens: int) -> list[Message]:
-    """The newest turns whose estimate fits; a turn is kept whole or not at all."""
-    if sum(map(most_tokens, messages)) <= max_tokens:
+def stale_shortened(messages: Sequence[Message]) -> list[Message]:
+    """Turn results of more than four turns ago into one line each; entry for entry the same.
+
+    The turn that is about to begin is not among `messages`, so the newest there is one turn old.
+    """
+    kept = list(messages)
+    large = _large_results(messages)
+    if not large:
+        return kept
+    starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
+    if len(starts) > STALE_AFTER_TURNS:
+        for index, result in large:
+            if index < starts[-STALE_AFTER_TURNS]:
+                kept[index] = _one_line(result)
+    return kept
+
+
+def newest_that_fit(messages: Sequence[Message], max_tokens: int, scale: Scale) -> list[Message]:
+    """The newest turns whose estimate fits; a turn is kept whole or not at all.
+
+    A summary at the head stays whatever else goes.
+    """
+    if scale.at_most(messages) <= max_tokens:
         return list(messages)
+    head = _head(messages)
+    used = scale.entries(messages[:head]) if head else 0
     starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
     kept_from = len(messages)
-    used = 0
     for start in reversed(starts):
-        used += sum(message_tokens(entry) for entry in messages[start:kept_from])
+        used += scale.entries(messages[start:kept_from])
         if used > max_tokens:
             break
         kept_from = start
-    return list(messages[kept_from:])
+    return [*messages[:head], *messages[kept_from:]]
+
+
+def _head(messages: Sequence[Message]) -> int:
+    """How many entries at the head are the runtime's own."""
+    return next(
+        (i for i, entry in enumerate(messages) if not isinstance(entry, SystemSaid)), len(messages)
+    )
+
+
+def _large_results(messages: Sequence[Message]) -> list[tuple[int, ToolReturned]]:
+    return [
+        (index, entry)
+        for index, entry in enumerate(messages)
+        if isinstance(entry, ToolReturned) and len(entry.text) > SHORT_CHARS
+    ]
+
+
+def _one_line(result: ToolReturned) -> Message:
+    text = result.text
+    lines = text.count("\n") + 1
+    words = " ".join(text[: 2 * _QUOTED_CHARS].split())[:_QUOTED_CHARS]
+    told = f"[{result.name}: {len(text):,} characters, {lines:,} lines: {words}…]"
+    return replace(result, text=told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from aouo.errors import PromptTooLong
 from aouo.transcript import AssistantSaid, UserSaid
 from aouo.turn import pipelines
 from aouo.turn.calls import Calls
@@ -47,7 +48,12 @@ async def _dispatch(
         await pipelines.run("dispatch_input", steps.dispatch_input, dispatch)
         if ctx.stopped:
             return
-        await executor.dispatch(dispatch)
+        try:
+            await executor.dispatch(dispatch)
+        except PromptTooLong:
+            if ctx.make_room and await ctx.make_room():
+                continue
+            raise
         await pipelines.run("dispatch_output", steps.dispatch_output, dispatch)
         if dispatch.holds_text and dispatch.said.text and not dispatch.again:
             await ctx.show(dispatch.said.text)

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from aouo.emulator import Emulator
 from aouo.home import Home
+from aouo.providers.compatible import CompatibleModel
+from aouo.transcript import ModelRequest, UserSaid
 from tests.fakes.model_server import ModelServer
 from tests.path.world import World
+
+
+@pytest.fixture(scope="session", autouse=True)
+def first_call() -> None:
+    """The first model call of a process imports the SDK, for as long as a test waits."""
+
+    async def call() -> None:
+        async with ModelServer() as server, aiohttp.ClientSession() as session:
+            model = CompatibleModel(
+                provider="fake",
+                model="fake",
+                base_url=server.base_url,
+                api_key="key",
+                context_window=1000,
+                session=session,
+            )
+            async for _ in model.stream(ModelRequest("", (UserSaid("Hello"),), ())):
+                pass
+
+    asyncio.run(call())
 
 
 @pytest.fixture

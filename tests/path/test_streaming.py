@@ -201,6 +201,7 @@ async def test_with_streaming_off_an_answer_is_exactly_one_message(world: World)
 
 
 async def test_a_turn_that_fails_says_so_in_the_message_it_was_filling(world: World) -> None:
+    world.config = {"provider": {"backend": "fake", "model": "scripted", "max_retries": 0}}
     world.model.reply(Says(words(60), chunks=6, stall_after=4, cut_after=5))
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "go")

@@ -11,12 +11,19 @@ from hypothesis import strategies as st
 from aouo.transcript import (
     AssistantSaid,
     Message,
+    SystemSaid,
     ToolCall,
     ToolReturned,
     UserSaid,
-    message_tokens,
 )
-from aouo.turn.history import newest_that_fit, sanitised
+from aouo.turn.history import (
+    SHORT_CHARS,
+    newest_that_fit,
+    sanitised,
+    stale_shortened,
+    without_repeats,
+)
+from aouo.turn.tokens import Scale
 
 HI, BYE = UserSaid("hi"), AssistantSaid("bye")
 CALLS = AssistantSaid("let me see", (ToolCall("1", "a", "{}"), ToolCall("2", "b", "{}")))
@@ -92,18 +99,86 @@ def test_whole_turns_are_left_as_they_are(messages: list[Message]) -> None:
 
 @given(turns(), st.integers(-5, 400))
 def test_the_newest_whole_turns_fit(messages: list[Message], room: int) -> None:
-    kept = newest_that_fit(messages, room)
+    kept = newest_that_fit(messages, room, Scale())
 
     assert kept == messages[len(messages) - len(kept) :]
-    assert sum(map(message_tokens, kept)) <= max(room, 0)
+    assert not kept or Scale().entries(kept) <= room
     assert not kept or isinstance(kept[0], UserSaid)
     assert paired(kept)
     left = messages[: len(messages) - len(kept)]
-    if left:  # one more turn would not have fitted
+    if left:  # one more turn would not have fitted, or only to a few tokens
         newest = max(i for i, entry in enumerate(left) if isinstance(entry, UserSaid))
-        assert sum(map(message_tokens, messages[newest:])) > room
+        assert Scale().entries(messages[newest:]) + 2 * len(messages) > room
 
 
 @given(turns(), st.integers(0, 200))
 def test_more_room_never_means_less_history(messages: list[Message], room: int) -> None:
-    assert len(newest_that_fit(messages, room)) <= len(newest_that_fit(messages, room + 50))
+    fewer, more = (newest_that_fit(messages, n, Scale()) for n in (room, room + 50))
+
+    assert len(fewer) <= len(more)
+
+
+def test_a_summary_stays_whatever_else_goes() -> None:
+    summary = SystemSaid("[Previous conversation summary: a walk in the rain]")
+    messages = [summary, UserSaid("long ago " * 50), BYE, HI, BYE]
+
+    assert newest_that_fit(messages, 40, Scale()) == [summary, HI, BYE]
+    assert sanitised([summary, BYE, HI]) == [summary, HI]
+
+
+LONG = "A first line.\n" + "\n".join(f"{n}: something that was found" for n in range(56))
+
+
+def looked_up(text: str, number: int = 0) -> list[Message]:
+    call = ToolCall(str(number), "persist", "{}")
+    said = UserSaid(f"look {number}")
+    return [said, AssistantSaid("", (call,)), ToolReturned(call.id, call.name, text), BYE]
+
+
+def test_a_result_of_more_than_four_turns_ago_is_one_line() -> None:
+    stale = [*looked_up(LONG), *[HI, BYE] * 4]
+    fresh = [*looked_up(LONG), *[HI, BYE] * 3]
+
+    told = "[persist: 1,627 characters, 57 lines: A first line. 0: something that was found 1: "
+    shortened = stale_shortened(stale)
+    assert isinstance(shortened[2], ToolReturned)
+    assert shortened[2].text.startswith(told)
+    assert shortened[2].call_id == "0"
+    assert len(shortened[2].text) < SHORT_CHARS
+    assert stale_shortened(fresh) == fresh
+    assert stale_shortened([*stale[:4], *fresh])[4:] == fresh
+
+
+@given(turns(), st.integers(0, 3))
+def test_shortening_keeps_every_entry_in_its_place(messages: list[Message], more: int) -> None:
+    messages += looked_up(LONG) * more
+    shortened = stale_shortened(messages)
+
+    assert [type(entry) for entry in shortened] == [type(entry) for entry in messages]
+    assert paired(shortened) == paired(messages)
+    assert stale_shortened(shortened) == shortened
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept"),
+    [
+        ([HI, HI, BYE], [HI, BYE]),
+        ([HI, BYE, HI, BYE], [HI, BYE, HI, BYE]),
+        ([HI, UserSaid("hi again")], [HI, UserSaid("hi again")]),
+        (looked_up("short") * 2, looked_up("short") * 2),
+    ],
+)
+def test_words_that_come_twice_in_a_row_are_read_once(
+    messages: Sequence[Message], kept: Sequence[Message]
+) -> None:
+    """A platform may deliver a message again."""
+    assert without_repeats(messages) == list(kept)
+
+
+def test_of_large_results_that_are_the_same_the_newest_is_read_whole() -> None:
+    read = without_repeats([*looked_up(LONG, 1), *looked_up(LONG, 2)])
+
+    results = [entry.text for entry in read if isinstance(entry, ToolReturned)]
+    assert results == ["[the same as a later result of persist]", LONG]
+    assert paired(read)
+    assert without_repeats(read) == read

@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 from aouo.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer
-from aouo.transcript import estimate_tokens, message_tokens
 from aouo.turn import history
 from aouo.turn.context import DispatchContext
 from aouo.turn.pipelines import Next, Step
-from aouo.turn.quota import Quota
+from aouo.turn.steps.context import sent_anyway
+from aouo.turn.tokens import Estimator
 
 NUDGE = "[You gave no answer. Say what you found or did, or what you need from the person.]"
 LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
-def loop_policy(quota: Quota, max_dispatches: int) -> Step[DispatchContext]:
-    """Rounds and tokens, checked before each call."""
+def loop_policy(max_dispatches: int) -> Step[DispatchContext]:
+    """Rounds, checked before each call; what it may cost, `Quota.stream` checks right after."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         if ctx.iteration >= max_dispatches:
             raise DispatchLimitReached(max_dispatches)
-        if ctx.iteration:
-            unwritten = [row.tokens for row in ctx.turn.spent]
-            pending = sum(row.input_tokens + row.output_tokens for row in unwritten)
-            await quota.check(ctx.turn.facts.turn.session_id, pending)
         await call_next()
 
     return Step("loop policy", run)
 
 
-def fit_to_window(max_tokens: int, window_override: int) -> Step[DispatchContext]:
+def fit_to_window(
+    max_tokens: int, window_override: int, estimator: Estimator
+) -> Step[DispatchContext]:
     """As many of the newest turns as the window has room for; this turn is never cut."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         turn = ctx.turn
         window = window_override or turn.model.context_window
         reserve = min(4096, window // 4)
-        fixed = estimate_tokens(turn.system + turn.changing)
-        fixed += sum(estimate_tokens(repr(spec.parameters)) + 40 for spec in turn.toolbox.shown)
-        fixed += sum(message_tokens(entry) for entry in turn.said)
+        scale = estimator.scale(turn.model.provider, turn.model.model)
+        fixed = scale.tokens(sent_anyway(turn, estimator))
         room = window - min(max_tokens, reserve) - fixed
-        past = history.newest_that_fit(turn.history, room)
+        past = history.newest_that_fit(turn.history, room, scale)
         ctx.messages, ctx.past = [*past, *turn.said], len(past)
         await call_next()
 
@@ -57,12 +54,15 @@ def ordering_repair() -> Step[DispatchContext]:
     return Step("ordering repair", run)
 
 
-def record_usage() -> Step[DispatchContext]:
-    """Add this call to the turn's total; the rows are written with the next commit."""
+def record_usage(estimator: Estimator) -> Step[DispatchContext]:
+    """Add this call to the turn's total, and learn from it what a token is; the rows are written
+    with the next commit."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         ctx.turn.total += ctx.usage
         ctx.turn.dispatches += 1
+        if ctx.request:
+            estimator.observe(*ctx.answered_by, ctx.request, ctx.usage)
         await call_next()
 
     return Step("record usage", run)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from aouo.ports import Clock
-from aouo.store import turns
+from aouo.store import results, summaries, turns
 from aouo.store.database import Database, Tx
+from aouo.store.summaries import Past
 from aouo.tools import load
+from aouo.tools.results import NAME as RESULT_READ
 from aouo.transcript import AssistantSaid, Message
 from aouo.turn import history, prompt
+from aouo.turn.compaction import heading
 from aouo.turn.context import PackView, TurnContext
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.prompt import Persona
@@ -21,24 +24,31 @@ def quota_gate(quota: Quota) -> Step[TurnContext]:
     """Refuse before anything costs money."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        await quota.check(ctx.facts.turn.session_id, 0)
+        await quota.check(ctx.facts.turn.session_id)
         await call_next()
 
     return Step("quota gate", run, cost="io")
 
 
 def load_history(database: Database, max_messages: int) -> Step[TurnContext]:
-    """The session's settled past, and what this very turn had recorded before a crash."""
+    """The session's settled past, with the summary that stands for what came before it, and what
+    this very turn had recorded before a crash."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         turn = ctx.facts.turn
         limit = ctx.facts.pack.history_messages or max_messages
 
-        def load(tx: Tx) -> tuple[list[Message], list[Message]]:
-            return turns.history(tx, turn.session_id, limit), turns.said(tx, turn.id)
+        def load(tx: Tx) -> tuple[Past, list[Message], bool]:
+            past = summaries.past(tx, turn.session_id, limit)
+            return past, turns.said(tx, turn.id), results.any_of(tx, turn.session_id)
 
-        past, ctx.said = await database.read(load)
-        ctx.history = [*history.sanitised(past), *ctx.recalled]
+        ctx.past, ctx.said, has_handles = await database.read(load)
+        if has_handles:
+            ctx.toolbox.reveal((RESULT_READ,))
+        standing = ctx.past.reach.summary
+        ctx.history = [heading(standing)] if standing else []
+        ctx.history += history.sanitised(ctx.past.messages)
+        ctx.history += ctx.recalled
         await call_next()
 
     return Step("history", run, provides=frozenset({"history"}), cost="io")

@@ -1,0 +1,102 @@
+"""Titles for sessions: asked for when a turn is committed, given when nobody waits for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+
+from aouo.bus import Bus
+from aouo.errors import ProviderError, Refused
+from aouo.events import TurnSettled
+from aouo.ports import ChatModel, Clock, stamp
+from aouo.store import sessions, turns, usage
+from aouo.store.database import Database, Tx
+from aouo.store.sessions import Wanting
+from aouo.store.usage import Spent
+from aouo.transcript import AssistantSaid, Message, UserSaid
+from aouo.turn.asides import Asides, Payer
+
+log = structlog.get_logger()
+QUIET_S = 20.0
+"""Between a turn's end and the chore: the person's next message comes first."""
+_MESSAGES, _MESSAGE_CHARS = 8, 300
+
+
+class Titles:
+    """Gives each session that wants one a title, once, with at most three tries.
+
+    What is wanted is a column of the session, so a restart loses nothing. A model that asks for
+    brief prompts cannot name anything; the first words stay the title then.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        bus: Bus,
+        asides: Asides,
+        model: Callable[[], ChatModel],
+        day: Callable[[], str],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._bus = bus
+        self._asides = asides
+        self._model = model
+        self._day = day
+
+    async def run(self) -> None:
+        """For ever: what a former process left, then after each turn what it left."""
+        events, leave = self._bus.subscribe(TurnSettled)
+        try:
+            while True:
+                await self._clock.sleep(QUIET_S)
+                while not events.empty():
+                    events.get_nowait()
+                if not self._model().brief:
+                    await self.give()
+                await events.get()
+        finally:
+            leave()
+
+    async def give(self) -> None:
+        """Give all titles that are wanted now."""
+        for wanting in await self._database.read(sessions.wanting_titles):
+            await self._give(wanting)
+
+    async def _give(self, wanting: Wanting) -> None:
+        said = await self._database.transact(lambda tx: _begin(tx, wanting))
+        model = self._model()
+        spent: list[Spent] = []
+        row = Spent(
+            "title", self._day(), pack=wanting.pack, person=wanting.person, turn_id=wanting.turn_id
+        )
+        payer = Payer(model, row, spent.append, lambda ms: None)
+        title = ""
+        try:
+            title = await self._asides.title(payer, _lines(said))
+        except (ProviderError, Refused, TimeoutError) as error:
+            log.warning("title_failed", session=wanting.session_id, error=repr(error))
+
+        def end(tx: Tx) -> None:
+            now = stamp(self._clock)
+            for item in spent:
+                usage.record(tx, item, now)
+            sessions.settle_title(tx, wanting.session_id, title)
+
+        await self._database.transact(end)
+
+
+def _begin(tx: Tx, wanting: Wanting) -> list[Message]:
+    sessions.try_title(tx, wanting.session_id)
+    return turns.history(tx, wanting.session_id, 200)
+
+
+def _lines(said: list[Message]) -> str:
+    spoken = [item for item in said if isinstance(item, UserSaid | AssistantSaid) and item.text]
+    return "\n".join(
+        f"{'Person' if isinstance(item, UserSaid) else 'Assistant'}: {item.text[:_MESSAGE_CHARS]}"
+        for item in spoken[:_MESSAGES]
+    )

@@ -1,0 +1,46 @@
+"""Summaries in the chat: what `/compact` says when there is nothing to do, and the two buttons."""
+
+from __future__ import annotations
+
+from aouo import notices
+from aouo.commands.registry import Call, Result
+from aouo.packs.library import Library
+from aouo.store import routes, sessions, summaries
+from aouo.store.database import Tx
+from aouo.store.summaries import Summary
+
+
+def nothing_to_compact(tx: Tx, call: Call, library: Library) -> Result:
+    """`/compact` in a session that is short, or summarised already."""
+    del library
+    route = routes.find(tx, call.inbound.address)
+    standing = summaries.reach(tx, route.session_id).summary if route else None
+    return Result(notices.NothingToCompact(standing.id if standing else 0))
+
+
+def show(tx: Tx, call: Call, key: str) -> Result:
+    """`summary_<id>`: the words of a summary of this conversation."""
+    found = _find(tx, call, key.removeprefix("summary_"))
+    if found is None:
+        return Result(notices.NoSuchSummary())
+    return Result(notices.SummaryShown(found.id, found.messages, found.text, found.undone))
+
+
+def undo(tx: Tx, call: Call, key: str) -> Result:
+    """`unsummary_<id>`: from now on the messages themselves are read again."""
+    found = _find(tx, call, key.removeprefix("unsummary_"))
+    if found is None:
+        return Result(notices.NoSuchSummary())
+    summaries.undo(tx, found.id, call.now)
+    before = summaries.reach(tx, found.session_id).summary
+    return Result(notices.SummaryUndone(found.messages, before.id if before else 0))
+
+
+def _find(tx: Tx, call: Call, number: str) -> Summary | None:
+    """A summary of this conversation, with whichever pack."""
+    found = summaries.get(tx, int(number)) if number.isascii() and number.isdigit() else None
+    if found is None:
+        return None
+    here = str(call.inbound.address)
+    key = sessions.key_of(tx, found.session_id)
+    return found if key == here or key.startswith(f"{here}:pack:") else None

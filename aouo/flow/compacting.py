@@ -1,0 +1,165 @@
+"""`/compact`: the whole session becomes a summary at the head of a new one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from aouo import notices
+from aouo.errors import ProviderError, Refused, RouteRequiredError
+from aouo.flow.begin import Begun
+from aouo.flow.desk import Desk
+from aouo.flow.generation import Generation
+from aouo.flow.turns import Turns
+from aouo.ids import ulid
+from aouo.outbound import wording
+from aouo.outbound.outbox import Outbox
+from aouo.ports import Clock, Rendered
+from aouo.queue.lanes import Slot
+from aouo.queue.running import Deadline, Running, StopReason
+from aouo.store import jobs, routes, sessions, summaries
+from aouo.store.database import Database, Tx
+from aouo.store.jobs import Job
+from aouo.store.summaries import Draft, Reach
+from aouo.store.turns import Entry, OpenTurn
+from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
+from aouo.turn.context import TurnContext
+from aouo.turn.journal import record_all
+
+log = structlog.get_logger()
+TYPING_EVERY_S = 4.5
+FEWEST_MESSAGES = 4
+"""Two exchanges: less than that is no shorter as a summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A session that there is something to summarise of."""
+
+    begun: Begun
+    reach: Reach
+    entries: tuple[Entry, ...]
+
+
+class Compacting:
+    """Runs the one command that needs a model; until its last transaction nothing is changed."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        desk: Desk,
+        turns: Turns,
+        running: Running,
+        generation: Callable[[], Generation],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._desk = desk
+        self._turns = turns
+        self._running = running
+        self._generation = generation
+
+    async def run(self, job: Job, focus: str, slot: Slot) -> None:
+        """Summarise, then rotate to a new session, put the summary there and say so, in one
+        transaction. With nothing to summarise no model is asked."""
+        generation = self._generation()
+        plan = await self._database.read(lambda tx: _plan(tx, job))
+        if plan is None:
+            await self._desk.obey(job, "compact", focus)
+            return
+        if generation.model.brief:
+            await self._desk.answer(job, notices.CannotSummarise())
+            return
+        deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
+        try:
+            ctx = self._turns.beside(job, plan.begun, generation, slot, deadline)
+        except RouteRequiredError as error:
+            await self._desk.park(job, error.requested)
+            return
+
+        async def work() -> Draft | Exception:
+            async with asyncio.TaskGroup() as group:
+                shows = group.create_task(self._show_activity(job))
+                try:
+                    return await _draft(ctx, plan, generation, focus)
+                except (ProviderError, Refused, TimeoutError) as error:
+                    return error
+                finally:
+                    shows.cancel()
+
+        ended = await self._running.run(job.inbound.address.lane, deadline, work)
+        if ended is StopReason.SHUTDOWN:
+            await self._database.transact(lambda tx: jobs.release(tx, job))
+        elif isinstance(ended, Draft):
+            await self._rotate(job, ctx, ended, generation)
+        else:
+            await self._leave(job, ctx, ended)
+
+    async def _show_activity(self, job: Job) -> None:
+        while True:
+            await self._outbox.action(job.inbound.address, "typing")
+            await self._clock.sleep(TYPING_EVERY_S)
+
+    async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
+        spent, ctx.spent = ctx.spent, []
+        fresh: list[str] = []
+
+        def write(tx: Tx, now: str) -> list[Rendered]:
+            record_all(tx, spent, now)
+            facts = ctx.facts
+            route = routes.get_or_create(tx, facts.address, facts.chat_kind, now)
+            fresh[:] = [sessions.create(tx, facts.address, facts.pack.name, now)]
+            sessions.pin_skill(tx, fresh[0], facts.turn.skill)
+            routes.set_session(tx, route, fresh[0], now)
+            summary = summaries.add(tx, fresh[0], draft, now, behind=0)
+            return [wording.word(notices.Compacted(draft.messages, summary))]
+
+        await self._desk.settle(job, write)
+        log.info("compacted", session=fresh[0], messages=draft.messages, tokens=draft.tokens)
+        reach = await self._database.read(lambda tx: summaries.reach(tx, fresh[0]))
+        if reach.summary and reach.summary.facts:
+            await made.compactor.flush(ctx, reach.summary)
+
+    async def _leave(self, job: Job, ctx: TurnContext, why: Exception | StopReason) -> None:
+        """Nothing is changed; what was spent is spent."""
+        spent, ctx.spent = ctx.spent, []
+        log.warning("compaction_failed", session=ctx.facts.turn.session_id, error=repr(why))
+
+        def write(tx: Tx, now: str) -> list[Rendered]:
+            record_all(tx, spent, now)
+            if why is StopReason.PERSON:
+                return []
+            return [wording.not_compacted(why, f"job {job.id}")]
+
+        await self._desk.settle(job, write)
+
+
+async def _draft(ctx: TurnContext, plan: _Plan, generation: Generation, focus: str) -> Draft:
+    compactor, model = generation.compactor, ctx.model
+    scale = compactor.estimator.scale(model.provider, model.model)
+    budget = budget_tokens(generation.settings.advanced.context_window or model.context_window, 0)
+    return await compactor.draft(ctx, plan.reach, plan.entries, budget, scale, focus=focus)
+
+
+def _plan(tx: Tx, job: Job) -> _Plan | None:
+    """None = there is nothing to summarise; a summary that stands already is not enough."""
+    address = job.inbound.address
+    route = routes.find(tx, address)
+    if route is None or sessions.key_of(tx, route.session_id) != address.session_key(
+        route.active_pack
+    ):
+        return None
+    reach = summaries.reach(tx, route.session_id)
+    entries = summaries.covered(tx, reach, ENTRIES_MAX)
+    if len(entries) < FEWEST_MESSAGES:
+        return None
+    skill = route.active_skill or sessions.active_skill(tx, route.session_id)
+    turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
+    return _Plan(Begun(turn, address.session_key(route.active_pack)), reach, tuple(entries))

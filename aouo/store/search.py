@@ -1,0 +1,115 @@
+"""Full-text search of what was said in one conversation with one pack.
+
+The index is made by whoever searches, from where the last search of a session ended, so that a
+turn pays nothing for it. Languages without spaces are indexed character by character and looked
+for as phrases; in all others the beginning of a word is enough.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aouo.store.database import Tx
+
+BATCH = 500
+_SNIPPET_CHARS = 240
+# Thai, Lao, Myanmar, Khmer, kana, Han, Hangul
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One message that was found: of whom, when, in which session, and the words around."""
+
+    session_id: str
+    title: str
+    at: str
+    role: str
+    snippet: str
+
+
+def catch_up(tx: Tx, session_key: str) -> bool:
+    """Index up to `BATCH` messages of the sessions with this key; False = all are."""
+    rows = tx.all(
+        "SELECT m.id, m.session_id, m.text FROM sessions AS s JOIN messages AS m "
+        "ON m.session_id = s.id WHERE s.session_key = ? AND m.visible = 1 "
+        "AND m.id > s.indexed_upto AND m.role IN ('user', 'assistant') AND m.text <> '' "
+        "ORDER BY m.id LIMIT ?",
+        session_key,
+        BATCH,
+    )
+    upto: dict[str, int] = {}
+    for row in rows:
+        tx.run("DELETE FROM messages_index WHERE rowid = ?", row["id"])
+        tx.run(
+            "INSERT INTO messages_index (rowid, words) VALUES (?, ?)",
+            row["id"],
+            _apart(row["text"]),
+        )
+        upto[row["session_id"]] = row["id"]
+    for session_id, newest in upto.items():
+        tx.run("UPDATE sessions SET indexed_upto = ? WHERE id = ?", newest, session_id)
+    return len(rows) == BATCH
+
+
+def find(tx: Tx, session_key: str, query: str, limit: int) -> list[Hit]:
+    """The best matches for all words of `query`, for any of them if none has all."""
+    wanted = [_term(word) for word in _WORD.findall(query)]
+    if not wanted:
+        return []
+    rows = _matches(tx, session_key, " AND ".join(wanted), limit)
+    if not rows and len(wanted) > 1:
+        rows = _matches(tx, session_key, " OR ".join(wanted), limit)
+    return [
+        Hit(
+            row["session_id"],
+            row["title"],
+            row["created_at"],
+            row["role"],
+            _snippet(row["text"], query),
+        )
+        for row in rows
+    ]
+
+
+def _matches(tx: Tx, session_key: str, expression: str, limit: int) -> Sequence[sqlite3.Row]:
+    return tx.all(
+        "SELECT m.session_id, m.role, m.text, m.created_at, "
+        "coalesce(nullif(s.title, ''), (SELECT substr(f.text, 1, 60) FROM messages AS f "
+        "WHERE f.session_id = s.id AND f.visible = 1 AND f.role = 'user' "
+        "ORDER BY f.id LIMIT 1), '') AS title "
+        "FROM messages_index AS i JOIN messages AS m ON m.id = i.rowid "
+        "JOIN sessions AS s ON s.id = m.session_id "
+        "WHERE messages_index MATCH ? AND s.session_key = ? AND m.visible = 1 "
+        "ORDER BY i.rank, m.id DESC LIMIT ?",
+        expression,
+        session_key,
+        limit,
+    )
+
+
+def _apart(text: str) -> str:
+    return _UNSPACED.sub(r" \g<0> ", text)
+
+
+def _term(word: str) -> str:
+    """One word as a term of FTS5's language; nothing in a word can end the quotation marks."""
+    return f'"{_apart(word)}"' if _UNSPACED.search(word) else f'"{word}"*'
+
+
+def _snippet(text: str, query: str) -> str:
+    """The words around the first match, on one line."""
+    flat = " ".join(text.split())
+    low = flat.casefold()
+    places = [low.find(word.casefold()) for word in _WORD.findall(query)]
+    first = min((place for place in places if place >= 0), default=0)
+    begin = max(0, min(first - _SNIPPET_CHARS // 3, len(flat) - _SNIPPET_CHARS))
+    cut = flat[begin : begin + _SNIPPET_CHARS]
+    return f"{'…' if begin else ''}{cut}{'…' if begin + _SNIPPET_CHARS < len(flat) else ''}"

@@ -1,0 +1,170 @@
+"""Summaries: what stands for older messages of a session, which stay where they are.
+
+The newest summary that is not undone stands for all messages up to the one it names. A session
+that `/compact` began has one whose messages are another session's; once that is undone, the
+other session's messages come before its own again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, field
+
+from aouo.store import turns
+from aouo.store.database import Tx
+from aouo.store.turns import NEWEST, Entry
+from aouo.transcript import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One row. `facts` are lines for memory, waiting while `flushed` is false."""
+
+    id: int
+    session_id: str
+    source_session_id: str
+    upto_message_id: int
+    messages: int
+    text: str
+    tokens: int
+    facts: str = ""
+    flushed: bool = False
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A summary to be written; covers a session's messages up to one."""
+
+    source_session_id: str
+    upto_message_id: int
+    messages: int
+    text: str
+    tokens: int
+    facts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Messages of one session, ids in (`after`, `until`]."""
+
+    session_id: str
+    after: int = 0
+    until: int = NEWEST
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a session's history is made of: the summary that stands before it, then stretches.
+
+    `newest_id` is the newest summary's, 0 = there is none; `undone` says that a person wanted
+    the words themselves after that one.
+    """
+
+    summary: Summary | None = None
+    stretches: tuple[Stretch, ...] = ()
+    newest_id: int = 0
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The newest messages of a session, oldest first, and what stands before them."""
+
+    reach: Reach = field(default_factory=Reach)
+    messages: tuple[Message, ...] = ()
+
+
+def reach(tx: Tx, session_id: str, until: int = NEWEST) -> Reach:
+    """One indexed look-up for a session that was never summarised."""
+    found = [_summary(row) for row in _rows(tx, session_id) if row["upto_message_id"] <= until]
+    newest_id = found[-1].id if found else 0
+    undone = bool(found) and found[-1].undone
+    standing = next((item for item in reversed(found) if not item.undone), None)
+    own = Stretch(session_id, standing.upto_message_id if standing else 0, until)
+    seed = next((item for item in found if item.source_session_id != session_id), None)
+    if standing or seed is None:
+        return Reach(standing, (own,), newest_id, undone)
+    before = reach(tx, seed.source_session_id, seed.upto_message_id)
+    return Reach(before.summary, (*before.stretches, own), newest_id, undone)
+
+
+def past(tx: Tx, session_id: str, limit: int) -> Past:
+    """The newest `limit` entries that no summary stands for."""
+    found = reach(tx, session_id)
+    messages: list[Message] = []
+    for part in reversed(found.stretches):
+        left = limit - len(messages)
+        if left > 0:
+            newer = turns.history(tx, part.session_id, left, after=part.after, until=part.until)
+            messages = [*newer, *messages]
+    return Past(found, tuple(messages))
+
+
+def covered(tx: Tx, found: Reach, limit: int) -> list[Entry]:
+    """The newest `limit` entries of these stretches with their row ids, oldest first."""
+    entries: list[Entry] = []
+    for part in reversed(found.stretches):
+        left = limit - len(entries)
+        if left > 0:
+            newer = turns.entries(tx, part.session_id, left, after=part.after, until=part.until)
+            entries = [*newer, *entries]
+    return entries
+
+
+def add(tx: Tx, session_id: str, draft: Draft, now: str, *, behind: int) -> int:
+    """Store a summary of a session whose newest one is `behind`; 0 = somebody was faster."""
+    row = tx.one("SELECT max(id) AS id FROM summaries WHERE session_id = ?", session_id)
+    if row and (row["id"] or 0) != behind:
+        return 0
+    return tx.insert(
+        "INSERT INTO summaries (session_id, source_session_id, upto_message_id, messages, text, "
+        "tokens, facts, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        session_id,
+        draft.source_session_id,
+        draft.upto_message_id,
+        draft.messages,
+        draft.text,
+        draft.tokens,
+        draft.facts,
+        now,
+    )
+
+
+def get(tx: Tx, summary_id: int) -> Summary | None:
+    row = tx.one("SELECT * FROM summaries WHERE id = ?", summary_id)
+    return _summary(row) if row else None
+
+
+def undo(tx: Tx, summary_id: int, now: str) -> bool:
+    """Let the messages themselves come back; False = they had already."""
+    return (
+        tx.run(
+            "UPDATE summaries SET undone_at = ? WHERE id = ? AND undone_at = ''", now, summary_id
+        )
+        == 1
+    )
+
+
+def flushed(tx: Tx, summary_id: int, now: str) -> None:
+    """Memory has the facts of a summary, or never takes them."""
+    tx.run("UPDATE summaries SET flushed_at = ? WHERE id = ?", now, summary_id)
+
+
+def _rows(tx: Tx, session_id: str) -> list[sqlite3.Row]:
+    return list(tx.all("SELECT * FROM summaries WHERE session_id = ? ORDER BY id", session_id))
+
+
+def _summary(row: sqlite3.Row) -> Summary:
+    return Summary(
+        row["id"],
+        row["session_id"],
+        row["source_session_id"],
+        row["upto_message_id"],
+        row["messages"],
+        row["text"],
+        row["tokens"],
+        row["facts"],
+        bool(row["flushed_at"]),
+        bool(row["undone_at"]),
+    )

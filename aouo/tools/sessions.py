@@ -1,0 +1,44 @@
+"""`sessions`: look up what was said before in this conversation with this pack."""
+
+from __future__ import annotations
+
+from aouo.errors import ToolFailed
+from aouo.store import search
+from aouo.store.database import Database
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+SHOWN = 8
+
+
+class Sessions(Arguments):
+    query: str
+
+
+def sessions(database: Database) -> Tool:
+    """Finds messages that a summary stands for too, and those of earlier sessions."""
+
+    async def _run(wish: Sessions, context: ToolContext, call_id: str) -> str:
+        del call_id
+        if not any(character.isalnum() for character in wish.query):
+            raise ToolFailed("sessions needs a query: a word or two that were said.")
+        key = context.session_key
+        while await database.transact(lambda tx: search.catch_up(tx, key)):
+            pass
+        found = await database.read(lambda tx: search.find(tx, key, wish.query, SHOWN))
+        if not found:
+            return f"Nothing was said here about {wish.query!r}. Try one word, or another one."
+        return "\n".join(_line(hit) for hit in found)
+
+    return tool(
+        "sessions",
+        "Search all that was said in this conversation, also long ago.",
+        Sessions,
+        _run,
+        group="sessions",
+        reads=True,
+    )
+
+
+def _line(hit: search.Hit) -> str:
+    who = "the person" if hit.role == "user" else "you"
+    return f"- {hit.at[:10]}, in “{hit.title}”, {who}: {hit.snippet}"

@@ -1,0 +1,81 @@
+"""`tts`: say something as a voice note."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from aouo.errors import ProviderError, ToolFailed
+from aouo.ids import ulid
+from aouo.ports import Payload
+from aouo.providers.audio import Audio
+from aouo.providers.speech import Speaker
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+log = structlog.get_logger()
+MAX_CHARS = 4096
+"""Of one voice note; OpenAI's limit."""
+
+
+class Tts(Arguments):
+    text: str
+    """what to say"""
+    voice: str = ""
+    """the service's name for it; leave out for the usual one"""
+
+
+def tts(speaker: Speaker | None, folder_of: Callable[[str, str], Path]) -> Tool:
+    """The tool; `folder_of(pack, owner)` is where a pack keeps files, None = nobody speaks."""
+
+    async def _speak(wish: Tts, context: ToolContext, call_id: str) -> str:
+        text = wish.text.strip()
+        if not text:
+            raise ToolFailed("tts needs a text.")
+        if len(text) > MAX_CHARS:
+            raise ToolFailed(f"tts takes {MAX_CHARS:,} characters; these are {len(text):,}.")
+        if speaker is None:
+            raise ToolFailed(
+                "There is no voice: tts.backend in config.json has to be openai or groq, with a "
+                "key of that service. Write your words instead."
+            )
+        try:
+            spoken = await speaker.speak(text, wish.voice)
+        except ProviderError as error:
+            log.warning("provider_error", scope="tts", kind=type(error).__name__, error=str(error))
+            raise ToolFailed(
+                "The voice service gave no sound; a shorter text or no voice name may help, or "
+                "write your words instead."
+            ) from error
+        audio, by = spoken.audio, spoken.call
+        context.spend(by.scope, by.provider, by.model, by.duration_ms)
+        folder = folder_of(context.pack, context.owner) / "artifacts"
+        file = await asyncio.to_thread(_keep, audio, folder)
+        kind = "voice" if audio.is_voice else "audio"
+        sent = await context.adapter.dispatch_message(Payload(kind, url=str(file)), call_id)
+        answer = {"ok": sent.ok, "message_id": sent.message_id, "file": f"artifacts/{file.name}"}
+        return json.dumps(answer | ({"note": sent.note} if sent.note else {}), ensure_ascii=False)
+
+    return tool(
+        "tts",
+        "Say something as a voice note.",
+        Tts,
+        _speak,
+        group="voice",
+        again=False,
+        effect=True,
+        timeout_s=150.0,
+    )
+
+
+def _keep(audio: Audio, folder: Path) -> Path:
+    """Write a file that only the owner of this machine reads."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = folder / f"{ulid()}{audio.suffix}"
+    with file.open("xb") as opened:
+        file.chmod(0o600)
+        opened.write(audio.data)
+    return file

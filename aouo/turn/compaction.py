@@ -1,0 +1,241 @@
+"""Older messages become one summary: when, how many of them, and how it is written down.
+
+Two model calls (facts for memory, then the summary), then one row. A crash before the row leaves
+nothing behind; after it the facts still wait in the row until memory has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from aouo.errors import EmptyAnswer, ProviderError, Refused
+from aouo.events import MemoryFlush
+from aouo.ids import ulid
+from aouo.ports import Clock, stamp
+from aouo.store import summaries
+from aouo.store.database import Database, Tx
+from aouo.store.summaries import Draft, Past, Reach, Summary
+from aouo.store.turns import Entry
+from aouo.store.usage import Spent
+from aouo.transcript import AssistantSaid, Message, SystemSaid, ToolCall, ToolReturned, UserSaid
+from aouo.turn import history
+from aouo.turn.asides import Asides, Payer
+from aouo.turn.calls import spent_by
+from aouo.turn.context import TurnContext
+from aouo.turn.journal import record_all
+from aouo.turn.tokens import Estimator, Scale
+
+log = structlog.get_logger()
+KEPT_SHARE = 0.3
+SUMMARY_SHARE = 0.2
+"""The most of the budget that a summary may take: with what is kept, below any threshold."""
+SUMMARY_WORDS = 400
+SUMMARY_CHARS = 3_500
+"""So that a chat can show it in one message."""
+ENTRIES_MAX = 2_000
+_LINE_CHARS, _RESULT_CHARS = 2_000, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Entries that a summary shall stand for, and those that stay; whole turns in each."""
+
+    older: tuple[Entry, ...]
+    kept: tuple[Entry, ...]
+
+
+def budget_tokens(window: int, fixed_tokens: int) -> int:
+    """What history may take: the window without its reserve and without all that is sent anyway."""
+    return window - min(4096, window // 4) - fixed_tokens
+
+
+def cut(entries: Sequence[Entry], keep_tokens: int, scale: Scale) -> Cut:
+    """Keep the newest turns that fit; the newest one also if it takes half as much again."""
+    starts = [
+        index
+        for index, entry in enumerate(entries)
+        if index == 0 or entry.turn_id != entries[index - 1].turn_id
+    ]
+    shortened = history.stale_shortened([entry.message for entry in entries])
+    kept_from, used = len(entries), 0
+    for start in reversed(starts):
+        used += scale.entries(shortened[start:kept_from])
+        room = keep_tokens if kept_from < len(entries) else keep_tokens * 3 // 2
+        if used > room:
+            break
+        kept_from = start
+    return Cut(tuple(entries[:kept_from]), tuple(entries[kept_from:]))
+
+
+def material(previous: str, older: Sequence[Message], max_tokens: int, scale: Scale) -> str:
+    """The older words as lines, after the summary so far; the oldest give way if it is too much."""
+    head = f"Summary so far: {previous}\n" if previous else ""
+    left = max_tokens - scale.text(head)
+    lines: list[str] = []
+    for entry in reversed(older):
+        line = _line(entry)
+        left -= scale.text(line) + 1
+        if left < 0:
+            lines.append("[earlier messages are left out here]")
+            break
+        if line:
+            lines.append(line)
+    return head + "\n".join(reversed(lines))
+
+
+def shortened_to(text: str, max_tokens: int, scale: Scale) -> str:
+    """The beginning of a text that fits; a model does not always keep to its words."""
+    text = text[:SUMMARY_CHARS]
+    tokens = scale.text(text)
+    while tokens > max_tokens and len(text) > 1:
+        text = text[: min(len(text) - 1, len(text) * max_tokens // tokens)]
+        tokens = scale.text(text)
+    return text
+
+
+def heading(summary: Summary | Draft) -> SystemSaid:
+    """How a summary stands before the history."""
+    return SystemSaid(f"[Previous conversation summary: {summary.text}]")
+
+
+def read_by_model(past: Past) -> list[Message]:
+    """A session's past as a model reads it: nothing torn apart, nothing twice, stale results as
+    one line each, and what stands for the rest before it."""
+    kept = history.without_repeats(history.stale_shortened(history.sanitised(past.messages)))
+    return [heading(past.reach.summary), *kept] if past.reach.summary else kept
+
+
+class Compactor:
+    """Summarises and flushes for turns and for `/compact`; the estimator is the whole turn's."""
+
+    def __init__(
+        self, *, database: Database, clock: Clock, asides: Asides, estimator: Estimator
+    ) -> None:
+        self.estimator = estimator
+        self._database = database
+        self._clock = clock
+        self._asides = asides
+
+    async def compact(self, ctx: TurnContext, budget: int, keep_tokens: int, scale: Scale) -> bool:
+        """Let a summary stand for the older part of the history; False = it stays as it is.
+
+        A failure of the model or a limit is logged, costs nothing but the call, and leaves the
+        session as it was.
+        """
+        session_id = ctx.facts.turn.session_id
+        found = ctx.past.reach
+        entries = await self._database.read(lambda tx: summaries.covered(tx, found, ENTRIES_MAX))
+        parts = cut(entries, keep_tokens, scale)
+        if not parts.older:
+            return False
+        try:
+            draft = await self.draft(ctx, found, parts.older, budget, scale)
+        except (ProviderError, Refused, TimeoutError) as error:
+            log.warning("compaction_failed", session=session_id, error=repr(error))
+            return False
+        now = stamp(self._clock)
+        spent, ctx.spent = ctx.spent, []
+
+        def write(tx: Tx) -> int:
+            record_all(tx, spent, now)
+            return summaries.add(tx, session_id, draft, now, behind=found.newest_id)
+
+        if not await self._database.transact(write):
+            return False
+        log.info("compacted", session=session_id, messages=draft.messages, tokens=draft.tokens)
+        ctx.past = Past(
+            await self._database.read(lambda tx: summaries.reach(tx, session_id)),
+            tuple(entry.message for entry in parts.kept),
+        )
+        ctx.history = read_by_model(ctx.past)
+        ctx.summarised = ctx.past.reach.summary
+        return True
+
+    async def draft(
+        self,
+        ctx: TurnContext,
+        found: Reach,
+        older: Sequence[Entry],
+        budget: int,
+        scale: Scale,
+        *,
+        focus: str = "",
+    ) -> Draft:
+        """Ask for facts and a summary of these entries; nothing is written.
+
+        Without facts the summary is made all the same.
+
+        Raises:
+            ProviderError, Refused, TimeoutError: there is no summary.
+        """
+        payer = _payer(ctx)
+        window = min(ctx.model.context_window, budget * 2)
+        previous = found.summary.text if found.summary else ""
+        text = material(previous, [entry.message for entry in older], window // 2, scale)
+        facts = ""
+        if await ctx.toolbox.find("memory"):
+            try:
+                facts = await self._asides.facts(payer, text)
+            except (ProviderError, EmptyAnswer, TimeoutError) as error:
+                log.warning("facts_failed", error=repr(error))
+        words = min(SUMMARY_WORDS, max(40, int(budget * SUMMARY_SHARE / 2)))
+        said = await self._asides.summary(payer, text, words=words, focus=focus)
+        said = shortened_to(said, int(budget * SUMMARY_SHARE), scale)
+        return Draft(
+            ctx.facts.turn.session_id,
+            older[-1].id,
+            len(older) + (found.summary.messages if found.summary else 0),
+            said,
+            scale.text(said),
+            facts,
+        )
+
+    async def flush(self, ctx: TurnContext, summary: Summary) -> None:
+        """Append a summary's facts to memory, through the guard like any other tool call.
+
+        The same facts twice in a row change nothing, so a crash in between does no harm.
+        """
+        arguments = {"target": "memory", "action": "append", "content": summary.facts}
+        spent: list[Spent] = []
+        if await ctx.toolbox.find("memory"):
+            call = ToolCall(ulid(), "memory", json.dumps(arguments, ensure_ascii=False))
+            outcome = await ctx.call_tool(call, "")
+            spent = [spent_by(ctx, "tool:memory")]
+            if outcome.failed:
+                log.warning("memory_flush_refused", summary=summary.id, error=outcome.text)
+            else:
+                ctx.publish(MemoryFlush(summary.session_id, tuple(summary.facts.splitlines())))
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            record_all(tx, spent, now)
+            summaries.flushed(tx, summary.id, now)
+
+        await self._database.transact(write)
+
+
+def _payer(ctx: TurnContext) -> Payer:
+    def took(ms: float) -> None:
+        ctx.provider_ms += ms
+
+    row = replace(spent_by(ctx, "summary"), session_id="")
+    return Payer(ctx.model, row, ctx.spend, took)
+
+
+def _line(entry: Message) -> str:
+    match entry:
+        case UserSaid(text):
+            return f"Person: {text[:_LINE_CHARS]}"
+        case AssistantSaid(text, calls):
+            asked = "".join(
+                f" [called {call.name} {call.arguments[:_RESULT_CHARS]}]" for call in calls
+            )
+            return f"Assistant: {text[:_LINE_CHARS]}{asked}"
+        case ToolReturned(name=name, text=text):
+            return f"Result of {name}: {text[:_RESULT_CHARS]}"
+        case SystemSaid(text):
+            return text[:_LINE_CHARS]

@@ -1,0 +1,92 @@
+"""What of a long history goes along: stale results as one line, older messages as a summary."""
+
+from __future__ import annotations
+
+import structlog
+
+from aouo.turn import history
+from aouo.turn.compaction import KEPT_SHARE, Compactor, budget_tokens
+from aouo.turn.context import TurnContext
+from aouo.turn.pipelines import Next, Step
+from aouo.turn.tokens import Estimate, Estimator, estimate, estimate_entries
+
+log = structlog.get_logger()
+
+
+def stale_results() -> Step[TurnContext]:
+    """Results of more than four turns ago become a line each; what comes twice, once."""
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        ctx.history = history.without_repeats(history.stale_shortened(ctx.history))
+        await call_next()
+
+    return Step("stale tool results", run, requires=frozenset({"history"}))
+
+
+def compact(compactor: Compactor, *, threshold: float, window_override: int) -> Step[TurnContext]:
+    """Summarise the older messages once the history fills `threshold` of what it may take.
+
+    After a person undid a summary that share is all of it: then the choice is a summary or
+    nothing. A model that asks for brief prompts cannot write one, so its oldest turns go.
+    """
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        await _flush_what_waits(compactor, ctx)
+        if not (ctx.model.brief or ctx.facts.turn.off_record):
+            ctx.make_room = lambda: _make_room(ctx, compactor)
+            await _compact_if_due(ctx, compactor, threshold, window_override)
+        await call_next()
+
+    needs = frozenset({"history", "system", "tools"})
+    return Step("compact if needed", run, requires=needs, cost="model")
+
+
+def sent_anyway(turn: TurnContext, estimator: Estimator) -> Estimate:
+    """What every request of this turn holds besides the history."""
+    return (
+        estimate(turn.system + turn.changing)
+        + estimator.tools(turn.toolbox.shown)
+        + estimate_entries(turn.said)
+    )
+
+
+async def _compact_if_due(
+    ctx: TurnContext,
+    compactor: Compactor,
+    threshold: float,
+    window_override: int,
+) -> None:
+    estimator = compactor.estimator
+    scale = estimator.scale(ctx.model.provider, ctx.model.model)
+    window = window_override or ctx.model.context_window
+    budget = budget_tokens(window, scale.tokens(sent_anyway(ctx, estimator)))
+    due = budget * (1.0 if ctx.past.reach.undone else threshold)
+    if scale.at_most(ctx.history) < due or scale.entries(ctx.history) < due:
+        return
+    if await compactor.compact(ctx, budget, int(budget * KEPT_SHARE), scale):
+        await _flush_what_waits(compactor, ctx)
+
+
+async def _make_room(ctx: TurnContext, compactor: Compactor) -> bool:
+    """The service refused a request as too long: less history, once a turn."""
+    ctx.make_room = None
+    provider, model = ctx.model.provider, ctx.model.model
+    estimator = compactor.estimator
+    estimator.was_too_long(provider, model)
+    scale = estimator.scale(provider, model)
+    budget = scale.entries(ctx.history)
+    log.warning("prompt_too_long", provider=provider, model=model, history_tokens=budget)
+    if await compactor.compact(ctx, budget, int(budget * KEPT_SHARE), scale):
+        await _flush_what_waits(compactor, ctx)
+        return True
+    fewer = history.newest_that_fit(ctx.history, budget // 2, scale)
+    smaller = len(fewer) < len(ctx.history)
+    ctx.history = fewer
+    return smaller
+
+
+async def _flush_what_waits(compactor: Compactor, ctx: TurnContext) -> None:
+    """Facts of a summary that memory does not have yet, because they are new or a crash came."""
+    summary = ctx.past.reach.summary
+    if summary and summary.facts and not summary.flushed and not ctx.facts.turn.off_record:
+        await compactor.flush(ctx, summary)

@@ -1,0 +1,141 @@
+"""A model that fails: asked again, or another one steps in. Source: contract, `provider.*`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from structlog.testing import capture_logs
+
+from aouo.cli.control import ask
+from tests.fakes.clock import FastClock
+from tests.fakes.model_server import ModelServer, Says
+from tests.path.looking import answers, settled
+from tests.path.world import ADA, World
+
+
+@pytest.fixture
+async def clock(world: World) -> FastClock:
+    """Makes pauses short."""
+    world.install("notes")
+    clock = FastClock()
+    world.clock = clock
+    return clock
+
+
+@pytest.fixture
+async def other(world: World) -> AsyncIterator[ModelServer]:
+    """A second model service, which steps in for the first."""
+    world.install("notes")
+    async with ModelServer() as other:
+        world.config = {
+            "provider": {
+                "backend": "fake",
+                "model": "scripted",
+                "fallback": [{"backend": "other", "model": "steps-in"}],
+            },
+            "providers": {
+                "fake": {"base_url": world.model.base_url, "api_key": "key"},
+                "other": {"base_url": other.base_url},
+            },
+        }
+        yield other
+
+
+async def test_when_the_primary_fails_the_fallback_answers_and_the_person_sees_one_answer(
+    world: World, other: ModelServer
+) -> None:
+    for _ in range(3):
+        world.model.fail(500)
+    other.say("Here I am.", usage=(70, 30, 7))
+    async with world.running() as bot:
+        with capture_logs() as logs:
+            answer = await bot.ask("hello")
+            await settled(bot)
+        usage = await bot.rows(
+            "SELECT provider, model, input_tokens, cached_tokens, output_tokens "
+            "FROM usage_events WHERE scope = 'llm'"
+        )
+
+    assert answer.text == "Here I am."
+    assert await answers(world) == ["Here I am."]
+    assert (len(world.model.requests), len(other.requests)) == (1, 1)
+    assert usage == [
+        {
+            "provider": "other",
+            "model": "steps-in",
+            "input_tokens": 70,
+            "cached_tokens": 30,
+            "output_tokens": 7,
+        }
+    ]
+    events = [line for line in logs if line["event"].startswith("provider_")]
+    assert [line["event"] for line in events] == ["provider_error", "provider_failover"]
+    assert (events[1]["from"], events[1]["to"]) == ("fake/scripted", "other/steps-in")
+
+
+async def test_an_answer_that_breaks_off_is_shown_once_and_whole(
+    world: World, other: ModelServer
+) -> None:
+    """The words that were already on the screen are replaced, not continued."""
+    world.model.reply(Says("Half of this was", chunks=5, cut_after=4))
+    other.say("The whole answer.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "hello")
+        await bot.people.next_message(ADA, contains="The whole answer.")
+        await settled(bot)
+
+    assert await answers(world) == ["The whole answer."]
+
+
+async def test_when_all_models_fail_the_person_reads_one_sentence(
+    world: World, other: ModelServer
+) -> None:
+    world.model.fail(503)
+    other.fail(401)
+    async with world.running() as bot:
+        with capture_logs() as logs:
+            answer = await bot.ask("hello")
+            await settled(bot)
+
+        status = await asyncio.to_thread(ask, world.home, "status")
+
+    assert answer.text.startswith("The model service is busy or cannot be reached.")
+    assert [(m["model"], m["failures"], m["last_failure"]) for m in status["models"]] == [
+        ("scripted", 1, "ProviderBusy"),
+        ("steps-in", 1, "ProviderAuth"),
+    ]
+    assert all(m["cooling_until"] for m in status["models"])
+    assert [line["kind"] for line in logs if line["event"] == "provider_error"] == [
+        "ProviderBusy",
+        "ProviderAuth",
+    ]
+
+
+async def test_without_a_fallback_a_passing_failure_is_waited_out(
+    world: World, clock: FastClock
+) -> None:
+    world.model.fail(429, headers={"Retry-After": "20"})
+    world.model.cut(after_chunks=2)
+    world.model.say("Now it works.")
+    before_s = clock.monotonic_s()
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "hello")
+        await bot.people.next_message(ADA, contains="Now it works.")
+        await settled(bot)
+
+    assert await answers(world) == ["Now it works."]
+    assert len(world.model.requests) == 3
+    assert clock.monotonic_s() - before_s >= 20
+
+
+async def test_a_request_that_is_wrong_is_asked_of_nobody_else(
+    world: World, other: ModelServer
+) -> None:
+    world.model.fail(400)
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert answer.text.startswith("The model service does not accept our request")
+    assert other.requests == []

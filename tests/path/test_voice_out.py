@@ -1,0 +1,94 @@
+"""What a person gets when the model wants to speak."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.fakes.model_server import Body
+from tests.fakes.speech_server import SpeechServer
+from tests.path.world import ADA, World, texts
+
+KEY = "sk-very-secret"
+NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
+
+
+@pytest.fixture
+async def voices() -> AsyncIterator[SpeechServer]:
+    async with SpeechServer(api_key=KEY) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def pack(world: World) -> None:
+    """One that may speak."""
+    folder = world.home.packs / "radio"
+    folder.mkdir()
+    (folder / "pack.yml").write_text(
+        "name: radio\nversion: 0.1.0\ndisplay_name: Radio\npermissions: {tools: [voice]}\n"
+    )
+
+
+def result(body: Body) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+def speaking_at(voices: SpeechServer) -> dict[str, object]:
+    return {
+        "tts": {"backend": "openai", "voice": "coral"},
+        "openai": {"base_url": f"{voices.url}/v1", "api_key": KEY},
+    }
+
+
+async def test_without_a_voice_the_model_reads_what_the_owner_has_to_set(world: World) -> None:
+    world.model.call("tts", {"text": "Good morning"})
+    world.model.say("Good morning, in writing")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Say good morning")
+        await bot.people.next_message(ADA, contains="Good morning, in writing")
+
+    assert "tts.backend" in result(world.model.requests[1])
+
+
+async def test_a_voice_note_is_sent_kept_with_the_packs_files_and_no_chat_sees_its_path(
+    world: World, voices: SpeechServer
+) -> None:
+    world.config = speaking_at(voices)
+    voices.speak(NOTE)
+    world.model.call("tts", {"text": "Good morning"})
+    world.model.say("Said.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Say good morning")
+        await bot.people.next_message(ADA, contains="Said.")
+        messages = await bot.people.messages(ADA)
+        seen = texts(messages)
+        spent = await bot.rows(
+            "SELECT scope, provider, model FROM usage_events WHERE scope = 'tts'"
+        )
+
+    assert any("voice" in message.raw for message in messages)
+    assert [(row["scope"], row["provider"]) for row in spent] == [("tts", "openai")]
+    assert [(wish["input"], wish["voice"]) for wish in voices.spoken] == [("Good morning", "coral")]
+    told = json.loads(result(world.model.requests[1]))
+    (file,) = world.home.pack_data.glob("radio/**/artifacts/*")
+    assert told["ok"]
+    assert told["file"] == f"artifacts/{file.name}"
+    assert file.read_bytes() == NOTE
+    assert file.stat().st_mode & 0o077 == 0
+    assert not any("artifacts" in text or str(world.home.path) in text for text in seen)
+
+
+async def test_a_voice_that_fails_is_told_to_the_model_and_not_to_the_person(
+    world: World, voices: SpeechServer
+) -> None:
+    world.config = speaking_at(voices)
+    voices.fail(500)
+    world.model.call("tts", {"text": "Good morning"})
+    world.model.say("Good morning, in writing")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Say good morning")
+        await bot.people.next_message(ADA, contains="Good morning, in writing")
+
+    assert "gave no sound" in result(world.model.requests[1])
