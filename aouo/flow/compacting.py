@@ -11,9 +11,9 @@ import structlog
 from aouo import notices
 from aouo.errors import ProviderError, Refused, RouteRequiredError
 from aouo.flow.begin import Begun
+from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
-from aouo.flow.turns import Turns
 from aouo.ids import ulid
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -54,7 +54,7 @@ class Compacting:
         clock: Clock,
         outbox: Outbox,
         desk: Desk,
-        turns: Turns,
+        contexts: Contexts,
         running: Running,
         generation: Callable[[], Generation],
     ) -> None:
@@ -62,7 +62,7 @@ class Compacting:
         self._clock = clock
         self._outbox = outbox
         self._desk = desk
-        self._turns = turns
+        self._contexts = contexts
         self._running = running
         self._generation = generation
 
@@ -79,7 +79,8 @@ class Compacting:
             return
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
         try:
-            ctx = self._turns.beside(job, plan.begun, generation, slot, deadline)
+            view = self._contexts.view(job, plan.begun, generation)
+            ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
         except RouteRequiredError as error:
             await self._desk.park(job, error.requested)
             return
