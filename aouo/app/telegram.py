@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -91,8 +92,7 @@ class TelegramChannel:
     async def load(self) -> None:
         """Import what reading and sending need, and learn who we are; retries until it is done."""
         await self._poller.polled.wait()
-        for module in ("aouo.inbound.telegram", "aouo.outbound.telegram"):
-            await asyncio.to_thread(import_module, module)
+        await asyncio.to_thread(_import_telegram)
         from aouo.inbound.telegram import Bot, Normaliser
         from aouo.outbound.telegram import TelegramMessenger
 
@@ -165,6 +165,23 @@ class TelegramChannel:
             await self.answer_tap(answer_id, "")
         except DeliveryError as error:
             log.debug("tap_not_answered", error=str(error))
+
+
+def _import_telegram() -> None:
+    """Import what speaks to Telegram.
+
+    python-telegram-bot loads `cryptography` where it finds it, for Telegram Passport: 7 MB that
+    no bot of ours uses. It does without if the import fails.
+    """
+    hidden = "cryptography" not in sys.modules
+    if hidden:
+        sys.modules["cryptography"] = None  # pyright: ignore[reportArgumentType]
+    try:
+        for module in ("aouo.inbound.telegram", "aouo.outbound.telegram"):
+            import_module(module)
+    finally:
+        if hidden:
+            del sys.modules["cryptography"]
 
 
 def _waiting_tap(inbound: Inbound) -> str:
