@@ -13,12 +13,13 @@ from aouo import notices
 from aouo.bus import Bus
 from aouo.events import TurnStarted
 from aouo.flow.affording import Affording
-from aouo.flow.begin import begin
+from aouo.flow.begin import Begun, begin
 from aouo.flow.commit import Commit
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
 from aouo.flow.telling import log_failure, said_by_person, status_of, tell
+from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
 from aouo.ports import Clock, stamp
@@ -80,32 +81,13 @@ class Turns:
         begun_s = time.perf_counter()
         generation = self._generation()
         begun = await begin(self._database, job, wanted, stamp(self._clock))
-        if begun.resumed:
-            log.info("turn_resumed", turn_id=begun.turn.id)
-            self._outbox.put(begun.resumed)
-        if begun.stale_key:
-            log.warning(
-                "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key
-            )
+        self._tell_begun(begun)
         view = self._contexts.view(job, begun, generation)
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
         ctx = self._contexts.context(job, begun, generation, view, slot, deadline)
         ctx.model = await self._affording.model_for(job.inbound.address, ctx.model)
-        journal = Journal(database=self._database, clock=self._clock, job=job)
-        calls = Calls(journal=journal)
-        executor = _executor(generation, calls, self._quota)
-
-        async def work() -> Ending:
-            async with asyncio.TaskGroup() as group:
-                shows = group.create_task(view.run())
-                try:
-                    return await run_turn(ctx, generation.pipelines, executor, calls, journal)
-                finally:
-                    shows.cancel()
-
         try:
-            self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id))
-            ended = await self._running.run(job.inbound.address.lane, deadline, work)
+            ended = await self._work(job, ctx, view, deadline, generation)
             if ended is StopReason.SHUTDOWN:
                 await self._give_back(job)
                 return
@@ -119,6 +101,39 @@ class Turns:
         ms = (time.perf_counter() - begun_s) * 1000
         tell(self._bus, ctx, ended, shown=shown, ms=ms, now=stamp(self._clock))
         await settle(generation.pipelines.settled, ctx, status_of(ended))
+
+    async def _work(
+        self,
+        job: Job,
+        ctx: TurnContext,
+        view: LiveView,
+        deadline: Deadline,
+        generation: Generation,
+    ) -> Ending | StopReason:
+        """Let the turn run beside what shows it, until it ends or is stopped."""
+        journal = Journal(database=self._database, clock=self._clock, job=job)
+        calls = Calls(journal=journal)
+        executor = _executor(generation, calls, self._quota)
+
+        async def work() -> Ending:
+            async with asyncio.TaskGroup() as group:
+                shows = group.create_task(view.run())
+                try:
+                    return await run_turn(ctx, generation.pipelines, executor, calls, journal)
+                finally:
+                    shows.cancel()
+
+        return await self._running.run(job.inbound.address.lane, deadline, work)
+
+    def _tell_begun(self, begun: Begun) -> None:
+        if begun.resumed:
+            log.info("turn_resumed", turn_id=begun.turn.id)
+            self._outbox.put(begun.resumed)
+        if begun.stale_key:
+            log.warning(
+                "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key
+            )
+        self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id))
 
     async def _give_back(self, job: Job) -> None:
         """The process ends: the turn stays open and the next process takes it up."""
