@@ -27,6 +27,7 @@ VERBS = {
     "logs": Verb("aouo.cli.logs:logs", "Show the log, with -f as it grows."),
     "usage": Verb("aouo.cli.usage:usage", "Show what was used, in tokens and money."),
     "session": Verb("aouo.cli.session:session", "List sessions, and show what was said."),
+    "trace": Verb("aouo.cli.trace:trace", "Show how one turn went, step by step."),
     "doctor": Verb("aouo.cli.doctor:doctor", "Check everything the bot needs."),
     "config": Verb("aouo.cli.config:config", "Show and change the configuration."),
     "pack": Verb("aouo.cli.pack:pack", "List, check and link packs."),

@@ -14,7 +14,7 @@ from aouo.outbound.pages import Filled
 from aouo.outbound.render import Part, render
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import StopReason
-from aouo.store import audit, budgets, deliveries, gates, jobs, off_record, sessions, turns
+from aouo.store import audit, budgets, deliveries, gates, jobs, off_record, sessions, traces, turns
 from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -163,6 +163,7 @@ class Commit:
             gates.close_of_turn(tx, turn.id)
             audit.close_of_turn(tx, turn.id, now)
             sessions.touch(tx, turn.session_id, now)
+            traces.record(tx, turn.id, ctx.meter.steps)
             jobs.settle(tx, job, "done", "turn", now)
             if turn.off_record:
                 off_record.wipe(tx, job.id, job.inbound, turn.id)

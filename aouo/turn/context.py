@@ -99,8 +99,16 @@ class Meter:
     calls: Counter[str] = field(default_factory=Counter[str])
     ms: dict[str, float] = field(default_factory=dict[str, float])
 
-    def add(self, step: str, ms: float) -> None:
+    @property
+    def steps(self) -> dict[str, tuple[int, float]]:
+        """Step → calls, milliseconds; in the order in which they first began."""
+        return {step: (calls, self.ms.get(step, 0.0)) for step, calls in self.calls.items()}
+
+    def begins(self, step: str) -> None:
         self.calls[step] += 1
+
+    def took(self, step: str, ms: float) -> None:
+        """What a call took by itself, what it stands around left out."""
         self.ms[step] = self.ms.get(step, 0.0) + ms
 
 

@@ -115,6 +115,7 @@ async def _from(label: str, steps: Sequence[Step[C]], index: int, context: C) ->
     if index == len(steps) or (context.stopped and label.endswith("_input")):
         return
     step = steps[index]
+    name = f"{label}.{step.name}"
     calls = 0
     inner_s = 0.0
 
@@ -129,16 +130,17 @@ async def _from(label: str, steps: Sequence[Step[C]], index: int, context: C) ->
         finally:
             inner_s = time.perf_counter() - begun_s
 
+    context.meter.begins(name)
     begun_s = time.perf_counter()
     try:
         await step.run(context, call_next)
     except Exception as error:
         if not failed_in(error):
-            error.add_note(f"{_IN}{label}.{step.name}")
+            error.add_note(f"{_IN}{name}")
         raise
     finally:
         own_s = time.perf_counter() - begun_s - inner_s
-        context.meter.add(f"{label}.{step.name}", own_s * 1000)
+        context.meter.took(name, own_s * 1000)
     if not calls and not context.stopped:
         raise StepError(f"{label}: step {step.name!r} did not call call_next and ended nothing")
 

@@ -1,0 +1,51 @@
+"""`aouo trace`: how a turn went, seen from outside while the bot runs. Source: design §3.4."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from click.testing import CliRunner
+
+from aouo.cli.main import aouo
+from tests.path.looking import settled
+from tests.path.world import World
+
+
+async def trace(world: World, *arguments: str) -> Any:
+    runner = CliRunner()
+    command = ["--home", str(world.home.path), "trace", *arguments]
+    return await asyncio.to_thread(runner.invoke, aouo, command)
+
+
+async def test_the_newest_turn_is_shown_with_its_steps_calls_tools_and_messages(
+    world: World,
+) -> None:
+    world.install("notes")
+    world.model.call("memory", {"target": "memory", "action": "append", "content": "- tea"})
+    world.model.say("Noted.")
+    async with world.running() as bot:
+        await bot.ask("remember tea")
+        await settled(bot)
+        told = json.loads((await trace(world, "--json")).output)
+        shown = (await trace(world, told["id"][-6:])).output
+
+    steps = {step["name"]: step["calls"] for step in told["steps"]}
+    assert next(iter(steps)) == "turn_input.quota gate"
+    assert (steps["turn_input.history"], steps["dispatch_input.loop policy"]) == (1, 2)
+    assert [call["scope"] for call in told["calls"]] == ["llm", "llm"]
+    assert [(use["name"], use["state"], use["effect"]) for use in told["tools"]] == [
+        ("memory", "done", True)
+    ]
+    assert [sent["state"] for sent in told["deliveries"] if sent["kind"] == "reply"] == ["sent"]
+    assert told["status"] == "ack"
+    assert "turn_output.safety" in shown
+    assert "memory               done, took effect" in shown
+
+
+async def test_a_turn_that_is_not_there_is_said(world: World) -> None:
+    result = await trace(world, "nonsense")
+
+    assert result.exit_code == 1
+    assert "There is no turn 'nonsense'." in result.stderr
