@@ -30,7 +30,10 @@ def sample() -> Tree:
 
 def schema() -> Tree:
     """The JSON Schema of `config.json`."""
+    from aouo.settings_docs import describe  # reads the source: for whoever wants the schema
+
     made = Settings.model_json_schema()
+    describe(made)
     made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     made["title"] = "aouo config.json"
     return made

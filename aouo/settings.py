@@ -40,7 +40,6 @@ class Section(BaseModel):
         extra="forbid",
         frozen=True,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
         coerce_numbers_to_str=True,
     )
 
@@ -421,7 +420,6 @@ class Settings(BaseSettings):
         extra="forbid",
         frozen=True,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
         env_prefix="AOUO_",
         env_nested_delimiter="__",
         nested_model_default_partial_update=False,
