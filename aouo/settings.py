@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Annotated, Literal, NamedTuple, TypeAlias, cast
 
@@ -139,7 +140,7 @@ class Gemini(Section):
     api_key: SecretStr = NO_SECRET
     """Key of the service."""
     base_url: str = "https://generativelanguage.googleapis.com"
-    """Without `/v1beta/openai`, which is added."""
+    """Without `/v1beta`, which is added."""
     vision_model: str = ""
     """Describes pictures for a chat model that cannot see; empty = off."""
 
@@ -589,6 +590,12 @@ def _with_path(url: str, path: str) -> str:
     return url if url.endswith(path) else url + path
 
 
+def _is_place(text: str) -> bool:
+    """A folder or file of this machine is no secret, and hiding it would hide what is asked about
+    other paths that begin like it."""
+    return text.startswith("/") and os.path.exists(text)  # noqa: PTH110 - false for any text
+
+
 _URL_PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/@\s]*?:([^/@\s]+)@", re.IGNORECASE)
 
 
@@ -596,6 +603,11 @@ def _collect_secrets(value: object, found: set[str]) -> None:
     match value:
         case SecretStr():
             found.add(_open(value))
+        case McpServer(env=env):
+            found.update(text for text in map(_open, env.values()) if not _is_place(text))
+            _collect_secrets(value.headers, found)
+            _collect_secrets(value.url, found)
+            _collect_secrets(value.args, found)
         case BaseModel():
             for name in type(value).model_fields:
                 _collect_secrets(getattr(value, name), found)

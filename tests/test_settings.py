@@ -224,6 +224,16 @@ def test_the_password_of_an_address_counts_as_a_secret():
     assert load(telegram={"proxy": "socks5://me:hunter22@127.0.0.1:1"}).secrets() == ("hunter22",)
 
 
+def test_the_environment_of_a_tool_server_is_secret_but_for_places(tmp_path: Path):
+    """A folder blanked out would hide what the owner is asked to approve."""
+    env = {"TOKEN": SECRET, "DATA": str(tmp_path), "GONE": "/no/such/folder"}
+    server = {"command": "run", "env": env, "args": ["http://me:hunter22@127.0.0.1"]}
+
+    found = load(mcp={"servers": {"files": server}}).secrets()
+
+    assert found == tuple(sorted(("/no/such/folder", SECRET, "hunter22")))
+
+
 @pytest.mark.parametrize(("secret", "shown"), [("", ""), ("short", "****"), (SECRET, "****nted")])
 def test_a_masked_secret_shows_four_characters_at_most(secret: str, shown: str):
     assert mask(secret) == shown

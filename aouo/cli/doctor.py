@@ -87,6 +87,7 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     yield from _packs(home, settings)
     yield _telegram(settings, fast=fast)
     yield from _models(settings, fast=fast)
+    yield from _parts(settings, fast=fast)
 
 
 def _python() -> Check:
@@ -193,12 +194,29 @@ def _telegram(settings: Settings, *, fast: bool) -> Check:
     return reach.telegram(settings)
 
 
+def _parts(settings: Settings, *, fast: bool) -> Iterator[Check]:
+    from aouo.cli import doctor_parts
+
+    yield from doctor_parts.budgets(settings)
+    yield from doctor_parts.speech(settings)
+    if not settings.mcp.servers:
+        return
+    if fast:
+        yield Check("mcp", "skip", "needs the network")
+    else:
+        yield from doctor_parts.mcp_servers(settings)
+
+
 def _models(settings: Settings, *, fast: bool) -> Iterator[Check]:
-    wanted = (settings.provider.backend, *(item.backend for item in settings.provider.fallback))
-    for backend in dict.fromkeys(wanted):
+    from aouo.app.models import configured
+
+    wanted = configured(settings)
+    for backend in dict.fromkeys(backend for backend, _ in wanted):
         if backend == "local":
             yield _local(settings)
-        elif (missing := _key_missing(settings, backend)) is not None:
+        elif (
+            missing := _missing(settings, backend, chosen=(backend, "") not in wanted)
+        ) is not None:
             yield missing
         elif fast:
             yield Check(f"model {backend}", "skip", "needs the network")
@@ -208,13 +226,17 @@ def _models(settings: Settings, *, fast: bool) -> Iterator[Check]:
             yield reach.model(settings, backend)
 
 
-def _key_missing(settings: Settings, backend: str) -> Check | None:
-    if settings.provider_endpoint(backend).api_key or backend in settings.providers:
-        return None
-    # Another address than the service's own is somebody's server, which may ask for no key.
-    if backend == "openai" and settings.openai.base_url != type(settings.openai)().base_url:
-        return None
-    return Check(f"model {backend}", "fail", "there is no key", f"Set {backend}.api_key.")
+def _missing(settings: Settings, backend: str, *, chosen: bool) -> Check | None:
+    """What keeps a backend from being asked; `chosen`: a model is, or it has a default."""
+    from aouo.app.models import key_missing
+
+    name = f"model {backend}"
+    if key_missing(settings, backend):
+        return Check(name, "fail", "there is no key", f"Set {backend}.api_key.")
+    if not chosen:
+        fix = f"Set provider.model, or the model of {backend} in provider.fallback."
+        return Check(name, "fail", "no model is chosen", fix)
+    return None
 
 
 def _local(settings: Settings) -> Check:

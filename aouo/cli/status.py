@@ -57,6 +57,8 @@ def _spell(name: str, value: object) -> str:
             fields = cast("Answer", value)
             if name == "config":
                 return _spell_config(fields)
+            if name == "mcp":
+                return "; ".join(_spell_server(*item) for item in fields.items())
             shown = (
                 f"{key.removesuffix('_s').replace('_', ' ')} {_unit(key, item)}"
                 for key, item in fields.items()
@@ -81,6 +83,13 @@ def _spell_config(fields: Answer) -> str:
     if fields.get("from_last_good"):
         return f"BROKEN, the last good one is in force: {problems}"
     return f"problems: {problems}" if problems else "good"
+
+
+def _spell_server(group: str, facts: object) -> str:
+    """`hub: up, 8 tools`, or why not."""
+    fields = cast("Answer", facts)
+    more = f"{fields['tools']} tools" if fields["state"] == "up" else fields.get("why", "")
+    return f"{group.removeprefix('mcp:')}: {fields['state']}{f', {more}' if more else ''}"
 
 
 def _moment(since: object) -> str:

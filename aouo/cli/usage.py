@@ -82,8 +82,10 @@ def _lines(facts: Facts) -> Iterator[str]:
 
 
 def _line(name: str, row: Facts) -> str:
+    """At most 80 characters as long as nothing is cached."""
+    calls = "call " if row["calls"] == 1 else "calls"
+    cached = f" ({row['cached_tokens']:,} cached)" if row["cached_tokens"] else ""
     return (
-        f"{name:<32} {row['calls']:>8,} calls {row['input_tokens']:>12,} in "
-        f"({row['cached_tokens']:,} cached) {row['output_tokens']:>10,} out  "
-        f"${row['cost_usd']:,.4f}"
+        f"{name:<24} {row['calls']:>7,} {calls} {row['input_tokens']:>11,} in "
+        f"{row['output_tokens']:>9,} out {'$' + format(row['cost_usd'], ',.4f'):>10}{cached}"
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+import structlog
 from click.testing import CliRunner
 
 from aouo.home import Home
@@ -17,8 +19,10 @@ def home(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def runner(home: Home, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+def runner(home: Home, monkeypatch: pytest.MonkeyPatch) -> Generator[CliRunner]:
+    """Runs verbs in this process; the log that a verb opened is nobody's afterwards."""
     for name in os.environ:
         if name.startswith("AOUO_") or name.endswith(("_API_KEY", "_BOT_TOKEN")):
             monkeypatch.delenv(name)
-    return CliRunner(env={"AOUO_HOME": str(home.path), "NO_COLOR": "1"})
+    yield CliRunner(env={"AOUO_HOME": str(home.path), "NO_COLOR": "1"})
+    structlog.reset_defaults()

@@ -65,6 +65,11 @@ FACTS = {
     "telegram": {"state": "polling", "bot": "@my_bot", "last_poll_s": 3.2},
     "model": {"provider": "local", "model": "SmolLM2", "note": "for trying"},
     "packs": ["notes", "vocab"],
+    "mcp": {
+        "mcp:hub": {"state": "up", "tools": 8, "why": ""},
+        "mcp:far": {"state": "down", "tools": 0, "why": "it ended"},
+        "mcp:new": {"state": "not connected", "tools": 0, "why": ""},
+    },
     "lanes": {"running": 1, "waiting": 0},
     "config": {"from_last_good": True, "problems": ["log.levell: unknown key"]},
 }
@@ -82,6 +87,7 @@ def test_status_says_what_the_bot_says(runner: CliRunner, home: Home):
         "  telegram   state polling, bot @my_bot, last poll 3 s ago",
         "  model      provider local, model SmolLM2, note for trying",
         "  packs      notes, vocab",
+        "  mcp        hub: up, 8 tools; far: down, it ended; new: not connected",
         "  lanes      running 1, waiting 0",
         "  config     BROKEN, the last good one is in force: log.levell: unknown key",
     ]

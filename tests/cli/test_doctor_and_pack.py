@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +17,7 @@ from aouo.cli.main import aouo
 from aouo.home import Home
 
 TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
+FAKES = Path(__file__).parents[1] / "fakes"
 PACK = {"name": "tiny", "version": "1.0.0", "display_name": "Tiny"}
 
 
@@ -62,7 +64,7 @@ def configure(home: Home, services: str, *, token: str = TOKEN, key: str = "good
                     "allowed_user_ids": [1],
                     "api_base_url": services,
                 },
-                "provider": {"backend": "mine"},
+                "provider": {"backend": "mine", "model": "any"},
                 "providers": {"mine": {"base_url": f"{services}/v1", "api_key": key}},
             }
         )
@@ -160,6 +162,97 @@ def test_a_home_that_is_not_there_fails_and_names_init(runner: CliRunner):
 
     assert code == 1
     assert "aouo init" in found["home"]["fix"]
+
+
+def told(home: Home, runner: CliRunner, *arguments: str, **config: object) -> dict[str, Any]:
+    """What the doctor finds with this configuration; name → (status, detail, fix)."""
+    home.create()
+    home.config.write_text(json.dumps(config))
+    found = checks(runner, *arguments)[1]
+    return {name: (one["status"], one["detail"], one["fix"]) for name, one in found.items()}
+
+
+def test_a_budget_without_a_price_for_a_configured_model_is_a_warning(
+    runner: CliRunner, home: Home
+):
+    price = {"input": 1, "output": 2}
+    config = {
+        "provider": {"backend": "openai", "fallback": [{"backend": "groq", "model": "small"}]},
+        "budgets": {"daily_usd": 1, "prices": {"small": price}},
+    }
+
+    before = told(home, runner, "--fast", **config)
+    config["budgets"] = {"daily_usd": 1, "prices": {"small": price, "gpt-4o-mini": price}}
+    after = told(home, runner, "--fast", **config)
+    config["budgets"] = {}
+    without = told(home, runner, "--fast", **config)
+
+    assert before["budgets"] == (
+        "warn",
+        "a budget is set and gpt-4o-mini has no price, so nothing is asked",
+        "Set budgets.prices.gpt-4o-mini, or take the budget away.",
+    )
+    assert after["budgets"][0] == "ok"
+    assert "budgets" not in without
+
+
+def test_a_fallback_without_key_or_model_fails_as_the_start_would(runner: CliRunner, home: Home):
+    found = told(
+        home,
+        runner,
+        "--fast",
+        provider={
+            "backend": "openai",
+            "fallback": [{"backend": "groq"}, {"backend": "mine"}],
+        },
+        openai={"base_url": "http://127.0.0.1:9/v1"},
+        providers={"mine": {"base_url": "http://127.0.0.1:9/v1"}},
+    )
+
+    assert found["model openai"][0] == "skip"
+    assert found["model groq"] == ("fail", "there is no key", "Set groq.api_key.")
+    assert found["model mine"][:2] == ("fail", "no model is chosen")
+
+
+def test_speech_that_was_chosen_without_a_key_is_a_warning(runner: CliRunner, home: Home):
+    """The default of stt, groq without a key, was chosen by nobody."""
+    plain = told(home, runner, "--fast")
+    chosen = told(home, runner, "--fast", tts={"backend": "groq"}, stt={"backend": "openai"})
+    sound = told(
+        home,
+        runner,
+        "--fast",
+        tts={"backend": "groq"},
+        groq={"api_key": "k"},
+        stt={"backend": "local"},
+    )
+
+    assert not {"tts", "stt"} & set(plain)
+    assert chosen["tts"][1:] == (
+        "groq is chosen and there is no key",
+        "Set groq.api_key, or tts.backend.",
+    )
+    assert chosen["stt"][2] == "Set openai.api_key, or stt.backend."
+    assert (sound["tts"], sound["stt"][0]) == (("ok", "groq", ""), "warn")
+
+
+def test_mcp_servers_are_connected_to_and_one_that_is_down_is_a_warning(
+    runner: CliRunner, home: Home
+):
+    servers = {
+        "fake": {"command": sys.executable, "args": [str(FAKES / "mcp_server.py")]},
+        "down": {"url": "http://127.0.0.1:9/mcp"},
+        "gone": {"command": "no-such-program"},
+    }
+
+    found = told(home, runner, mcp={"servers": servers})
+    fast = told(home, runner, "--fast", mcp={"servers": servers})
+
+    assert found["mcp:fake"] == ("ok", "8 tools", "")
+    assert found["mcp:down"][0] == found["mcp:gone"][0] == "warn"
+    assert "The server 'down' is down" in found["mcp:down"][1]
+    assert "there is no program 'no-such-program'" in found["mcp:gone"][1]
+    assert fast["mcp"][0] == "skip"
 
 
 def test_a_missing_key_fails_and_names_it(runner: CliRunner, home: Home):

@@ -69,7 +69,7 @@ def _talk(tx: Tx, chat: str, pack: str, said: str, now: str) -> str:
     turns.record_calls(tx, turn, AssistantSaid("One moment.", (call,)), [True], now)
     turns.record_result(tx, turn, ToolReturned(call.id, "persist", "no rows"), "done", False, now)
     thought = Thought("tool_call", "persist -> no rows", {"tool_name": "persist", "success": True})
-    turns.close_ack(tx, turn, "There is nothing yet.", [thought], now)
+    turns.close_ack(tx, turn, AssistantSaid("There is nothing yet."), [thought], now)
     sessions.touch(tx, session, now)
     return session
 
@@ -163,12 +163,13 @@ def test_usage_for_people_has_a_line_for_each_sum(runner: CliRunner, filled: lis
         "calls",
         "1,210",
         "in",
-        "(400",
-        "cached)",
         "75",
         "out",
         "$0.2530",
+        "(400",
+        "cached)",
     ]
+    assert all(len(line) <= 80 for line in lines if "cached" not in line)
     assert [line for line in lines if line.startswith("By ")] == [
         "By day",
         "By pack",

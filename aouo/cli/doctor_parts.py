@@ -1,0 +1,85 @@
+"""What `aouo doctor` says of parts that are set up by half: prices, speech, MCP servers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from aouo.app.budgets import budget_of
+from aouo.app.clock import SystemClock
+from aouo.app.mcp import Server, supervised
+from aouo.app.models import configured
+from aouo.cli.check import Check
+from aouo.errors import ToolFailed
+from aouo.logs import Logs, Nowhere
+from aouo.redact import Redactor
+from aouo.settings import Settings, SpeechToText
+
+
+def budgets(settings: Settings) -> Iterator[Check]:
+    """While a budget is set, every model that may answer needs a price."""
+    budget = budget_of(settings)
+    if not budget.any:
+        return
+    named = dict.fromkeys(pair for pair in configured(settings) if pair[1] or pair[0] == "local")
+    unknown = [model for backend, model in named if budget.prices.of(backend, model) is None]
+    for model in dict.fromkeys(unknown):
+        yield Check(
+            "budgets",
+            "warn",
+            f"a budget is set and {model} has no price, so nothing is asked",
+            f"Set budgets.prices.{model}, or take the budget away.",
+        )
+    if not unknown:
+        yield Check("budgets", "ok", "every configured model has a price")
+
+
+def speech(settings: Settings) -> Iterator[Check]:
+    """Speech that the owner chose and that cannot work; the default without a key is no choice."""
+    wish = settings.tts.backend
+    if wish == "local":
+        yield _not_there("tts")
+    elif wish != "off":
+        key = settings.provider_endpoint(wish).api_key
+        yield Check("tts", "ok", wish) if key else _no_key("tts", wish, f"{wish}.api_key")
+    if settings.stt.backend == "local":
+        yield _not_there("stt")
+    elif settings.stt.backend not in ("off", SpeechToText().backend) and not settings.stt_api_key:
+        yield _no_key("stt", settings.stt.backend, f"{settings.stt.backend}.api_key")
+
+
+def mcp_servers(settings: Settings) -> list[Check]:
+    """Connect to each server beside the others, within the time that a turn gives them."""
+
+    async def look() -> list[Check]:
+        async with supervised(settings.mcp.servers, SystemClock()) as servers:
+            async with asyncio.TaskGroup() as group:
+                asked = [group.create_task(_mcp(server)) for server in servers.sources]
+            return [task.result() for task in asked]
+
+    with Logs(redactor=Redactor(settings.secrets()), stderr=Nowhere()):
+        return asyncio.run(look())
+
+
+async def _mcp(server: Server) -> Check:
+    try:
+        tools = await server.tools()
+    except ToolFailed as error:
+        name = server.group.removeprefix("mcp:")
+        return Check(server.group, "warn", str(error), f"Look at mcp.servers.{name}.")
+    return Check(server.group, "ok", f"{len(tools)} tools")
+
+
+def _not_there(part: str) -> Check:
+    return Check(
+        part,
+        "warn",
+        f"{part}.backend: local is not built yet",
+        f"Set {part}.backend to groq, openai or off.",
+    )
+
+
+def _no_key(part: str, backend: str, key: str) -> Check:
+    return Check(
+        part, "warn", f"{backend} is chosen and there is no key", f"Set {key}, or {part}.backend."
+    )
