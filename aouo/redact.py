@@ -26,7 +26,7 @@ _SHAPES = re.compile(
         | glpat-[A-Za-z0-9_-]{16,}                                  # GitLab
         | xox[abeoprs]-[A-Za-z0-9-]{10,}                            # Slack
         | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])                     # AWS
-        | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*   # JWT
+        | (?<![_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*  # JWT
       )
     | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----(?:.*?-----END\ [A-Z ]*PRIVATE\ KEY-----|.*)
     | (?P<user>\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,200}:)[^\s/@]+(?=@)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from aouo.app.stores import PackStores
 from aouo.events import Event
@@ -56,8 +57,12 @@ def guarding(
     *,
     database: Database,
     clock: Clock,
+    scan_dirs: Sequence[str] = (),
 ) -> Guarding:
-    """Build what the owner's settings and the packs' manifests ask for."""
+    """Build what the owner's settings and the packs' manifests ask for.
+
+    `scan_dirs` are folders beside the home in which packs lie.
+    """
 
     def files_of(pack: str) -> tuple[str, ...]:
         found = library().get(pack)
@@ -72,7 +77,11 @@ def guarding(
     results = Results(database=database, clock=clock)
     return Guarding(
         fence,
-        Protection(home=home.path, folder_of=stores.folder),
+        Protection(
+            home=home.path,
+            folder_of=stores.folder,
+            packs_in=[Path(folder).expanduser() for folder in scan_dirs],
+        ),
         results,
         (
             read_file(stores.folder),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import shutil
 from collections import deque
@@ -79,7 +80,7 @@ class Link:
         """Call a tool.
 
         Raises:
-            ToolFailed: the server refuses the call; says what it says.
+            ToolFailed: the answer cannot be read.
             LinkLost: the connection broke.
         """
         try:
@@ -87,7 +88,7 @@ class Link:
         except MCPError as error:
             if error.code == CONNECTION_CLOSED and (self._http or _is_closed(error)):
                 raise LinkLost(str(error)) from error
-            raise ToolFailed(f"The server refused it: {error.message[:1000]}") from error
+            return Answer(error.message[:1000] or "refused", failed=True)
         except _LOST as error:
             raise LinkLost(repr(error)) from error
         except (ValidationError, RuntimeError) as error:
@@ -105,6 +106,8 @@ async def connected(server: McpServer, stderr: deque[str]) -> AsyncGenerator[Lin
         SetupError: there is no such program.
     """
     lost = asyncio.Event()
+    # Else each line of rubbish that a server writes is a traceback with its words in our log.
+    logging.getLogger("mcp.client.stdio").setLevel(logging.CRITICAL)
     async with AsyncExitStack() as stack:
         if server.command:
             transport = stdio_client(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import aiohttp
 
 from aouo.app.stores import PackStores
+from aouo.documents.reading import Reader
 from aouo.packs.library import Library
 from aouo.ports import Clock
 from aouo.settings import Tools
@@ -35,8 +36,9 @@ def outside(
             return _EVERYWHERE
         return found.manifest.permissions.network if found else ()
 
+    reader = Reader()
     return [
-        fetch(_hosts, Web()),
+        fetch(_hosts, Web(), reader),
         web_search(settings.web_search, session, clock),
-        read_document(stores.folder),
+        read_document(stores.folder, reader),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import zipfile
 from io import BytesIO
 from typing import Literal, TypeAlias
@@ -53,13 +54,19 @@ def kind_of(data: bytes, name: str) -> Kind:
     return "text"
 
 
+_NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
+"""What Python decodes as well, but no text is written in; the first takes hours for a page."""
+
+
 def text_of(data: bytes, charset: str = "") -> str:
     """Bytes as text: by mark, as declared, as UTF-8, and else as Western Windows."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     for name in (charset, "utf-8-sig"):
         try:
-            return data.decode(name or "utf-8-sig")
+            kind = codecs.lookup(name or "utf-8-sig").name
+            if kind.replace("-", "_") not in _NO_CHARSETS:
+                return data.decode(kind)
         except (LookupError, ValueError):
             continue
     return data.decode("cp1252", "replace")

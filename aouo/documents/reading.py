@@ -44,6 +44,18 @@ class Read:
     note: str
 
 
+class Reader:
+    """Reads documents, a few at a time: each child may take its share of the memory."""
+
+    def __init__(self, at_once: int = 2) -> None:
+        self._free = asyncio.Semaphore(at_once)
+
+    async def read(self, source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S) -> Read:
+        """See `read`; the time that others take before does not count."""
+        async with self._free:
+            return await read(source, job, limit_s=limit_s)
+
+
 async def read(source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S) -> Read:
     """Read a document from an open file, or from its bytes; the file stays open.
 

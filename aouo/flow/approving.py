@@ -141,4 +141,6 @@ def show_outcome(tx: Tx, gate: Gate, now: str) -> Delivery | None:
     if not asked or not asked.message_id:
         return None
     said = wording.approval_settled(gate.question, gate.answer)
-    return deliveries.add(tx, asked.address, "notice", said, now, edits=asked.message_id)
+    return deliveries.add(
+        tx, asked.address, "notice", said, now, turn_id=gate.turn_id, edits=asked.message_id
+    )

@@ -25,6 +25,7 @@ from aouo.store.gates import Gate
 from aouo.store.jobs import Job
 
 log = structlog.get_logger()
+_MOST_DIGITS = 18
 
 
 class Taps:
@@ -82,7 +83,7 @@ class Taps:
             )
             if gate is None and isinstance(inbound.content, Text):
                 return None, "", None
-            problem, answer = _judge(gate, given, inbound)
+            problem, answer = _judge(gate, given, inbound, now)
             if problem or gate is None:
                 jobs.settle(tx, job, "done", problem, now)
                 return None, problem, None
@@ -126,12 +127,12 @@ class Taps:
             )
 
 
-def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound) -> tuple[str, str]:
+def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound, now: str) -> tuple[str, str]:
     """(why not, the answer): a text is a label, a number or free words."""
     if gate is None:
         return wording.TAP_UNKNOWN, ""
     if gate.kind == APPROVAL:
-        return _judge_approval(gate, given, inbound)
+        return _judge_approval(gate, given, inbound, now)
     if gate.person != inbound.person.id:
         return wording.TAP_NOT_YOURS, ""
     if gate.state != "open":
@@ -141,17 +142,17 @@ def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound) -> tuple[str,
             return wording.TAP_UNKNOWN, ""
         return "", gate.options[given.option]
     text = given.text.strip()
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= len(gate.options):
+    if _is_number(text) and 1 <= int(text) <= len(gate.options):
         return "", gate.options[int(text) - 1]
     same = (option for option in gate.options if option.casefold() == text.casefold())
     return "", next(same, text)
 
 
-def _judge_approval(gate: Gate, given: AnswerGate, inbound: Inbound) -> tuple[str, str]:
-    """(why not, the answer): only a tap of the owner's counts."""
+def _judge_approval(gate: Gate, given: AnswerGate, inbound: Inbound, now: str) -> tuple[str, str]:
+    """(why not, the answer): only a tap of the owner's counts, and only in time."""
     if gate.person != inbound.person.id:
         return wording.TAP_FOR_THE_OWNER, ""
-    if gate.state != "open":
+    if gate.state != "open" or gate.expires_at <= now:
         return wording.TAP_EXPIRED, ""
     if given.text not in gate.options:
         return wording.TAP_UNKNOWN, ""
@@ -166,13 +167,20 @@ def _outcome(tx: Tx, gate: Gate, now: str) -> Delivery | None:
     if not asked or not asked.message_id:
         return None
     outcome = wording.answered(gate.question, gate.answer)
-    return deliveries.add(tx, asked.address, "notice", outcome, now, edits=asked.message_id)
+    return deliveries.add(
+        tx, asked.address, "notice", outcome, now, turn_id=gate.turn_id, edits=asked.message_id
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Whether it counts something here: a longer one fits into no column."""
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 def _again(tx: Tx, key: str, inbound: Inbound) -> Sequence[Rendered]:
     """Show a delivery of this conversation once more, because a person asked for it."""
     number = key.removeprefix("again_")
-    row = deliveries.get(tx, int(number)) if number.isascii() and number.isdigit() else None
-    if row is None or row.address != inbound.address:
+    row = deliveries.get(tx, int(number)) if _is_number(number) else None
+    if row is None or row.address != inbound.address or row.message == Rendered(""):
         return [wording.say(wording.TAP_UNKNOWN)]
     return [row.message]

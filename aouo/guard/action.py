@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from aouo.events import Origin
 from aouo.transcript import ToolCall
+
+_MAX_DEPTH = 64
+_TOO_DEEP = f"The arguments are nested more than {_MAX_DEPTH} deep. Send something flatter."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +72,39 @@ def digest(tool: str, payload: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def parse(call: ToolCall) -> tuple[str, Mapping[str, Any]]:
-    """The arguments as an object; the problem with them, "" = none."""
+def parse(call: ToolCall) -> tuple[str, dict[str, Any]]:
+    """What is wrong with the arguments, "" = nothing, and they as an object that can be stored."""
     try:
         payload = json.loads(call.arguments or "{}")
+    except RecursionError:
+        return _TOO_DEEP, {}
     except ValueError as error:
         return f"The arguments are not complete JSON ({error}). Send the whole call again.", {}
     if not isinstance(payload, dict):
         return "The arguments have to be one JSON object.", {}
-    return "", cast("dict[str, Any]", payload)
+    payload = cast("dict[str, Any]", payload)
+    if _is_deep(payload):
+        return _TOO_DEEP, {}
+    try:
+        json.dumps(payload, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "The arguments hold half of a character; send it whole, as UTF-8.", {}
+    return "", payload
+
+
+def _is_deep(payload: dict[str, Any]) -> bool:
+    level: list[Any] = [payload]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).values()
+    return cast("list[Any]", value) if isinstance(value, list) else ()
 
 
 @dataclass(frozen=True, slots=True)

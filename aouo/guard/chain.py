@@ -23,6 +23,7 @@ from aouo.errors import ToolFailed
 from aouo.events import ActionCompleted, ActionStarted, Event, Origin, ShieldVerdict
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict, digest, parse
 from aouo.guard.approval import Approver, Nobody
+from aouo.guard.record import entry, legible, said, too_long
 from aouo.ids import ulid
 from aouo.ports import Clock, stamp
 from aouo.store import audit
@@ -40,7 +41,13 @@ INSTRUCTION_CHARS = 16_000
 """What the model has asked for in order to follow it comes whole up to this length."""
 CEILING_CHARS = 2_000_000
 """Nothing keeps more than this of one result."""
+_MARGIN_CHARS = 10_000
+MAX_NAME_CHARS = 64
+"""What is kept of the name that a model gives a tool; every service's limit."""
+_UNCHECKED = "This could not be checked, so it is refused."
 _INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
+_NO_TOOL = "unknown"
+"""What is written down of a name that a model made up off the record."""
 
 
 class Runner(Protocol):
@@ -69,7 +76,10 @@ class Shelf(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One call of one turn; `owner` is whose data it works on."""
+    """One call of one turn; `owner` is whose data it works on.
+
+    `problem` is why the tool cannot be had just now, "" = it can, or there is no such tool.
+    """
 
     call: ToolCall
     origin: Origin
@@ -78,6 +88,7 @@ class Proposal:
     owner: str = ""
     session_id: str = ""
     off_record: bool = False
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,23 +155,27 @@ class Guard:
         self, proposal: Proposal, runner: Runner | None, allowed: Sequence[str]
     ) -> tuple[Action, Verdict]:
         """Everything that is decided without waiting for anybody."""
-        call = proposal.call
-        problem, payload = parse(call)
-        if runner is None or call.name not in allowed:
-            problem = f"There is no tool {call.name!r} here. Tools: {', '.join(allowed)}."
-        elif not problem:
-            problem = _checked(runner, payload)
-        action = self._action(proposal, payload)
-        if problem:
-            return action, Blocked(problem)
+        name = proposal.call.name
+        problem, payload = parse(proposal.call)
+        named = runner is not None or not proposal.off_record
+        action = self._action(proposal, payload, name[:MAX_NAME_CHARS] if named else _NO_TOOL)
+        if runner is None and proposal.problem:
+            return action, Blocked(f"{proposal.problem} Go on without it.", rule="not there now")
+        if runner is None or name not in allowed:
+            problem = f"There is no tool {name[:MAX_NAME_CHARS]!r} here."
+            return action, Blocked(f"{problem} Tools: {', '.join(allowed)}.", rule="no such tool")
+        if problem := problem or _checked(runner, action):
+            return action, Blocked(problem, rule="wrong arguments")
         try:
             action = self._bind(action)
         except ToolFailed as error:
             return action, Blocked(str(error), rule="no path")
+        except Exception as error:
+            log.exception("judge_failed", tool=action.tool, error=repr(error))
+            return action, Blocked(_UNCHECKED)
         return action, self._judge(action)
 
-    def _action(self, proposal: Proposal, payload: Mapping[str, Any]) -> Action:
-        name = proposal.call.name
+    def _action(self, proposal: Proposal, payload: Mapping[str, Any], name: str) -> Action:
         return Action(
             id=ulid(),
             tool=name,
@@ -184,7 +199,7 @@ class Guard:
                 verdict = judge(action)
             except Exception as error:
                 log.exception("judge_failed", tool=action.tool, error=repr(error))
-                return Blocked("This could not be checked, so it is refused.")
+                return Blocked(_UNCHECKED)
             match verdict:
                 case Blocked():
                     return verdict
@@ -197,12 +212,12 @@ class Guard:
     async def _carry_out(
         self, action: Action, verdict: Verdict, runner: Runner | None, approver: Approver
     ) -> Outcome:
-        begun = (_entry(action, "PROPOSED"), _entry(action, "EVALUATED", _said(verdict)))
+        begun = (entry(action, "PROPOSED"), entry(action, "EVALUATED", said(verdict)))
         if isinstance(verdict, Ask):
             await self._write(*begun)
             begun = ()
             verdict = await approver.approve(
-                action, replace(verdict, subject=self._redact(verdict.subject))
+                action, replace(verdict, subject=self._redact(legible(verdict.subject)))
             )
         allowed = isinstance(verdict, Allowed)
         self._publish(
@@ -211,13 +226,13 @@ class Guard:
             )
         )
         if isinstance(verdict, Blocked) or runner is None:
-            await self._write(*begun, _entry(action, "BLOCKED", _said(verdict)))
-            return Outcome(verdict.reason, failed=True)
+            await self._write(*begun, entry(action, "BLOCKED", said(verdict)))
+            return Outcome(legible(verdict.reason), failed=True)
         if begun:
             await self._write(*begun)
         outcome = await self._execute(action, runner)
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
-        await self._write(_entry(action, stage, verdict.reason))
+        await self._write(entry(action, stage, verdict.reason))
         return outcome
 
     async def _execute(self, action: Action, runner: Runner) -> Outcome:
@@ -231,7 +246,7 @@ class Guard:
         except ToolFailed as error:
             return await self._outcome(action, str(error), failed=True)
         except TimeoutError:
-            return Outcome(f"{action.tool} took longer than {runner.timeout_s:g} s.", True, effect)
+            return Outcome(too_long(action.tool, runner.timeout_s), True, effect)
         except Exception as error:
             log.exception("tool_error", tool=action.tool, call=action.call_id, error=repr(error))
             return Outcome(f"{action.tool} broke ({type(error).__name__}).", True, effect)
@@ -242,17 +257,22 @@ class Guard:
             now = self._bind(action)
         except ToolFailed:
             return False
+        except Exception as error:
+            log.exception("judge_failed", tool=action.tool, error=repr(error))
+            return False
         return digest(action.tool, action.payload) == action.digest and now.paths == action.paths
 
     async def _outcome(
         self, action: Action, text: str, *, failed: bool, effect: bool = False
     ) -> Outcome:
-        text = self._redact(text)
+        length = len(text)
+        # Cut before it is looked through, with a margin for a secret that stands at the cut.
+        text = self._redact(legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
         limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
         if len(text) <= limit:
             return Outcome(text, failed, effect)
-        if len(text) > CEILING_CHARS:
-            text = f"{text[:CEILING_CHARS]}\n[cut: {len(text):,} characters in all]"
+        if length > CEILING_CHARS:
+            text = f"{text[:CEILING_CHARS]}\n[cut: {length:,} characters in all]"
         return Outcome(await self._shelf.keep(action, text), failed, effect, kept=True)
 
     async def _write(self, *entries: Entry) -> None:
@@ -262,39 +282,17 @@ class Guard:
         )
 
 
-def _checked(runner: Runner, payload: Mapping[str, Any]) -> str:
+def _checked(runner: Runner, action: Action) -> str:
+    """What is wrong with the arguments, "" = nothing; a schema from elsewhere may break here."""
     try:
-        runner.check(payload)
+        runner.check(action.payload)
     except ToolFailed as error:
         return str(error)
+    except Exception as error:
+        log.exception("judge_failed", tool=action.tool, error=repr(error))
+        return _UNCHECKED
     return ""
-
-
-def _said(verdict: Verdict) -> str:
-    """What the audit keeps of a verdict."""
-    match verdict:
-        case Ask(reason):
-            return f"the owner is asked: {reason}"
-        case Blocked(reason, rule):
-            return rule or reason
-        case Allowed(reason):
-            return reason
 
 
 def _completed(action: Action, *, success: bool) -> ActionCompleted:
     return ActionCompleted(action.turn_id, action.session_id, action.call_id, action.tool, success)
-
-
-def _entry(action: Action, stage: Stage, reason: str = "") -> Entry:
-    """One row; of what is off the record it keeps that there was a call, and nothing of it."""
-    return Entry(
-        stage,
-        action.turn_id,
-        action.call_id,
-        action.id,
-        action.tool,
-        action.pack,
-        action.origin,
-        "" if action.off_record else action.digest,
-        "" if action.off_record else reason,
-    )

@@ -30,8 +30,9 @@ TOUCHING = {
     "read_document": "path",
     "msg": "url",
 }
-"""The argument in which a built-in tool takes a file. A tool that a pack brings takes them
-anywhere; that of an MCP server lives with its server, which the owner has set up."""
+"""The argument in which a built-in tool takes a file; `msg` takes an address there as well. A tool
+that a pack brings takes them anywhere; that of an MCP server lives with its server, which the
+owner has set up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ class Fence:
                 rule="outside security.allowed_paths",
             )
         folder = path if action.tool == "list_dir" else path.parent
-        return Ask("outside security.allowed_paths", str(path), _writes_bytes(action), folder)
+        lasting = None if Path.home().resolve().is_relative_to(folder) else folder
+        return Ask("outside security.allowed_paths", str(path), _writes_bytes(action), lasting)
 
     def _own(self, pack: str, owner: str) -> Path:
         return self._folder_of(pack, owner).resolve()
@@ -157,7 +159,9 @@ def _named(action: Action) -> Iterator[tuple[str, str]]:
     """(argument or "", path as the model wrote it)."""
     if key := TOUCHING.get(action.tool):
         text = action.payload.get(key)
-        if isinstance(text, str) and looks_local(text):
+        if not isinstance(text, str) or not text.strip():
+            return
+        if action.tool != "msg" or looks_local(text):
             yield key, text
     elif "__" in action.tool and not action.tool.startswith("mcp__"):
         for text in mentioned(action.payload):
@@ -165,7 +169,7 @@ def _named(action: Action) -> Iterator[tuple[str, str]]:
 
 
 def _is_absolute(text: str) -> bool:
-    return Path(text.strip()).expanduser().is_absolute() if text.strip() else False
+    return os.path.expanduser(text.strip()).startswith("/")  # noqa: PTH111 - keeps "~x"
 
 
 def _writes_bytes(action: Action) -> int:
@@ -176,13 +180,38 @@ def _writes_bytes(action: Action) -> int:
 
 
 def _fits(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    if not patterns:
-        return not names
-    first, rest = patterns[0], patterns[1:]
-    if first == "**":
-        if _fits(names, rest) or not (names or rest):
-            return True
-        return bool(names) and not names[0].startswith(".") and _fits(names[1:], patterns)
-    if not names or (names[0].startswith(".") and not first.startswith(".")):
-        return False
-    return fnmatchcase(names[0], first) and _fits(names[1:], rest)
+    """Whether names fit patterns one by one; `**` stands for any number of them.
+
+    Keeps the set of patterns that could come next, so that a manifest's `**/**/…` costs no more
+    than its length for each name.
+    """
+    places = _past_any({0}, patterns)
+    for name in names:
+        places = _past_any(_after(name, places, patterns), patterns)
+    return len(patterns) in places
+
+
+def _after(name: str, places: set[int], patterns: Sequence[str]) -> set[int]:
+    """Where one more name leads."""
+    found: set[int] = set()
+    for at in places:
+        if at == len(patterns):
+            continue
+        pattern = patterns[at]
+        if pattern == "**":
+            if not name.startswith("."):
+                found.add(at)
+        elif name.startswith(".") and not pattern.startswith("."):
+            continue
+        elif fnmatchcase(name, pattern):
+            found.add(at + 1)
+    return found
+
+
+def _past_any(places: set[int], patterns: Sequence[str]) -> set[int]:
+    """The same places, and those behind each `**`, which may stand for nothing."""
+    found = set(places)
+    for at in range(len(patterns)):
+        if at in found and patterns[at] == "**":
+            found.add(at + 1)
+    return found

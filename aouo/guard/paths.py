@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-_PATH_KEYS = frozenset(
-    {"path", "paths", "file", "files", "dir", "folder", "source", "destination", "target", "url"}
+_PATH_KEY = re.compile(
+    r"(path|file|filename|dir|directory|folder|source|destination|target|root|cwd|uri|url)s?$"
 )
+_PATH_START = ("/", "~", "./", "../", "file:")
+_LONGEST_PATH = 4096
 
 
-def mentioned(payload: Mapping[str, Any]) -> Iterator[str]:
-    """Every string that stands where a path may stand, however deep."""
+def mentioned(payload: Mapping[str, Any], *, anywhere: bool = False) -> Iterator[str]:
+    """Every string that stands where a path may stand, however deep.
+
+    `anywhere`: also those that begin like a path, wherever they stand.
+    """
     for key, value in payload.items():
-        if key.lower() in _PATH_KEYS:
-            yield from (text for text in _strings(value) if looks_local(text))
+        if _PATH_KEY.search(re.sub(r"[^a-z]", "", key.lower())):
+            yield from (text for text in _strings(value) if looks_local(text) or ".." in text)
         elif isinstance(value, Mapping):
-            yield from mentioned(cast("Mapping[str, Any]", value))
+            yield from mentioned(cast("Mapping[str, Any]", value), anywhere=anywhere)
         elif isinstance(value, list | tuple):
             for item in cast("list[Any]", value):
                 if isinstance(item, Mapping):
-                    yield from mentioned(cast("Mapping[str, Any]", item))
+                    yield from mentioned(cast("Mapping[str, Any]", item), anywhere=anywhere)
+                elif anywhere:
+                    yield from _path_like(item)
+        elif anywhere:
+            yield from _path_like(value)
 
 
 def looks_local(text: str) -> bool:
@@ -45,12 +55,21 @@ def resolved(text: str, base: Path) -> Path | None:
         return None
 
 
+def _path_like(value: object) -> Iterator[str]:
+    for text in _strings(value):
+        if len(text) <= _LONGEST_PATH and text.strip().startswith(_PATH_START):
+            yield text
+
+
 def _strings(value: object) -> Iterator[str]:
     match value:
         case str():
             yield value
         case list() | tuple():
             for item in cast("list[object]", value):
+                yield from _strings(item)
+        case Mapping():
+            for item in cast("Mapping[str, object]", value).values():
                 yield from _strings(item)
         case _:
             return

@@ -5,7 +5,7 @@ A path counts as it resolves, links followed, so that another spelling is no way
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from aouo.guard.action import Action, Allowed, Blocked, Verdict
@@ -13,32 +13,40 @@ from aouo.guard.paths import mentioned, resolved
 
 _PROCESSES = Path("/proc")
 """Holds every process's environment, and with it our keys."""
+_LINKED = ("config.json", "SOUL.md", "RULES.md", "HEARTBEAT.md", "packs", "packs/*", "skills/*")
 
 
 class Protection:
     """Guards one home; inside it only the acting pack's data folder is open to tools.
 
     `folder_of` gives that folder for a pack and whose data it is. Closed as well is what the
-    home only links to: the configuration, and packs, whose permissions stand in their files.
+    home only links to, and `packs_in`: folders of packs, whose permissions stand in their files.
     """
 
-    def __init__(self, *, home: Path, folder_of: Callable[[str, str], Path]) -> None:
+    def __init__(
+        self,
+        *,
+        home: Path,
+        folder_of: Callable[[str, str], Path],
+        packs_in: Sequence[Path] = (),
+    ) -> None:
         self._home = home.resolve()
         self._folder_of = folder_of
+        self._packs_in = tuple(packs_in)
 
     def judge(self, action: Action) -> Verdict:
         """Pure but for resolving links."""
-        texts = tuple(mentioned(action.payload))
-        if not texts:
+        named = tuple(self._named(action))
+        if not named:
             return Allowed("no file")
         own = self._folder_of(action.pack, action.owner).resolve()
-        for text in texts:
-            path = resolved(text, own)
+        closed = tuple(self._closed())
+        for text, path in named:
             if path is None:
                 return Blocked(f"{text!r} is not a path that can be checked.", rule="no path")
             if action.pack and path.is_relative_to(own):
                 continue
-            if any(path.is_relative_to(closed) for closed in self._closed()):
+            if any(path.is_relative_to(folder) for folder in closed):
                 return Blocked(
                     f"{text!r} belongs to the runtime itself and is closed to tools. "
                     "Use the pack's own data folder.",
@@ -46,11 +54,19 @@ class Protection:
                 )
         return Allowed("no protected file")
 
+    def _named(self, action: Action) -> Iterator[tuple[str, Path | None]]:
+        """What the call is bound to, and what else in it may be a path, as text and path."""
+        yield from ((str(touched.path), touched.path) for touched in action.paths)
+        is_foreign = "__" in action.tool
+        bases = [self._folder_of(action.pack, action.owner).resolve()]
+        if action.tool.startswith("mcp__"):
+            bases.append(Path.home())  # where `app.mcp_link` starts a server
+        for text in mentioned(action.payload, anywhere=is_foreign):
+            yield from ((text, resolved(text, base)) for base in bases)
+
     def _closed(self) -> Iterator[Path]:
         yield self._home
         yield _PROCESSES
-        packs = self._home / "packs"
-        entries = packs.iterdir() if packs.is_dir() else iter(())
-        for entry in (self._home / "config.json", *entries):
-            if entry.is_symlink():
-                yield entry.resolve()
+        yield from (folder.resolve() for folder in self._packs_in)
+        for pattern in _LINKED:
+            yield from (entry.resolve() for entry in self._home.glob(pattern) if entry.is_symlink())

@@ -13,6 +13,8 @@ from pathlib import Path
 from aouo.errors import ToolFailed
 
 MAX_BYTES = 16 * 1024
+_MAX_READ_BYTES = 4 * MAX_BYTES
+"""Other hands may write the file too, and every prompt holds it."""
 _FILES = {"user": "USER.md", "memory": "MEMORY.md"}
 _EMPTY_LINE = re.compile(r"\s*(#{1,6}(\s.*)?|\(empty\))?\s*", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"^[ \t]*\(empty\)[ \t]*\n?", re.IGNORECASE | re.MULTILINE)
@@ -111,7 +113,8 @@ class MemoryFiles:
             version = (found.st_mtime_ns, found.st_size, found.st_ino)
             known = self._seen.get(file)
             if known is None or known[0] != version:
-                text = opened.read().decode("utf-8-sig", "replace").replace("\r\n", "\n")
+                raw = opened.read(_MAX_READ_BYTES)
+                text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
                 known = self._seen[file] = (version, text)
         return known[1]
 

@@ -21,8 +21,11 @@ from aouo.errors import (
     FloodControl,
     NotSent,
     RecipientGone,
+    ToolFailed,
     TopicGone,
 )
+from aouo.guard.opening import opened
+from aouo.guard.paths import looks_local
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
 from aouo.ports import ButtonSpec, Entity, Media, Rendered
 
@@ -161,19 +164,37 @@ async def _source(media: Media) -> str | telegram.InputFile:
     """What Telegram is given: the address, or the file's bytes.
 
     Raises:
-        DeliveryRefused: the file is not there, or larger than a bot may upload.
+        DeliveryRefused: it is no file, not there, or larger than a bot may upload.
     """
-    if media.source.startswith(("http://", "https://")):
-        return media.source
-    file = Path(media.source.removeprefix("file://"))
+    if not looks_local(media.source):
+        address = media.source.strip()
+        if ".." in address.split("/"):
+            # The library uploads what it finds at a text's path, and this would lead anywhere.
+            raise DeliveryRefused("an address does not go up with `..`")
+        return address
+    file = Path(media.source)
     limit = MAX_PHOTO_BYTES if media.kind == "photo" else MAX_UPLOAD_BYTES
     try:
-        size = (await asyncio.to_thread(file.stat)).st_size
+        content = await asyncio.to_thread(_content, file, limit)
+    except (ToolFailed, OSError, ValueError) as error:
+        raise DeliveryRefused(f"{file.name} cannot be read: {error}") from error
+    return telegram.InputFile(content, filename=file.name)
+
+
+def _content(file: Path, limit: int) -> bytes:
+    """The bytes of a file that the guard let through when the message was written.
+
+    Raises:
+        DeliveryRefused: it is larger than a bot may upload.
+        ToolFailed: it is not there, or not a file any more.
+    """
+    if not file.is_absolute():
+        raise ToolFailed("it has no absolute path")
+    with opened(file) as descriptor, os.fdopen(os.dup(descriptor), "rb") as content:
+        size = os.fstat(descriptor).st_size
         if size > limit:
             raise DeliveryRefused(f"{file.name} has {size:,} bytes; at most {limit:,} can be sent")
-        return telegram.InputFile(await asyncio.to_thread(file.read_bytes), filename=file.name)
-    except OSError as error:
-        raise DeliveryRefused(f"{file.name} cannot be read: {error.strerror}") from error
+        return content.read(limit)
 
 
 def _reply(message: Rendered) -> telegram.ReplyParameters | None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, ConfigDict, Field
 
 FILE = "pack.yml"
-RESERVED_NAMES = frozenset({"aouo", "state", "default", "core", "main", "store", "global"})
+RESERVED_NAMES = frozenset({"aouo", "state", "default", "core", "main", "store", "global", "mcp"})
 GROUPS = frozenset({"core", "files", "web", "documents", "voice", "schedule", "sessions", "pack"})
 TOOLS = frozenset(
     {"msg", "skill_view", "memory", "clarify", "persist", "db", "read_file", "write_file"}

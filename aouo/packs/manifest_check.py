@@ -44,6 +44,9 @@ class Check:
         if not _NAME.fullmatch(name):
             message = "1 to 32 of a-z, 0-9, _ and -, beginning with a letter"
             self._add(("name",), f"{name[:40]!r} is not a pack name: use {message}")
+        elif "__" in name or name.endswith("_"):
+            message = "a tool of it is called <pack>__<tool>: no __ in it, and no _ at its end"
+            self._add(("name",), f"{name!r} is not a pack name; {message}")
         if name in RESERVED_NAMES:
             self._add(("name",), f'"{name}" is reserved for the runtime; choose another name')
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 
 from aouo.documents.kinds import text_of
-from aouo.documents.reading import Job, read
+from aouo.documents.reading import Job, Reader
 from aouo.errors import ToolFailed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.client import MAX_BYTES, Page, Web
@@ -16,6 +17,8 @@ from aouo.web.targets import Permits
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _TEXTS = frozenset({"application/json", "application/xml", "application/javascript"})
 _DOCUMENTS = ("application/pdf", "application/msword", "application/vnd.")
+_TYPE = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,100}")
+"""What else a server declares as its type is no type, and no word of it reaches the model."""
 _CONVERT_S = 10.0
 
 
@@ -23,13 +26,16 @@ class Fetch(Arguments):
     url: str
 
 
-def fetch(permitted: Callable[[str], Sequence[str]], web: Web) -> Tool:
+def fetch(
+    permitted: Callable[[str], Sequence[str]], web: Web, reader: Reader | None = None
+) -> Tool:
     """`permitted` gives the hosts that a pack may use, `*` for every public one."""
+    reader = reader or Reader()
 
     async def _fetch(wish: Fetch, context: ToolContext, call_id: str) -> str:
         del call_id
         page = await web.get(wish.url.strip(), Permits(context.pack, permitted(context.pack)))
-        text = await _text(page)
+        text = await _text(page, reader)
         if page.cut:
             text += f"\n[cut: the page is larger than {MAX_BYTES:,} bytes]"
         return f"{page.url}\n{untrusted(text, page.host)}"
@@ -45,16 +51,18 @@ def fetch(permitted: Callable[[str], Sequence[str]], web: Web) -> Tool:
     )
 
 
-async def _text(page: Page) -> str:
+async def _text(page: Page, reader: Reader) -> str:
     """What a model can read of the page.
 
     Raises:
         ToolFailed: nothing; says what it is.
     """
-    kind = page.content_type
+    kind = page.content_type if _TYPE.fullmatch(page.content_type) else ""
     if kind in _PAGES or (not kind and page.body[:200].lstrip().lower().startswith(b"<")):
         job = Job(kind="html", charset=page.charset, base_url=page.url)
-        return (await read(page.body, job, limit_s=_CONVERT_S)).text or "(a page without words)"
+        return (
+            await reader.read(page.body, job, limit_s=_CONVERT_S)
+        ).text or "(a page without words)"
     readable = kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))
     if readable or (not kind and b"\0" not in page.body):
         text = text_of(page.body, page.charset)
@@ -67,8 +75,11 @@ async def _text(page: Page) -> str:
 
 
 def _spread(text: str) -> str:
-    """JSON on several lines, so that a part of it can be found; as it was if it is broken."""
+    """JSON on several lines, so that a part of it can be found; as it was if it is broken.
+
+    Not indented: a deep one would become hundreds of times as long.
+    """
     try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+        return json.dumps(json.loads(text), separators=(",\n", ": "), ensure_ascii=False)
     except (ValueError, RecursionError):
         return text

@@ -1,24 +1,29 @@
 """`read_file`, `write_file`, `list_dir`: files that the owner's fence and the pack let through.
 
-The guard has followed every link and judged where it leads before a handler runs, and hands over
-that very path. So a link that stands in the way now was put there since, and is not followed.
+The guard has judged where a path leads and hands over that very path; see `guard.opening`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import stat
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from aouo.errors import ToolFailed
+from aouo.guard.opening import failed, opened, parent, placed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 MAX_BYTES = 1_000_000
-_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+MAX_FOLDER_BYTES = 200_000_000
+MAX_FOLDER_FILES = 5_000
+"""Of a pack's own folder, all below it counted."""
+LEAST_FREE_BYTES = 100_000_000
+"""Nothing is written onto a disk that has less left: our own database is perhaps on it."""
+MAX_LISTED = 2_000
 FolderOf = Callable[[str, str], Path]
 """The data folder of a pack, and of whose data it is."""
 RootOf = Callable[[str, str, Path], Path | None]
@@ -42,7 +47,7 @@ class WriteFile(Arguments):
 def read_file(folder_of: FolderOf) -> Tool:
     async def _run(wish: ReadFile, context: ToolContext, call_id: str) -> str:
         del call_id
-        path = _place(wish.path, folder_of(context.pack, context.owner))
+        path = placed(wish.path, folder_of(context.pack, context.owner))
         return await asyncio.to_thread(_read, path)
 
     return tool(
@@ -58,9 +63,10 @@ def read_file(folder_of: FolderOf) -> Tool:
 def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
     async def _run(wish: WriteFile, context: ToolContext, call_id: str) -> str:
         own = folder_of(context.pack, context.owner)
-        path = _place(wish.path, own)
+        path = placed(wish.path, own)
         root = root_of(context.pack, context.owner, path)
-        if root == own.resolve():
+        is_own = root == own.resolve()
+        if is_own:
             own.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             content = wish.content.encode()
@@ -73,6 +79,8 @@ def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
                 f"The content is {len(content):,} bytes; a file may have {MAX_BYTES:,}. Write "
                 "several smaller files."
             )
+        if is_own:
+            await asyncio.to_thread(_check_room, own, len(content))
         await asyncio.to_thread(_write, path, content, root, draft=f".{call_id}.new")
         return f"wrote {len(content):,} bytes"
 
@@ -90,8 +98,8 @@ def list_dir(folder_of: FolderOf) -> Tool:
     async def _run(wish: OnePath, context: ToolContext, call_id: str) -> str:
         del call_id
         own = folder_of(context.pack, context.owner)
-        path = _place(wish.path, own)
-        return await asyncio.to_thread(_list, path, may_be_missing=path == _place("", own))
+        path = placed(wish.path, own)
+        return await asyncio.to_thread(_list, path, may_be_missing=path == placed("", own))
 
     return tool(
         "list_dir",
@@ -103,13 +111,8 @@ def list_dir(folder_of: FolderOf) -> Tool:
     )
 
 
-def _place(text: str, own: Path) -> Path:
-    """The absolute path; only the way to the pack's own folder is followed here."""
-    return Path(os.path.normpath(own.resolve() / text.strip()))
-
-
 def _read(path: Path) -> str:
-    with _parent(path) as folder, _opened(path, folder) as descriptor:
+    with opened(path) as descriptor:
         size = os.fstat(descriptor).st_size
         if size > MAX_BYTES:
             raise ToolFailed(
@@ -129,24 +132,18 @@ def _read(path: Path) -> str:
     return text or "(empty)"
 
 
-@contextmanager
-def _opened(path: Path, folder: int) -> Generator[int]:
-    """The file, open for reading; a folder, a pipe or a device is refused."""
-    try:
-        # Without O_NONBLOCK a pipe that nobody writes into would hold the thread for ever.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(path.name or ".", flags, dir_fd=folder)
-    except OSError as error:
-        raise _failed(path, error) from error
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(mode):
-            raise ToolFailed(f"{path} is a folder. Use list_dir to see what is in it.")
-        if not stat.S_ISREG(mode):
-            raise ToolFailed(f"{path} is not a file that can be read.")
-        yield descriptor
-    finally:
-        os.close(descriptor)
+def _check_room(own: Path, more_bytes: int) -> None:
+    """Raises: ToolFailed: the pack's folder would hold more than one may."""
+    files = size = 0
+    for folder, _, names in os.walk(own):
+        files += len(names)
+        with suppress(FileNotFoundError):
+            size += sum((Path(folder) / name).lstat().st_size for name in names)
+        if files >= MAX_FOLDER_FILES or size + more_bytes > MAX_FOLDER_BYTES:
+            raise ToolFailed(
+                f"This pack's folder is full: it may hold {MAX_FOLDER_FILES:,} files and "
+                f"{MAX_FOLDER_BYTES:,} bytes. Put more into one file, or ask the person to tidy up."
+            )
 
 
 def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None:
@@ -154,8 +151,11 @@ def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None
 
     The draft is named by the call, so that a call which runs again after a crash cleans up.
     """
-    with _parent(path, make_below=root) as folder:
+    with parent(path, make_below=root) as folder:
         mode = _mode_of(path, folder)
+        disk = os.fstatvfs(folder)
+        if disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES + len(content):
+            raise ToolFailed("The disk is nearly full, so nothing is written. Tell the person.")
         try:
             with suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=folder)
@@ -169,7 +169,7 @@ def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None
         except OSError as error:
             with suppress(OSError):
                 os.unlink(draft, dir_fd=folder)
-            raise _failed(path, error) from error
+            raise failed(path, error) from error
 
 
 def _mode_of(path: Path, folder: int) -> int:
@@ -179,82 +179,38 @@ def _mode_of(path: Path, folder: int) -> int:
     except FileNotFoundError:
         return 0o600
     except OSError as error:
-        raise _failed(path, error) from error
+        raise failed(path, error) from error
     if stat.S_ISDIR(there.st_mode):
         raise ToolFailed(f"{path} is a folder. Name a file in it.")
     if not stat.S_ISREG(there.st_mode):
         raise ToolFailed(f"{path} is not a file that can be written.")
-    return stat.S_IMODE(there.st_mode)
+    return there.st_mode & 0o777
 
 
 def _list(path: Path, *, may_be_missing: bool) -> str:
     try:
-        with _parent(path / "any") as folder:
+        with parent(path / "any") as folder:
             descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
                 with os.scandir(descriptor) as entries:
-                    lines = sorted(_line(entry) for entry in entries)
+                    lines = sorted(_line(entry) for entry in islice(entries, MAX_LISTED))
+                    more = sum(1 for _ in entries)
             finally:
                 os.close(descriptor)
     except OSError as error:
-        raise _failed(path, error) from error
+        raise failed(path, error) from error
     except ToolFailed:
         if may_be_missing and not path.exists():
             return "(empty)"
         raise
+    lines += [f"[and {more:,} more]"] if more else []
     return "\n".join(lines) or "(empty)"
 
 
 def _line(entry: os.DirEntry[str]) -> str:
+    name = "".join(char if char.isprintable() else "?" for char in entry.name)
     if entry.is_symlink():
-        return f"[link] {entry.name}"
+        return f"[link] {name}"
     if entry.is_dir(follow_symlinks=False):
-        return f"[dir]  {entry.name}/"
-    return f"[file] {entry.name}  {entry.stat(follow_symlinks=False).st_size:,} bytes"
-
-
-@contextmanager
-def _parent(path: Path, *, make_below: Path | None = None) -> Generator[int]:
-    """The folder that holds `path`, reached without following a link.
-
-    Raises:
-        ToolFailed: it is not there, or a link stands in the way.
-    """
-    folder = os.open("/", _STEP)
-    at = Path("/")
-    try:
-        for name in path.parent.parts[1:]:
-            at /= name
-            make = make_below is not None and at.is_relative_to(make_below)
-            try:
-                below = _step(name, folder, make=make)
-            except OSError as error:
-                raise _failed(at, error) from error
-            os.close(folder)
-            folder = below
-        yield folder
-    finally:
-        os.close(folder)
-
-
-def _step(name: str, folder: int, *, make: bool) -> int:
-    if make:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=folder)
-    return os.open(name, _STEP, dir_fd=folder)
-
-
-def _failed(path: Path, error: OSError) -> ToolFailed:
-    match error:
-        case FileNotFoundError():
-            return ToolFailed(f"{path} is not there. Use list_dir to see what is.")
-        case NotADirectoryError():
-            return ToolFailed(f"{path} is no folder. Use list_dir to see what is there.")
-        case PermissionError():
-            return ToolFailed(f"The system does not let us at {path}.")
-        case _ if error.errno == errno.ELOOP:
-            return ToolFailed(
-                f"{path} became a link meanwhile, so it was not followed. Call again."
-            )
-        case _:
-            return ToolFailed(f"{path}: {error.strerror or error}.")
+        return f"[dir]  {name}/"
+    return f"[file] {name}  {entry.stat(follow_symlinks=False).st_size:,} bytes"

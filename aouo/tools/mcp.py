@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 from aouo.errors import ToolFailed
+from aouo.guard.chain import CEILING_CHARS
 from aouo.tools.registry import Tool, ToolContext
 from aouo.web.envelope import untrusted
 
@@ -25,6 +26,7 @@ CALL_S = 30.0
 _MAX_NAME_CHARS = 64
 _MAX_SERVER_CHARS = 24
 _MAX_FIELD_DESCRIPTION_CHARS = 300
+_MAX_DEPTH = 20
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -60,20 +62,26 @@ Call = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
 
 
 def prefix(server: str) -> str:
-    """What the names of a server's tools begin with; no two servers share it."""
-    plain = _safe(server)
+    """What the names of a server's tools begin with; none begins with that of another server."""
+    plain = re.sub(r"_+", "_", _safe(server)).strip("_") or "_"
     if plain != server or len(plain) > _MAX_SERVER_CHARS:
         plain = f"{plain[: _MAX_SERVER_CHARS - 7]}_{_mark(server)}"
     return f"mcp__{plain}__"
 
 
 def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool, ...]:
-    """Our tools for what a server offers; one that no prompt could hold is left out."""
+    """Our tools for what a server offers, without those that no prompt could hold.
+
+    A model's service refuses the whole request for one schema that is none.
+    """
     made: dict[str, Tool] = {}
     for item in offered[:MAX_TOOLS]:
         schema = _bounded(item.schema)
-        if len(json.dumps(schema)) > MAX_SCHEMA_CHARS:
-            log.warning("mcp_tool_left_out", server=server, tool=item.name[:80], why="schema size")
+        why = "" if _is_sound(schema) else "schema is wrong"
+        if not why and len(json.dumps(schema)) > MAX_SCHEMA_CHARS:
+            why = "schema is too long"
+        if why:
+            log.warning("mcp_tool_left_out", server=server, tool=item.name[:80], why=why)
             continue
         name = _name(server, item.name, made)
         made[name] = Tool(
@@ -144,7 +152,7 @@ def _handler(
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         del context, call_id
         answer = await call(name, wish.model_extra or {})
-        text = untrusted(answer.text or "(no text)", f"mcp:{server}")
+        text = untrusted(answer.text[:CEILING_CHARS] or "(no text)", f"mcp:{server}")
         if answer.failed:
             raise ToolFailed(text)
         return text
@@ -192,17 +200,55 @@ def _bounded(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**whole, "type": "object", "properties": whole.get("properties") or {}}
 
 
+def _is_sound(schema: Any) -> bool:
+    """Whether every keyword that we or a model's service look at holds what it has to."""
+    if not isinstance(schema, dict):
+        return isinstance(schema, bool)
+    for key, value in cast("dict[str, Any]", schema).items():
+        match key:
+            case "type":
+                named = cast("list[Any]", value) if isinstance(value, list) else [value]
+                sound = bool(named) and all(isinstance(n, str) and n in _TYPES for n in named)
+            case "required":
+                sound = _is_list(value, lambda item: isinstance(item, str))
+            case "enum":
+                sound = isinstance(value, list)
+            case "anyOf" | "oneOf" | "allOf" | "prefixItems":
+                sound = bool(value) and _is_list(value, _is_sound)
+            case "items" | "additionalProperties" | "not":
+                sound = _is_sound(value)
+            case "properties" | "patternProperties" | "$defs" | "definitions":
+                sound = isinstance(value, dict) and all(
+                    map(_is_sound, cast("dict[str, Any]", value).values())
+                )
+            case _:
+                sound = True
+        if not sound:
+            return False
+    return True
+
+
+def _is_list(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(holds, cast("list[Any]", value)))
+
+
 def _cut(value: Any, depth: int) -> Any:
-    if depth > 20:
-        return {}
     if isinstance(value, dict):
-        return {
-            key: item[:_MAX_FIELD_DESCRIPTION_CHARS]
-            if key == "description" and isinstance(item, str)
-            else _cut(item, depth + 1)
-            for key, item in cast("dict[str, Any]", value).items()
-            if key != "title" or not isinstance(item, str)
-        }
+        return (
+            {}
+            if depth > _MAX_DEPTH
+            else {
+                key: item[:_MAX_FIELD_DESCRIPTION_CHARS]
+                if key == "description" and isinstance(item, str)
+                else _cut(item, depth + 1)
+                for key, item in cast("dict[str, Any]", value).items()
+                if key != "title" or not isinstance(item, str)
+            }
+        )
     if isinstance(value, list):
-        return [_cut(item, depth + 1) for item in cast("list[Any]", value)]
+        return (
+            []
+            if depth > 2 * _MAX_DEPTH
+            else [_cut(item, depth + 1) for item in cast("list[Any]", value)]
+        )
     return value

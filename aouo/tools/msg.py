@@ -45,12 +45,12 @@ class Msg(Arguments):
 async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
     if wish.type in ("text", "keyboard") and not wish.text.strip():
         raise ToolFailed(f"msg of type {wish.type} needs a text.")
-    if wish.type not in ("text", "keyboard", "action") and not wish.url:
+    if wish.type not in ("text", "keyboard", "action") and not wish.url.strip():
         raise ToolFailed(f"msg of type {wish.type} needs a url.")
     payload = Payload(
         type=wish.type,
         text=wish.text.replace("\\n", "\n"),
-        url=wish.url,
+        url=wish.url.strip(),
         buttons=tuple(tuple(map(_button, row)) for row in wish.buttons),
         reply_to=wish.reply_to,
         tag=wish.tag,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from pydantic import field_validator
 
-from aouo.documents.reading import Job, Read, read
+from aouo.documents.reading import Job, Read, Reader
 from aouo.errors import ToolFailed
+from aouo.guard.opening import opened, placed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.envelope import untrusted
 
@@ -30,17 +30,19 @@ class ReadDocument(Arguments):
         return str(value) if isinstance(value, int) else value
 
 
-def read_document(folder: Callable[[str, str], Path]) -> Tool:
+def read_document(folder: Callable[[str, str], Path], reader: Reader | None = None) -> Tool:
     """`folder` is a pack's own data folder for an owner; paths are relative to it.
 
     Which files may be opened is the guard's to say: it judges `path` before.
     """
 
+    reader = reader or Reader()
+
     async def _read(wish: ReadDocument, context: ToolContext, call_id: str) -> str:
         del call_id
-        path = _path(folder(context.pack, context.owner), wish.path.strip())
+        path = placed(wish.path, folder(context.pack, context.owner))
         with await asyncio.to_thread(_opened, path) as file:
-            found = await read(file, Job(name=path.name, range=wish.range))
+            found = await reader.read(file, Job(name=path.name, range=wish.range))
         return f"{_headline(path.name, found)}\n{untrusted(found.text, path.name)}"
 
     return tool(
@@ -54,35 +56,20 @@ def read_document(folder: Callable[[str, str], Path]) -> Tool:
     )
 
 
-def _path(folder: Path, text: str) -> Path:
-    return folder / os.path.expanduser(text)  # noqa: PTH111 - keeps a bare "~x" as it is
-
-
 def _opened(path: Path) -> BinaryIO:
     """The file, open for reading.
 
     Raises:
         ToolFailed: not there, no file, too large or closed to us; says which.
     """
-    try:
-        # Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError as error:
-        raise ToolFailed(f"There is no file {str(path)!r}.") from error
-    except (OSError, ValueError) as error:
-        raise ToolFailed(f"{str(path)!r} cannot be opened ({type(error).__name__}).") from error
-    facts = os.fstat(descriptor)
-    problem = ""
-    if not stat.S_ISREG(facts.st_mode):
-        problem = f"{str(path)!r} is no file."
-    elif facts.st_size > MAX_BYTES:
-        problem = f"{path.name} has {facts.st_size:,} bytes; at most {MAX_BYTES:,} are read."
-    if problem:
-        os.close(descriptor)
-        raise ToolFailed(problem)
-    return os.fdopen(descriptor, "rb")
+    with opened(path) as descriptor:
+        size = os.fstat(descriptor).st_size
+        if size > MAX_BYTES:
+            raise ToolFailed(f"{path.name} has {size:,} bytes; at most {MAX_BYTES:,} are read.")
+        return os.fdopen(os.dup(descriptor), "rb")
 
 
 def _headline(name: str, found: Read) -> str:
     note = f"; {found.note}" if found.note else ""
+    name = "".join(char if char.isprintable() else "?" for char in name)
     return f"{name}: {found.kind}, {found.total:,} {found.unit}{note}"

@@ -6,7 +6,6 @@ reads is made from them and kept short, since it is sent with every request.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
@@ -14,9 +13,10 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aouo.errors import ToolFailed
+from aouo.guard.action import parse
 from aouo.ports import TurnView
 from aouo.settings import Settings
-from aouo.transcript import ToolSpec
+from aouo.transcript import ToolCall, ToolSpec
 
 
 class Toolbox(Protocol):
@@ -206,12 +206,23 @@ def only_looks(item: Tool, arguments: str) -> bool:
     """Whether a call as the model wrote it changes nothing; a broken one does not count."""
     if item.reads is False:
         return False
+    problem, payload = parse(ToolCall("", item.name, arguments))
+    if problem:
+        return False
     try:
-        payload: object = json.loads(arguments or "{}")
-        if not isinstance(payload, dict):
-            return False
-        return _looks(item, _parsed(item, cast("dict[str, Any]", payload)))
-    except (ValueError, ToolFailed):
+        return _looks(item, _parsed(item, payload))
+    except ToolFailed:
+        return False
+
+
+def has_effect(item: Tool, arguments: str) -> bool:
+    """Whether a call as the model wrote it changes something; a broken one is never made."""
+    problem, payload = parse(ToolCall("", item.name, arguments))
+    if problem:
+        return False
+    try:
+        return _holds(item.effect, _parsed(item, payload))
+    except ToolFailed:
         return False
 
 

@@ -19,6 +19,8 @@ READ_CHARS = 3_800
 """One reading, so that with its frame it is no long result itself."""
 LINE_CHARS = 400
 """A longer line counts as several, or one could not be read in parts."""
+MAX_WORDS = 50
+"""What a grep looks for beside each other."""
 _FIRST_CHARS, _LAST_CHARS = 900, 300
 _COUNT = 100
 
@@ -128,13 +130,13 @@ def lines_of(text: str) -> list[str]:
 
 
 def _found(lines: Sequence[str], pattern: str, start: int, count: int) -> str:
-    words = [word.casefold() for word in pattern.split("|") if word.strip()]
+    words = [word.casefold() for word in pattern.split("|") if word.strip()][:MAX_WORDS]
     if not words:
         raise ToolFailed("grep needs a pattern: words to find, | between alternatives.")
     hits = [
         number
         for number, line in enumerate(lines, 1)
-        if number >= start and any(word in line.casefold() for word in words)
+        if number >= start and any(map(line.casefold().__contains__, words))
     ]
     if not hits:
         return f"[nothing like {pattern[:80]!r} from line {start:,} on, of {len(lines):,} lines]"

@@ -78,4 +78,4 @@ def _keep(audio: Audio, folder: Path) -> Path:
     with file.open("xb") as opened:
         file.chmod(0o600)
         opened.write(audio.data)
-    return file
+    return file.resolve()

@@ -161,7 +161,7 @@ class _CheckedResolver(AbstractResolver):
 async def _system_lookup(host: str, port: int) -> Sequence[str]:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):  # the latter for a name with an empty part
         return ()
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 

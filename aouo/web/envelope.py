@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import secrets
 
-_LOOKALIKE = re.compile(r"<(?=\s*/?\s*untrusted)", re.IGNORECASE)
+# Possessive, since "<" and a page of spaces must not be tried in every split.
+_LOOKALIKE = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)
 _NOT_IN_A_NAME = re.compile(r"[^\w.:/@+~ -]")
 
 

@@ -72,7 +72,7 @@ def target(text: str, permits: Permits) -> URL:
 def _matches(pattern: str, host: str, port: int) -> bool:
     pattern = pattern.strip().lower()
     name, colon, wanted = pattern.rpartition(":")
-    if colon and wanted.isdigit() and (":" not in name or name.endswith("]")):
+    if colon and wanted.isascii() and wanted.isdigit() and (":" not in name or name.endswith("]")):
         ports: frozenset[int] = frozenset({int(wanted)})
     else:
         name, ports = pattern, _OPEN_PORTS

@@ -322,8 +322,68 @@ async def test_a_tool_is_given_the_very_path_that_was_judged(door: Door) -> None
     assert runner.ran == [{"path": "/judged", "a": 1}]
 
 
-async def test_half_a_character_in_an_argument_breaks_nothing(door: Door) -> None:
-    assert not (await door.call(Runner(), '{"a": "\\ud800"}')).failed
+async def test_half_a_character_in_an_argument_is_sent_back(door: Door) -> None:
+    """No file and no database holds it."""
+    runner = Runner()
+
+    outcome = await door.call(runner, '{"a": ["\\ud800"]}')
+
+    assert "half of a character" in outcome.text
+    assert runner.ran == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"a":' * 200 + "1" + "}" * 200,
+        '{"a":' + "[" * 100_000,
+        '{"a": [[' + "[" * 70 + "]" * 72 + "}",
+    ],
+)
+async def test_arguments_without_a_bottom_are_sent_back(door: Door, arguments: str) -> None:
+    runner = Runner()
+
+    outcome = await door.call(runner, arguments)
+
+    assert "nested more than 64 deep" in outcome.text
+    assert runner.ran == []
+
+
+async def test_a_result_that_no_database_could_hold_is_written_out(door: Door) -> None:
+    """The name of a file may be no UTF-8 at all."""
+
+    async def lists(payload: Mapping[str, Any]) -> str:
+        return b"caf\xe9".decode("utf-8", "surrogateescape")
+
+    assert (await door.call(Runner(lists))).text == "caf\\udce9"
+
+
+async def test_what_breaks_while_arguments_are_checked_is_a_no(door: Door) -> None:
+    """A schema from elsewhere may be anything."""
+
+    class Breaks(Runner):
+        def check(self, payload: Mapping[str, Any]) -> None:
+            raise AttributeError("schema")
+
+    def lost(action: Action) -> Action:
+        raise RuntimeError("no way")
+
+    runner = Breaks()
+    unchecked = await door.call(runner)
+    door.bind = lost
+    unbound_ = await door.call(other := Runner())
+
+    assert unchecked.text == unbound_.text == "This could not be checked, so it is refused."
+    assert (runner.ran, other.ran) == ([], [])
+
+
+async def test_the_name_of_a_tool_that_does_not_exist_is_kept_short(door: Door) -> None:
+    outcome = await door.call(None, name="x" * 5000)
+    rows = await door.database.read(lambda tx: tx.all("SELECT tool, reason FROM audit"))
+
+    assert len(outcome.text) < 500
+    assert {row["tool"] for row in rows} == {"x" * 64}
+    assert all(len(row["reason"]) < 100 for row in rows)
 
 
 async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,3 +215,37 @@ def test_new_folders_are_made_only_below_what_was_opened(
     found = fence.root_of("notes", "", Path(path.format(me=yard.me, own=yard.own)))
 
     assert found == (Path(root.format(me=yard.me, own=yard.own)) if root else None)
+
+
+@pytest.mark.parametrize("path", ["https://x/../../../../x", "HTTP://../../../../../x"])
+@pytest.mark.parametrize("tool", ["read_file", "write_file", "list_dir", "read_document"])
+def test_a_file_tools_path_is_a_path_whatever_it_looks_like(
+    yard: Yard, tool: str, path: str
+) -> None:
+    assert isinstance(judged(yard.fence([], "ask", []), path, tool), Blocked)
+
+
+def test_what_would_hold_the_persons_home_cannot_be_allowed_for_good(yard: Yard) -> None:
+    """One tap on "Always in this folder" for ~/notes.txt would open ~/.ssh."""
+    fence = yard.fence([], "ask", ["/"])
+    asked = {
+        path: verdict.folder
+        for path in ("~/notes.txt", "~/docs/a.txt", "/notes.txt")
+        if isinstance(verdict := judged(fence, path), Ask)
+    }
+
+    assert asked == {"~/notes.txt": None, "~/docs/a.txt": yard.me / "docs", "/notes.txt": None}
+
+
+def test_a_manifest_full_of_stars_costs_nothing_to_speak_of() -> None:
+    area = Area(Path("/a"), ("**", "*") * 500 + ("z",))
+    begun_s = time.process_time()
+
+    assert not area.covers(Path("/a", *["b"] * 500))
+    assert time.process_time() - begun_s < 5
+
+
+def test_the_folder_of_a_user_who_is_not_there_opens_nothing(yard: Yard) -> None:
+    fence = yard.fence(["~nobody-of-this-name/x"], "deny", ["/"])
+
+    assert isinstance(judged(fence, "/etc/hostname"), Blocked)

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from aouo.errors import ToolFailed
+from aouo.tools import files
 from aouo.tools.files import MAX_BYTES, list_dir, read_file, write_file
 from aouo.tools.registry import Bound, ToolContext
 
@@ -62,7 +63,7 @@ async def test_what_was_written_is_read_back_and_listed(desk: Desk) -> None:
 
     assert (empty, wrote) == ("(empty)", "wrote 8 bytes")
     assert await desk.call("read_file", path=" deep/er/a.txt") == "hello\n"
-    assert await desk.call("read_file", path=str(desk.own / "deep/../deep/er/a.txt")) == "hello\n"
+    assert await desk.call("read_file", path=str(desk.own / "deep/er/a.txt")) == "hello\n"
     assert await desk.call("list_dir", path="deep") == "[dir]  er/\n[link] way"
     assert await desk.call("list_dir", path="deep/er") == "[file] a.txt  6 bytes"
 
@@ -170,3 +171,45 @@ async def test_a_byte_order_mark_is_no_text(desk: Desk) -> None:
 
     assert await desk.call("read_file", path="a.txt") == "hello"
     assert await desk.call("read_file", path="b.txt") == "(empty)"
+
+
+async def test_a_folder_of_a_pack_does_not_grow_without_end(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_FOLDER_FILES", 2)
+    monkeypatch.setattr(files, "MAX_FOLDER_BYTES", 10)
+    await desk.call("write_file", path="a/b.txt", content="12345")
+
+    assert "folder is full" in await desk.refused("write_file", path="c.txt", content="123456")
+    await desk.call("write_file", path="c.txt", content="12345")
+    assert "folder is full" in await desk.refused("write_file", path="d.txt", content="")
+
+
+async def test_nothing_is_written_onto_a_full_disk(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LEAST_FREE_BYTES", 1 << 62)
+
+    assert "disk is nearly full" in await desk.refused("write_file", path="a.txt", content="x")
+
+
+async def test_a_folder_of_very_many_is_listed_in_part(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_LISTED", 2)
+    for name in "abc":
+        await desk.call("write_file", path=name, content="")
+
+    assert (await desk.call("list_dir")).endswith("\n[and 1 more]")
+
+
+async def test_a_path_that_goes_up_was_not_judged_and_is_not_followed(desk: Desk) -> None:
+    assert "no path that was checked" in await desk.refused("read_file", path="https://../../x")
+
+
+async def test_what_is_written_is_never_another_persons_program(desk: Desk) -> None:
+    await desk.call("write_file", path="a", content="x")
+    (desk.own / "a").chmod(0o4755)
+    await desk.call("write_file", path="a", content="y")
+
+    assert stat.S_IMODE((desk.own / "a").stat().st_mode) == 0o755

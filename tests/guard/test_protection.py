@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aouo.guard.action import Action, Blocked
+from aouo.guard.action import Action, Allowed, Blocked
 from aouo.guard.protection import Protection
 
 
@@ -114,3 +116,43 @@ def test_a_tilde_is_the_persons_folder(home: Path, monkeypatch: pytest.MonkeyPat
 
     assert not verdict(home, {"path": "~/home/config.json"})
     assert verdict(home, {"path": "~/elsewhere"})
+
+
+def test_the_folders_in_which_packs_lie_are_closed(home: Path) -> None:
+    """Who writes a manifest there gives themselves what it asks for."""
+    shelf = home.parent / "shelf"
+    guard = Protection(
+        home=home, folder_of=lambda pack, owner: home / "data" / "packs" / pack, packs_in=[shelf]
+    )
+
+    def judged(path: Path) -> bool:
+        call = Action("a", "write_file", {"path": str(path)}, "chat", "notes", "t", "c", "", "")
+        return isinstance(guard.judge(call), Blocked)
+
+    assert judged(shelf / "new" / "pack.yml")
+    assert not judged(home.parent / "other.txt")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"path": "home/config.json"},
+        {"filePath": "{home}/config.json"},
+        {"repo_directory": "{home}"},
+        {"command": "{home}/config.json"},
+        {"edits": [{"where": "~/home/config.json"}]},
+        {"names": ["{home}/data/aouo.db"]},
+        {"path": {"of": ["{home}/config.json"]}},
+    ],
+)
+def test_a_server_that_lives_in_the_persons_folder_gets_no_way_to_the_home(
+    home: Path, monkeypatch: pytest.MonkeyPatch, payload: dict[str, Any]
+) -> None:
+    """It resolves relative paths itself, and may call an argument what it likes."""
+    monkeypatch.setenv("HOME", str(home.parent))
+    text = json.dumps(payload).replace("{home}", str(home))
+    call = Action("a", "mcp__x__y", json.loads(text), "chat", "notes", "t", "c", "", "")
+    guard = Protection(home=home, folder_of=lambda pack, owner: home / "data" / "packs" / pack)
+
+    assert isinstance(guard.judge(call), Blocked)
+    assert isinstance(guard.judge(replace(call, payload={"q": "what is /dev/null?"})), Allowed)

@@ -43,6 +43,9 @@ BROKEN: dict[str, tuple[dict[str, str | None], str, str]] = {
     # what: (files, the file at fault, the field at fault)
     "no name": ({"pack.yml": "version: 1.0.0\ndisplay_name: x\n"}, "pack.yml", "name"),
     "reserved name": ({"pack.yml": HEAD.replace("test", "state", 1)}, "pack.yml", "name"),
+    "a name like a server's": ({"pack.yml": HEAD.replace("test", "mcp", 1)}, "pack.yml", "name"),
+    "another's tools": ({"pack.yml": HEAD.replace("test", "a__b", 1)}, "pack.yml", "name"),
+    "half of a mark": ({"pack.yml": HEAD.replace("test", "a_", 1)}, "pack.yml", "name"),
     "capital name": ({"pack.yml": HEAD.replace("test", "Test", 1)}, "pack.yml", "name"),
     "bad version": ({"pack.yml": HEAD.replace("1.0.0", "one")}, "pack.yml", "version"),
     "no YAML": ({"pack.yml": "name: [\n"}, "pack.yml", ""),

@@ -162,7 +162,17 @@ def test_every_name_is_one_that_services_take_and_no_two_are_the_same(
     assert all(name.startswith(prefix(server)) for name in found)
 
 
-@pytest.mark.parametrize("pair", [("a b", "a_b"), ("s" * 30 + "1", "s" * 30 + "2")])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("a b", "a_b"),
+        ("s" * 30 + "1", "s" * 30 + "2"),
+        ("a", "a__b"),
+        ("a", "a_"),
+        ("a", "_a"),
+        ("a_b", "a__b"),
+    ],
+)
 def test_two_servers_never_share_their_names(pair: tuple[str, str]) -> None:
     first, second = map(prefix, pair)
 
@@ -192,3 +202,28 @@ def test_a_schema_without_end_is_cut() -> None:
         deep = {"type": "object", "properties": {"x": deep}}
 
     assert len(json.dumps(only(offered(schema=deep)).spec().parameters)) < 2000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": ["a"]},
+        {"properties": {"a": "text"}},
+        {"properties": {"a": {"type": [{}]}}},
+        {"properties": {"a": {"type": {}}}},
+        {"properties": {"a": {"type": "text"}}},
+        {"properties": {"a": {"items": 5}}},
+        {"properties": {"a": {"anyOf": []}}},
+        {"properties": {"a": {"type": "object", "properties": {"b": 1}}}},
+        {"required": 5},
+        {"required": [{}]},
+    ],
+)
+def test_a_schema_that_is_none_is_left_out(schema: dict[str, Any]) -> None:
+    """It would break each check of a call, and a service refuses the whole request for it."""
+    with capture_logs() as logs:
+        assert tools_of("x", [offered(schema=schema), offered("fine")], Server())[0].name == (
+            "mcp__x__fine"
+        )
+
+    assert [log["why"] for log in logs] == ["schema is wrong"]

@@ -1,0 +1,102 @@
+"""Opens what the guard has judged: the very path, following no link, and nothing but a file.
+
+The guard has followed every link before, so one that stands in the way now was put there since.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from aouo.errors import ToolFailed
+
+_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def placed(text: str, own: Path) -> Path:
+    """The absolute path of an argument; only the way to the folder `own` is followed here.
+
+    Raises:
+        ToolFailed: it goes up or holds a zero, as no path does that the guard has looked at.
+    """
+    path = own.resolve() / text.strip()
+    if ".." in path.parts or "\0" in text:
+        raise ToolFailed(f"{text!r} is no path that was checked; write it without `..`.")
+    return path
+
+
+@contextmanager
+def opened(path: Path) -> Generator[int]:
+    """A descriptor of the file at the absolute `path`, for reading.
+
+    Raises:
+        ToolFailed: not there, no file (a folder, a pipe, a device), or a link stands in the way.
+    """
+    with parent(path) as folder:
+        try:
+            # Without O_NONBLOCK a pipe that nobody writes into would hold the thread for ever.
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(path.name or ".", flags, dir_fd=folder)
+        except OSError as error:
+            raise failed(path, error) from error
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise ToolFailed(f"{path} is a folder. Use list_dir to see what is in it.")
+        if not stat.S_ISREG(mode):
+            raise ToolFailed(f"{path} is not a file that can be read.")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def parent(path: Path, *, make_below: Path | None = None) -> Generator[int]:
+    """A descriptor of the folder that holds `path`; missing ones are made below `make_below`.
+
+    Raises:
+        ToolFailed: it is not there, or a link stands in the way.
+    """
+    folder = os.open("/", _STEP)
+    at = Path("/")
+    try:
+        for name in path.parent.parts[1:]:
+            at /= name
+            make = make_below is not None and at.is_relative_to(make_below)
+            try:
+                below = _step(name, folder, make=make)
+            except OSError as error:
+                raise failed(at, error) from error
+            os.close(folder)
+            folder = below
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _step(name: str, folder: int, *, make: bool) -> int:
+    if make:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=folder)
+    return os.open(name, _STEP, dir_fd=folder)
+
+
+def failed(path: Path, error: OSError) -> ToolFailed:
+    """What the system said, in words for the model."""
+    match error:
+        case FileNotFoundError():
+            return ToolFailed(f"{path} is not there. Use list_dir to see what is.")
+        case NotADirectoryError():
+            return ToolFailed(f"{path} is no folder. Use list_dir to see what is there.")
+        case PermissionError():
+            return ToolFailed(f"The system does not let us at {path}.")
+        case _ if error.errno == errno.ELOOP:
+            return ToolFailed(
+                f"{path} became a link meanwhile, so it was not followed. Call again."
+            )
+        case _:
+            return ToolFailed(f"{path}: {error.strerror or error}.")

@@ -1,0 +1,41 @@
+"""What is written down of a call: rows of the audit, and what a model reads as text."""
+
+from __future__ import annotations
+
+from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict
+from aouo.store.audit import Entry, Stage
+
+
+def entry(action: Action, stage: Stage, reason: str = "") -> Entry:
+    """One row; of what is off the record it keeps that there was a call, and nothing of it."""
+    return Entry(
+        stage,
+        action.turn_id,
+        action.call_id,
+        action.id,
+        action.tool,
+        action.pack,
+        action.origin,
+        "" if action.off_record else action.digest,
+        "" if action.off_record else reason,
+    )
+
+
+def said(verdict: Verdict) -> str:
+    """What the audit keeps of a verdict."""
+    match verdict:
+        case Ask(reason):
+            return f"the owner is asked: {reason}"
+        case Blocked(reason, rule):
+            return rule or reason
+        case Allowed(reason):
+            return reason
+
+
+def legible(text: str) -> str:
+    """`text` as UTF-8 can hold it: half characters, as in names of files, are written out."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def too_long(tool: str, limit_s: float | None) -> str:
+    return f"{tool} took longer than {limit_s:g} s." if limit_s else f"{tool} took too long."

@@ -1,0 +1,134 @@
+"""What a model that was led astray may try with its tools. Source: design §3.7."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.model_server import CallPart
+from tests.path.looking import said, settled
+from tests.path.world import ADA, World
+
+
+@pytest.fixture(autouse=True)
+def scribe(world: World) -> Path:
+    """A pack with every file tool and leave for nothing; its own folder."""
+    pack = world.home.packs / "scribe"
+    pack.mkdir()
+    (pack / "pack.yml").write_text(
+        "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\ndescription: Writes files\n"
+        "permissions:\n  tools: [files, documents, msg, clarify, memory]\n"
+    )
+    own = world.home.pack_folder("scribe")
+    own.mkdir(parents=True)
+    return own
+
+
+async def heard(world: World, *calls: CallPart) -> list[str]:
+    """What the model reads as the results of these calls, made in one turn."""
+    world.model.calls(*calls)
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await said(world, "done")
+        await settled(bot)
+    messages: list[dict[str, Any]] = world.model.requests[-1]["messages"]
+    return [str(m["content"]) for m in messages if m["role"] == "tool"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "https://../../../../config.json",
+        "HTTP://../../../../config.json",
+        " https://x/../../../../../config.json",
+        "file:../../../config.json",
+        "../../../config.json",
+        "https:/../../../../config.json",
+    ],
+)
+@pytest.mark.parametrize("tool", ["read_file", "read_document"])
+async def test_a_path_that_looks_like_an_address_is_a_path(
+    world: World, scribe: Path, tool: str, path: str
+) -> None:
+    (scribe / "https:").mkdir()
+    (scribe / "HTTP:").mkdir()
+    [result] = await heard(world, CallPart(tool, {"path": path}))
+
+    assert "bot_token" not in result
+    assert "closed to tools" in result or "is not there" in result
+
+
+async def test_nothing_is_written_or_listed_outside_by_such_a_path(world: World) -> None:
+    target = world.home.path.parent / "planted.txt"
+    path = "https://../../../../../planted.txt"
+    wrote, listed = await heard(
+        world,
+        CallPart("write_file", {"path": path, "content": "x"}),
+        CallPart("list_dir", {"path": "https://../../../.."}),
+    )
+
+    assert "is not among the files of this pack" in wrote
+    assert "closed to tools" in listed
+    assert not target.exists()
+
+
+async def test_msg_uploads_no_pipe_and_nothing_that_only_looks_like_an_address(
+    world: World, scribe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe would hold the conversation's sender for ever."""
+    os.mkfifo(scribe / "pipe")
+    (scribe / "HTTPS:").mkdir()
+    (world.home.path.parent / "secret.txt").write_text("secret")
+    monkeypatch.chdir(scribe)
+
+    results = await heard(
+        world,
+        CallPart("msg", {"type": "document", "url": "pipe"}),
+        CallPart("msg", {"type": "document", "url": "HTTPS://../../../../../secret.txt"}),
+    )
+
+    notes = [json.loads(result) for result in results]
+    assert [note["ok"] for note in notes] == [False, False]
+    assert "not a file that can be read" in notes[0]["note"]
+    assert "does not go up" in notes[1]["note"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"message": "\\ud800 which?", "options": []}',
+        '{"message": ' + "[" * 100_000,
+        '{"message": "a", "options": ' + "[" * 500 + "]" * 500 + "}",
+        "{" * 20_000,
+        '{"message": NaN, "options": []}',
+    ],
+)
+async def test_arguments_that_cannot_be_held_are_sent_back_and_the_turn_goes_on(
+    world: World, arguments: str
+) -> None:
+    [result] = await heard(world, CallPart("clarify", arguments=arguments))
+
+    assert result.startswith(("The arguments", "Wrong arguments"))
+
+
+async def test_a_file_whose_name_is_no_utf8_can_be_listed(world: World, scribe: Path) -> None:
+    descriptor = os.open(os.fsencode(scribe) + b"/caf\xe9\nfile.txt", os.O_WRONLY | os.O_CREAT)
+    os.close(descriptor)
+
+    [result] = await heard(world, CallPart("list_dir", {}))
+
+    assert result == "[file] caf??file.txt  0 bytes"
+
+
+async def test_a_memory_file_that_other_hands_made_large_does_not_fill_the_prompt(
+    world: World, scribe: Path
+) -> None:
+    (scribe / "MEMORY.md").write_text("- x\n" * 200_000)
+    await heard(world, CallPart("list_dir", {}))
+
+    assert len(json.dumps(world.model.requests[-1])) < 120_000
