@@ -171,7 +171,12 @@ class EmptyAnswer(Refused):
 
 
 class ProviderError(AouoError):
-    """A model service failed; `str` may quote the service and is for the log only."""
+    """A model service failed; `str` may quote the service and is for the log only.
+
+    `may_have_cost`: it may have worked for us before that, and nobody says how much.
+    """
+
+    may_have_cost = False
 
 
 class ProviderBusy(ProviderError):
@@ -184,6 +189,8 @@ class ProviderBusy(ProviderError):
 
 class ProviderTimeout(ProviderError):
     """No answer, or a stream that stopped in the middle, within the configured time."""
+
+    may_have_cost = True
 
 
 class PromptTooLong(ProviderError):

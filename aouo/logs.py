@@ -28,6 +28,8 @@ _LEVELS: Mapping[str, int] = {
     "critical": logging.CRITICAL,
 }
 _URGENT = frozenset({"warning", "error", "critical"})
+_MAY_QUOTE = ("error", "exception", "message")
+"""Fields that may repeat what a person wrote; of what is `off_record` they are not written."""
 _FIRST_FIELDS = ("event", "level", "timestamp")
 _FILES = 5
 _FILE_BYTES = 5_000_000
@@ -231,6 +233,8 @@ class Logs:
             "timestamp": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         }
         fields.update(event)
+        if fields.get("off_record"):
+            fields |= {name: "off the record" for name in _MAY_QUOTE if name in fields}
         line = self._encode(fields)
         if self._redactor is not None and self._redactor.suspects(line):
             fields = cast("dict[str, object]", self._redactor.value(fields))

@@ -43,6 +43,7 @@ class Whereabouts:
     skill: str
     session: str
     installed: tuple[str, ...]
+    off_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +258,11 @@ class CannotSummarise:
 
 
 @dataclass(frozen=True, slots=True)
+class NoSummaryOffRecord:
+    """A summary would be kept, and it begins another session."""
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryShown:
     summary: int
     messages: int
@@ -313,6 +319,7 @@ Notice: TypeAlias = (
     | MadeRoom
     | NothingToCompact
     | CannotSummarise
+    | NoSummaryOffRecord
     | SummaryShown
     | SummaryUndone
     | NoSuchSummary

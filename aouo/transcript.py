@@ -137,7 +137,12 @@ class Finished:
     model: str = ""
 
 
-ModelEvent: TypeAlias = TextDelta | StartedOver | Finished
+@dataclass(frozen=True, slots=True)
+class PaidForNothing:
+    """A call failed that may have cost something, and another one is made for the same answer."""
+
+
+ModelEvent: TypeAlias = TextDelta | StartedOver | PaidForNothing | Finished
 
 IMAGE_TOKENS = 1_100
 """About what services charge for a photo of Telegram's largest size."""

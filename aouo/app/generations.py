@@ -69,7 +69,13 @@ async def build_generation(
     stores = PackStores(home, lambda: library)
     base.stack.callback(stores.close)
     door = guarding(
-        home, settings.security, lambda: library, stores, database=database, clock=clock
+        home,
+        settings.security,
+        lambda: library,
+        stores,
+        database=database,
+        clock=clock,
+        scan_dirs=settings.packs.scan_dirs,
     )
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     tools = [*_tools(base, library, stores), *door.tools, *more_tools]

@@ -25,6 +25,9 @@ log = structlog.get_logger()
 CONNECT_S = 8.0
 MAX_PAUSE_S = 60.0
 _STDERR_LINES = 5
+_QUOTING = ("MCPError", "ValidationError")
+_OURS = ("Connection closed",)
+"""What the SDK says itself in an error that else holds the server's words."""
 
 
 class Server:
@@ -200,7 +203,14 @@ async def supervised(settings: Mapping[str, McpServer], clock: Clock) -> AsyncGe
 
 
 def _innermost(error: BaseException) -> str:
-    """What went wrong, without the groups that the SDK puts around it."""
+    """What went wrong, without the groups that the SDK puts around it.
+
+    A model reads it: what the server itself says is for the log only.
+    """
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-    return f"{type(error).__name__}: {error}"[:300] if str(error) else type(error).__name__
+    name, text = type(error).__name__, str(error)
+    if name in _QUOTING and text not in _OURS:
+        log.info("mcp_refused", error=f"{name}: {text}"[:500])
+        return f"it answered with {name}"
+    return f"{name}: {text}"[:300] if text else name

@@ -11,7 +11,7 @@ from aouo.ports import ChatModel, Clock
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.fallback import FallbackModel
 from aouo.providers.windows import known, sees
-from aouo.settings import Settings
+from aouo.settings import OpenAI, Settings
 
 _DEFAULT_MODELS = {
     "openai": "gpt-4o-mini",
@@ -19,6 +19,23 @@ _DEFAULT_MODELS = {
     "gemini": "gemini-2.5-flash",
     "deepseek": "deepseek-chat",
 }
+
+
+def configured(settings: Settings) -> tuple[tuple[str, str], ...]:
+    """(backend, model) of the primary and of those that step in for it; "" = none is chosen."""
+    wanted = (settings.provider, *settings.provider.fallback)
+    return tuple((one.backend, one.model or _DEFAULT_MODELS.get(one.backend, "")) for one in wanted)
+
+
+def key_missing(settings: Settings, backend: str) -> bool:
+    """Whether a backend cannot be asked because no key is set; a server of one's own may need none.
+
+    Raises:
+        SetupError: there is no such backend.
+    """
+    if settings.provider_endpoint(backend).api_key or backend not in _DEFAULT_MODELS:
+        return False
+    return not (backend == "openai" and settings.openai.base_url != OpenAI().base_url)
 
 
 async def model_of(
@@ -55,7 +72,7 @@ class _Builder:
             return self._local()
         settings = self._settings
         endpoint = settings.provider_endpoint(backend)
-        if not endpoint.api_key and backend in _DEFAULT_MODELS:
+        if key_missing(settings, backend):
             raise SetupError(
                 f"There is no key for the model backend {backend!r}.",
                 fix=f"Set {backend}.api_key, or {key}.backend to another one.",

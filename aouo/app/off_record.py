@@ -9,7 +9,7 @@ import structlog
 from aouo import notices
 from aouo.outbound import wording
 from aouo.ports import stamp
-from aouo.store import deliveries, jobs, off_record, turns
+from aouo.store import audit, deliveries, gates, jobs, off_record, turns
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
 
@@ -30,7 +30,9 @@ async def erase_unanswered(app: App) -> None:
             if turn_id:
                 turns.close_erased(tx, turn_id, now)
                 deliveries.end_live(tx, turn_id, now)
-            off_record.wipe(tx, job_id, inbound, turn_id)
+                gates.close_of_turn(tx, turn_id)
+                audit.close_of_turn(tx, turn_id, now)
+            off_record.wipe(tx, job_id, inbound)
             said = wording.word(notices.Erased())
             key = f"erased:{job_id}"
             told.append(deliveries.add(tx, inbound.address, "notice", said, now, key=key))

@@ -122,6 +122,7 @@ def _wire(base: Base, built: Built) -> App:
             database=database, clock=clock, redact=built.redact, publish=bus.publish
         ),
         quota=quota,
+        redact=built.redact,
         capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
     )
     turns = Turns(

@@ -23,7 +23,11 @@ def builtin(is_running: Callable[[str], bool], more: Sequence[Entry] = ()) -> Co
         del library
         lane = call.inbound.address.lane
         dropped = jobs.drop_waiting(tx, lane, call.inbound.person.id, call.now)
-        return Result(notices.Stopped(is_running(lane), dropped), stop=True)
+        route = routes.find(tx, call.inbound.address)
+        for job_id, inbound in dropped:
+            if (route and route.off_record) or off_record.is_once(inbound):
+                off_record.wipe(tx, job_id, inbound)
+        return Result(notices.Stopped(is_running(lane), len(dropped)), stop=True)
 
     commands: Commands
 
@@ -74,6 +78,7 @@ def whereami(tx: Tx, call: Call, library: Library) -> Result:
             route.active_skill if route else "",
             route.session_id if route else "",
             library.names,
+            off_record=route.off_record if route else False,
         )
     )
 

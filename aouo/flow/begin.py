@@ -42,7 +42,7 @@ async def begin(database: Database, job: Job, wanted: RunTurn, now: str) -> Begu
         jobs.hold(tx, job)
         return _taken_up(tx, job, now) or _begun(tx, job, wanted, now)
 
-    return await database.transact(write)
+    return await database.transact(write, brief=True)
 
 
 def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:

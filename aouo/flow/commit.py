@@ -20,7 +20,8 @@ from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
 from aouo.store.turns import OpenTurn, Status
-from aouo.turn.context import TurnContext
+from aouo.transcript import AssistantSaid
+from aouo.turn.context import Ack, TurnContext
 from aouo.turn.journal import record_all
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
@@ -36,15 +37,17 @@ class Commit:
         self._outbox = outbox
 
     async def answer(
-        self, job: Job, ctx: TurnContext, text: str, filled: Filled, *, badge: str
+        self, job: Job, ctx: TurnContext, answer: Ack, filled: Filled, *, badge: str
     ) -> int:
         """Make the whole turn history and queue its answer; returns how many messages that is."""
+        text = answer.text
         tail = wording.badge(badge) if badge else ""
         parts = render(text, tail=tail) or (Part(wording.NOTHING_TO_SHOW, ()),)
         facts = ctx.facts
 
         def write(tx: Tx, now: str) -> list[Delivery]:
-            turns.close_ack(tx, facts.turn, text, ctx.thoughts, now)
+            said = AssistantSaid(text, native=answer.native)
+            turns.close_ack(tx, facts.turn, said, ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
             again = _said_already(tx, facts.turn.id, text)
             return self._queue(tx, job, facts.turn.id, () if again else parts, filled, now)
@@ -96,6 +99,9 @@ class Commit:
         buttons = wording.ways_on(turn.id, refusal.raise_usd, refusal.model) if refusal else ()
 
         def write(tx: Tx, now: str) -> list[Delivery]:
+            for call in ctx.at_work:
+                if not gates.waits(tx, call.id):
+                    turns.cut_off(tx, call.id, now)
             turns.close_without_answer(tx, turn, status, line(turns.effects(tx, turn.id)), now)
             if refusal:
                 budgets.refuse(tx, refusal, now)
@@ -166,10 +172,10 @@ class Commit:
             traces.record(tx, turn.id, ctx.meter.steps)
             jobs.settle(tx, job, "done", "turn", now)
             if turn.off_record:
-                off_record.wipe(tx, job.id, job.inbound, turn.id)
+                off_record.wipe(tx, job.id, job.inbound)
             return rows
 
-        rows = await self._database.transact(write)
+        rows = await self._database.transact(write, brief=True)
         self._outbox.put(*rows)
         return len(rows)
 

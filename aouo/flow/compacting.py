@@ -17,7 +17,7 @@ from aouo.flow.generation import Generation
 from aouo.ids import ulid
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, Rendered
+from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store import jobs, routes, sessions, summaries
@@ -70,6 +70,9 @@ class Compacting:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
         generation = self._generation()
+        if job.off_record:
+            await self._desk.answer(job, notices.NoSummaryOffRecord())
+            return
         plan = await self._database.read(lambda tx: _plan(tx, job))
         if plan is None:
             await self._desk.obey(job, "compact", focus)
@@ -97,11 +100,21 @@ class Compacting:
 
         ended = await self._running.run(job.inbound.address.lane, deadline, work)
         if ended is StopReason.SHUTDOWN:
-            await self._database.transact(lambda tx: jobs.release(tx, job))
+            await self._give_back(job, ctx)
         elif isinstance(ended, Draft):
             await self._rotate(job, ctx, ended, generation)
         else:
             await self._leave(job, ctx, ended)
+
+    async def _give_back(self, job: Job, ctx: TurnContext) -> None:
+        """The process ends: the next one begins anew."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            record_all(tx, ctx.spent, now)
+            jobs.release(tx, job)
+
+        await self._database.transact(write)
 
     async def _show_activity(self, job: Job) -> None:
         while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from aouo.bus import Bus
@@ -44,6 +44,7 @@ class Contexts:
         waiting: Waiting,
         guard: Guard,
         quota: Quota,
+        redact: Callable[[str], str],
         capabilities: Mapping[str, Capabilities],
     ) -> None:
         self._database = database
@@ -53,6 +54,7 @@ class Contexts:
         self._waiting = waiting
         self._guard = guard
         self._quota = quota
+        self._redact = redact
         self._capabilities = capabilities
         self.recall = Recall()
 
@@ -101,7 +103,10 @@ class Contexts:
         async def call_tool(call: ToolCall, objection: str) -> Outcome:
             runner = toolbox.bind(call.name, tool_context, objection)
             outcome = await self._guard.call(
-                proposal_of(call, facts), runner, toolbox.names, approving
+                proposal_of(call, facts, toolbox.problem(call.name)),
+                runner,
+                toolbox.names,
+                approving,
             )
             if outcome.kept:
                 toolbox.reveal((RESULT_READ,))
@@ -134,4 +139,5 @@ class Contexts:
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",
             live=begun.live,
+            redact=self._redact,
         )

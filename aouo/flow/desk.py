@@ -17,7 +17,7 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decide import Installed
-from aouo.store import audit, chats, deliveries, gates, jobs, turns
+from aouo.store import audit, chats, deliveries, gates, jobs, off_record, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
@@ -159,7 +159,7 @@ class Desk:
             said = work(tx, now)
             jobs.settle(tx, job, state, outcome, now)
             address = job.inbound.address
-            return [
+            rows = [
                 deliveries.add(
                     tx,
                     address,
@@ -171,5 +171,10 @@ class Desk:
                 )
                 for n, text in enumerate(said)
             ]
+            if job.off_record or off_record.is_once(job.inbound):
+                off_record.wipe(tx, job.id, job.inbound, waits=state == "parked")
+                for row in rows:
+                    deliveries.hush(tx, row.id)
+            return rows
 
         self._outbox.put(*await self._database.transact(write))

@@ -17,6 +17,7 @@ from aouo.queue.lanes import Slot
 from aouo.routing import decide as to
 from aouo.routing.decide import decide
 from aouo.store.jobs import Job
+from aouo.store.off_record import is_once
 
 log = structlog.get_logger()
 STARTS_MAX = 3
@@ -34,7 +35,9 @@ class Flow:
     async def handle(self, job: Job, slot: Slot) -> None:
         """Decide what the job asks for, do it, settle it."""
         inbound = job.inbound
-        fields = {"job": job.id, "conversation": str(inbound.address)}
+        fields: dict[str, object] = {"job": job.id, "conversation": str(inbound.address)}
+        if job.off_record or is_once(inbound):
+            fields["off_record"] = True
         with structlog.contextvars.bound_contextvars(**fields), self._turns.beginning(job.lane):
             try:
                 await self._handle(job, slot)

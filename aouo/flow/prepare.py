@@ -53,8 +53,8 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
     )
 
 
-def proposal_of(call: ToolCall, facts: Facts) -> Proposal:
-    """A call of this turn, as the guard looks at it."""
+def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:
+    """A call of this turn, as the guard looks at it; `problem` says why its tool is not there."""
     return Proposal(
         call,
         facts.origin,
@@ -63,6 +63,7 @@ def proposal_of(call: ToolCall, facts: Facts) -> Proposal:
         owner=facts.owner,
         session_id=facts.turn.session_id,
         off_record=facts.turn.off_record,
+        problem=problem,
     )
 
 

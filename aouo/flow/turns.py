@@ -27,12 +27,12 @@ from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decide import RunTurn
 from aouo.store import jobs
-from aouo.store.database import Database
+from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 from aouo.turn.calls import Calls
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.execute import Executor
-from aouo.turn.journal import Journal
+from aouo.turn.journal import Journal, record_all
 from aouo.turn.loop import run_turn
 from aouo.turn.pipelines import settle
 from aouo.turn.quota import Quota
@@ -89,11 +89,11 @@ class Turns:
         try:
             ended = await self._work(job, ctx, view, deadline, generation)
             if ended is StopReason.SHUTDOWN:
-                await self._give_back(job)
+                await self._give_back(job, ctx)
                 return
             filled = await view.settle()
         except asyncio.CancelledError:
-            await self._give_back(job)
+            await self._give_back(job, ctx)
             raise
         shown = await self._settle(job, ctx, ended, filled, generation)
         if isinstance(ended, Ack):
@@ -135,9 +135,15 @@ class Turns:
             )
         self._bus.publish(TurnStarted(begun.turn.id, begun.turn.session_id))
 
-    async def _give_back(self, job: Job) -> None:
+    async def _give_back(self, job: Job, ctx: TurnContext) -> None:
         """The process ends: the turn stays open and the next process takes it up."""
-        await self._database.transact(lambda tx: jobs.release(tx, job))
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            record_all(tx, ctx.spent, now)
+            jobs.release(tx, job)
+
+        await self._database.transact(write)
 
     async def _settle(
         self,
@@ -149,9 +155,9 @@ class Turns:
     ) -> int:
         """End the turn in one transaction; returns how many messages are queued by it."""
         match ended:
-            case Ack(text):
+            case Ack():
                 badge = _badge(ctx.facts, generation)
-                return await self._commit.answer(job, ctx, text, filled, badge=badge)
+                return await self._commit.answer(job, ctx, ended, filled, badge=badge)
             case Nack(error):
                 log_failure(error, ctx)
                 return await self._commit.fail(job, ctx, error, filled)

@@ -80,8 +80,10 @@ class Ledger:
         if row.kind not in ("reply", "msg"):
             return None
         if self._resend_unknown:
-            return deliveries.add(
+            again = deliveries.add(
                 tx, row.address, row.kind, row.message, now, key=f"again:{row.id}"
             )
+            deliveries.hush_as(tx, again.id, row.id)
+            return again
         said = wording.may_not_have_arrived(row.id)
         return deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")

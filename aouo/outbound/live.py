@@ -7,7 +7,7 @@ edits the messages that `settle` names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aouo.address import ConversationAddress
@@ -47,7 +47,9 @@ class LiveView:
         said_id: int = 0,
         reply: bool = False,
         live: Sequence[Delivery] = (),
+        redact: Callable[[str], str] = str,
     ) -> None:
+        self._redact = redact
         self._outbox = outbox
         self._database = database
         self._clock = clock
@@ -93,7 +95,7 @@ class LiveView:
     async def settle(self) -> Filled:
         """What the final text finds in the chat; nothing stays in flight."""
         filled = await self._pages.settle()
-        return replace(filled, text="" if self._fresh else self._text.strip())
+        return replace(filled, text="" if self._fresh else self._redact(self._text.strip()))
 
     async def send_thinking(self) -> None:
         self._status = self._status or wording.THINKING
@@ -198,5 +200,5 @@ class LiveView:
 
     async def _show(self, text: str, now_s: float) -> None:
         self._shown, self._shown_at_s = text, now_s
-        if parts := render(text):
+        if parts := render(self._redact(text)):
             await self._pages.show(Rendered(parts[0].text, parts[0].entities))

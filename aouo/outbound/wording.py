@@ -82,9 +82,9 @@ def _sentence(notice: Notice) -> str:
         case notices.SessionOpened(title):
             return f"Back in “{title}”."
         case notices.NoSuchSession():
-            return "That session is not there. /sessions lists what is."
+            return "That session is not there with this pack. /sessions lists what is."
         case notices.NothingToRetry():
-            return "There is nothing to answer again here. Write me what you need."
+            return "There is nothing I can answer again here. Write me what you need."
         case notices.OffRecord(on=True):
             return (
                 "Off the record from now on: I look things up but change nothing, and what we say "
@@ -121,13 +121,15 @@ def _sentence(notice: Notice) -> str:
         case notices.CheaperModel(model, again):
             return f"{model} answers here until midnight. {_once_more(again)}"
         case notices.BudgetStopped():
-            return "Left unanswered: today's budget is used up."
+            return "Left unanswered: today's budget did not allow it."
         case notices.SpendingReport():
             return _spending(notice)
         case notices.Broken(reference):
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
         case notices.CannotSummarise():
             return "The embedded model is too small to summarise. /new starts a fresh session."
+        case notices.NoSummaryOffRecord():
+            return "Off the record I write no summaries. /otr ends it, then /compact works."
         case notices.NoSuchSummary():
             return "That summary is not there any more."
         case (
@@ -248,7 +250,8 @@ def _approval(notice: notices.ApprovalAsked) -> Rendered:
         case "msg":
             wish = "send"
         case "write_file":
-            wish = f"write {notice.writes_bytes:,} bytes to"
+            size = "1 byte" if notice.writes_bytes == 1 else f"{notice.writes_bytes:,} bytes"
+            wish = f"write {size} to"
         case _:
             wish = "act on"
     buttons = [
@@ -288,7 +291,7 @@ def config_broken(problems: Sequence[str]) -> str:
 
 
 def _done(effects: Sequence[str]) -> str:
-    return f" These had taken effect before: {', '.join(effects)}." if effects else ""
+    return f" These had taken effect before, or may have: {', '.join(effects)}." if effects else ""
 
 
 def _picker(notice: notices.Picker) -> Rendered:
@@ -393,6 +396,7 @@ def _whereabouts(notice: notices.Whereabouts) -> str:
         f"Skill: {notice.skill or 'none'}",
         f"Session: {notice.session or 'none yet'}",
         f"Installed packs: {', '.join(notice.installed) or 'none'}",
+        *(["Off the record: nothing is kept. /otr ends it."] if notice.off_record else []),
     ]
     return "\n".join(lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import uuid4
 
@@ -93,7 +93,7 @@ class AnswerReader:
             ProviderTimeout: the stream was cut: neither a finish reason nor `[DONE]` came.
         """
         if not self.done and self._pending:
-            rest = bytes(self._pending)
+            rest = bytes(self._pending).strip(_BLANK)
             self._pending.clear()
             if self._plain:
                 self._plain_answer(rest)
@@ -103,6 +103,9 @@ class AnswerReader:
             raise ProviderTimeout(f"{self._provider}: the answer stopped in the middle")
         calls = tuple(ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls)
         reason = self._reason or "unknown"
+        if reason == "length" and calls and not calls[-1].arguments:
+            # Cut off before its arguments: "" would pass for a call without any.
+            calls = (*calls[:-1], replace(calls[-1], arguments="{"))
         if calls and reason in ("stop", "unknown"):
             reason = "tool_calls"  # what Ollama and Gemini mean
         thoughts = "".join(self._thoughts) if calls else ""
@@ -186,7 +189,7 @@ class AnswerReader:
         thought = said.get("reasoning_content")
         if isinstance(thought, str):
             self._thoughts.append(thought)
-        for piece in said.get("tool_calls") or ():
+        for piece in said.get("tool_calls") or _older_form(said):
             self._call(piece, whole=not streamed)
         reason = choice.get("finish_reason")
         if reason in _BROKE_OFF:
@@ -228,21 +231,38 @@ class AnswerReader:
         return None
 
     def _read_usage(self, chunk: dict[str, Any]) -> None:
-        usage = _object(chunk.get("usage")) or _object(_object(chunk.get("x_groq")).get("usage"))
+        usage = as_object(chunk.get("usage")) or as_object(
+            as_object(chunk.get("x_groq")).get("usage")
+        )
         if not usage:
             return
-        details = _object(usage.get("prompt_tokens_details"))
+        details = as_object(usage.get("prompt_tokens_details"))
         cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
-        thought = _object(usage.get("completion_tokens_details")).get("reasoning_tokens")
+        thought = as_object(usage.get("completion_tokens_details")).get("reasoning_tokens")
         self._usage = Usage(
-            input_tokens=int(usage.get("prompt_tokens") or 0),
-            cached_tokens=int(cached or 0),
-            output_tokens=int(usage.get("completion_tokens") or 0),
-            reasoning_tokens=int(thought or 0),
+            input_tokens=count(usage.get("prompt_tokens")),
+            cached_tokens=count(cached),
+            output_tokens=count(usage.get("completion_tokens")),
+            reasoning_tokens=count(thought),
         )
 
 
-def _object(value: object) -> dict[str, Any]:
+def count(value: object) -> int:
+    """A number of tokens; 0 for what is none, for an answer is not lost over its bill."""
+    try:
+        return max(0, int(cast("Any", value) or 0))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+def _older_form(said: dict[str, Any]) -> list[dict[str, Any]]:
+    """The one call of servers that know `function_call` only."""
+    function = as_object(said.get("function_call"))
+    return [{"index": 0, "function": function}] if function else []
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """{} for what is none."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 

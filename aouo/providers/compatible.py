@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from aouo.providers.bodies import Bodies
 from aouo.providers.failures import ParameterRefused
 from aouo.providers.http import Session
-from aouo.providers.wire import Dialect, chat_body, encode
+from aouo.providers.wire import Dialect
 from aouo.transcript import ModelEvent, ModelRequest
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class CompatibleModel:
     ) -> None:
         self._provider = provider
         self._model = model
+        self._bodies = Bodies(model=model, provider=provider)
         self._context_window = context_window
         self._brief = brief
         self._sees = sees
@@ -86,9 +88,7 @@ class CompatibleModel:
         endpoint = self._endpoint or await self._connected()
         while True:
             dialect = self._dialect
-            body = encode(
-                chat_body(request, model=self._model, dialect=dialect, provider=self._provider)
-            )
+            body = self._bodies.body(request, dialect)
             try:
                 async with aclosing(endpoint.stream(body)) as events:
                     async for event in events:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import httpx2
 
 from aouo import failpoint
-from aouo.errors import ProviderAuth, ProviderBusy, ProviderTimeout
+from aouo.errors import ProviderAuth, ProviderBusy, ProviderError, ProviderTimeout
 from aouo.providers.answers import AnswerReader
 from aouo.providers.failures import broken, error_object, failure, parse_body
 from aouo.providers.http import Session, shared_client
@@ -106,6 +106,9 @@ class ChatEndpoint:
                     yield TextDelta(text)
             finished = reader.finish()
             await _read_out(pieces)
+        except ProviderError as error:
+            error.may_have_cost = True
+            raise
         finally:
             await response.aclose()  # does nothing to a connection that was read to its end
         if len(finished.said.text) > streamed:

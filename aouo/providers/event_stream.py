@@ -51,7 +51,7 @@ class EventStream:
 
     def end(self) -> list[Event]:
         """The events in what is left once no more bytes come; half an event is none."""
-        rest = bytes(self._pending)
+        rest = bytes(self._pending).strip(_BLANK)
         self._pending.clear()
         if self._plain:
             return self._objects(rest)

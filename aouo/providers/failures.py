@@ -175,6 +175,8 @@ def broken(
 
     text = f"{provider}: {type(error).__name__}: {mask(str(error))[:MAX_QUOTE_CHARS]}"
     match error:
+        case httpx2.ConnectTimeout():
+            return ProviderBusy(text)  # nobody has read what we asked
         case httpx2.TimeoutException() | httpx2.ReadError():
             return ProviderTimeout(text)
         case httpx2.InvalidURL() | httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError():

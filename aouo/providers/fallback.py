@@ -36,7 +36,7 @@ from aouo.errors import (
     ProviderTimeout,
 )
 from aouo.ports import ChatModel, Clock
-from aouo.transcript import Finished, ModelEvent, ModelRequest, StartedOver
+from aouo.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, StartedOver
 
 log = structlog.get_logger()
 
@@ -90,7 +90,8 @@ class FallbackModel:
     """A `ChatModel` over a primary and those that step in for it.
 
     An answer that broke off and begins anew is announced by `StartedOver`; `Finished` names who
-    gave it. Raises what the first model failed with when all of them failed.
+    gave it. When all of them failed it raises what the primary failed with, or whichever of those
+    that were asked stands first in the configuration.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class FallbackModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         tries = self._tries()
-        failed: list[ProviderError] = []
+        failed: dict[int, ProviderError] = {}
         broke_off = False
         for at, which in enumerate(tries):
             told = False
@@ -167,7 +168,7 @@ class FallbackModel:
                 self._answered(which)
                 return
             except ProviderError as error:
-                failed.append(error)
+                failed[which] = error
                 pause = self._failed(which, error, attempt=at + 1)
                 if not isinstance(error, _MOVES_ON):
                     raise
@@ -175,11 +176,14 @@ class FallbackModel:
                 following = tries[at + 1 :]
                 if which in following and not may_be_asked_again(error):
                     raise
+                cost = told or error.may_have_cost
+            if cost and following:
+                yield PaidForNothing()
             if which in following:
                 await self._clock.sleep(pause)
             elif following:
-                self._moved_on(which, following[0], failed[-1])
-        raise failed[0]
+                self._moved_on(which, following[0], failed[which])
+        raise failed[min(failed)]
 
     def _tries(self) -> tuple[int, ...]:
         """Which models to ask, one after the other: those that cool down come last."""

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from aouo.errors import ContentFiltered, ProviderBusy, ProviderRejected, ProviderTimeout
+from aouo.providers.answers import as_object, count
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
 from aouo.providers.gemini_wire import Part, dump_native
@@ -100,7 +101,7 @@ class GeminiReader:
         feedback: Event = chunk.get("promptFeedback") or {}
         if blocked := feedback.get("blockReason"):
             raise ContentFiltered(f"{self._provider}: the prompt was blocked: {blocked}")
-        if usage := chunk.get("usageMetadata"):
+        if usage := as_object(chunk.get("usageMetadata")):
             self._usage = _usage(usage)
         before = len(self._text)
         for candidate in chunk.get("candidates") or ():
@@ -142,7 +143,7 @@ def _call(function: Mapping[str, Any]) -> ToolCall:
 def _usage(usage: Mapping[str, Any]) -> Usage:
     """The running totals of this answer; thoughts are paid for as output."""
     prompt, tools, cached, said, thought = (
-        int(usage.get(field) or 0)
+        count(usage.get(field))
         for field in (
             "promptTokenCount",
             "toolUsePromptTokenCount",

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
+from aouo.providers.wire import sendable_name
 from aouo.transcript import (
     AssistantSaid,
     Message,
@@ -107,7 +108,8 @@ def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
     """What another model said, in this format."""
     parts: list[Part] = [{"text": said.text}] if said.text else []
     for at, call in enumerate(said.calls):
-        part: Part = {"functionCall": {"name": call.name, "args": _object(call)}}
+        named = sendable_name(call.name)
+        part: Part = {"functionCall": {"name": named, "args": _object(call)}}
         if signed and at == 0:  # one signature serves all calls of a turn
             part["thoughtSignature"] = _FOREIGN
         parts.append(part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -47,7 +48,9 @@ class Dialect:
 
 
 PLAIN = Dialect()
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _WIRE = "chat"
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def chat_body(
@@ -61,22 +64,27 @@ def chat_body(
     """
     body: dict[str, Any] = {
         "model": model,
-        "messages": _chat_messages(request, provider, thoughts=dialect.thoughts),
-        "stream": True,
-        dialect.max_tokens: request.max_tokens,
+        "messages": chat_messages(request, provider, thoughts=dialect.thoughts),
+        **options(request, dialect),
     }
-    if dialect.stream_options:
-        body["stream_options"] = {"include_usage": True}
-    if dialect.temperature:
-        body["temperature"] = request.temperature
     if request.tools:
-        body["tools"] = [_tool(spec) for spec in request.tools]
+        body["tools"] = [chat_tool(spec) for spec in request.tools]
     return body
 
 
-def encode(body: dict[str, Any]) -> bytes:
+def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+    """The small fields of a body, which stand between messages and tools."""
+    found: dict[str, Any] = {"stream": True, dialect.max_tokens: request.max_tokens}
+    if dialect.stream_options:
+        found["stream_options"] = {"include_usage": True}
+    if dialect.temperature:
+        found["temperature"] = request.temperature
+    return found
+
+
+def encode(value: object) -> bytes:
     """JSON in UTF-8; a lone surrogate, which no service takes, becomes a question mark."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return _JSON.encode(value).encode("utf-8", "replace")
 
 
 def with_thoughts(provider: str, thoughts: str) -> str:
@@ -96,23 +104,28 @@ def _thoughts(message: Message, provider: str) -> str | None:
     return str(native["thoughts"]) if ours else None
 
 
-def _chat_messages(request: ModelRequest, provider: str, *, thoughts: bool) -> list[dict[str, Any]]:
-    messages = [_message(message) for message in request.messages]
+def chat_messages(request: ModelRequest, provider: str, *, thoughts: bool) -> list[dict[str, Any]]:
+    messages = [chat_message(message) for message in request.messages]
     thought = [_thoughts(message, provider) for message in request.messages]
     if thoughts or any(said is not None for said in thought):
         for message, said in zip(messages, thought, strict=True):
             if "tool_calls" in message:
                 message["reasoning_content"] = said or ""
     if request.context:
-        said = [at for at, m in enumerate(request.messages) if isinstance(m, UserSaid)]
-        at = said[-1] if said else len(messages)
+        at = newest_words(request.messages)
         messages.insert(at, {"role": "system", "content": request.context})
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
     return messages
 
 
-def _message(message: Message) -> dict[str, Any]:
+def newest_words(messages: Sequence[Message]) -> int:
+    """Where the newest words of a person stand, the end if there are none."""
+    places = range(len(messages) - 1, -1, -1)
+    return next((at for at in places if isinstance(messages[at], UserSaid)), len(messages))
+
+
+def chat_message(message: Message) -> dict[str, Any]:
     match message:
         case SystemSaid(text):
             return {"role": "system", "content": text}
@@ -130,13 +143,34 @@ def _message(message: Message) -> dict[str, Any]:
                     {
                         "id": call.id,
                         "type": "function",
-                        "function": {"name": call.name, "arguments": call.arguments},
+                        "function": {
+                            "name": sendable_name(call.name),
+                            "arguments": _sendable_arguments(call.arguments),
+                        },
                     }
                     for call in calls
                 ],
             }
         case _:
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+
+
+def sendable_name(name: str) -> str:
+    """What a model called, as services take it back; they refuse a whole request over a name
+    that is empty, too long or of other characters, though a model made it up."""
+    name = _NOT_IN_NAMES.sub("_", name)
+    return (name if name[:1].isalpha() or name[:1] == "_" else f"_{name}")[:64]
+
+
+def _sendable_arguments(text: str) -> str:
+    """Arguments as one JSON object: some servers parse them again. Broken ones stay visible."""
+    try:
+        value: object = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return text or "{}"
+    return json.dumps({"": text}, ensure_ascii=False)
 
 
 def _parts(text: str, images: Sequence[Image]) -> list[dict[str, Any]]:
@@ -149,7 +183,7 @@ def _parts(text: str, images: Sequence[Image]) -> list[dict[str, Any]]:
     return parts
 
 
-def _tool(spec: ToolSpec) -> dict[str, Any]:
+def chat_tool(spec: ToolSpec) -> dict[str, Any]:
     function = {
         "name": spec.name,
         "description": spec.description,

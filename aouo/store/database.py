@@ -1,9 +1,13 @@
-"""One SQLite file: one thread owns all writes, the loop's own thread does the short reads.
+"""One SQLite file: one connection writes, from a thread of its own or, briefly, from the loop's.
 
 A transaction is a plain function that gets a `Tx` and never waits for anything else, so
 no model or chat call can happen inside one. Transactions that queue up while another one
 commits share the next commit (group commit), each in its own savepoint, so that one that
 fails does not sink the others.
+
+The way to the writer's thread and back costs several times what a short transaction does. So one
+that is `brief` and need not wait for the disk runs at once, on the loop's thread, whenever the
+writer has nothing to do; nobody else touches its connection then.
 
 Only the writer's connection checkpoints: SQLite before 3.51.3 can corrupt a file when two
 connections checkpoint at once (sqlite.org/wal.html#walresetbug).
@@ -87,7 +91,9 @@ def _tell(outcomes: Sequence[_Outcome]) -> None:
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open a connection with the settings that every one of ours has."""
-    connection = sqlite3.connect(path, isolation_level=None, timeout=5, cached_statements=512)
+    connection = sqlite3.connect(
+        path, isolation_level=None, timeout=5, cached_statements=512, check_same_thread=False
+    )
     connection.row_factory = sqlite3.Row
     for pragma in (
         "journal_mode=WAL",
@@ -100,18 +106,67 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+_ON_ITS_THREAD = ("busy_timeout=5000", "wal_autocheckpoint=1000")
+_ON_THE_LOOP = ("busy_timeout=0", "wal_autocheckpoint=0", "synchronous=NORMAL")
+"""The loop waits for no other process's lock, and never for the disk."""
+
+
+class Occupied(Exception):
+    """A transaction cannot begin without waiting."""
+
+
 class _Writer(threading.Thread):
-    """The thread with the one connection that writes; `None` in its queue ends it."""
+    """The thread with the one connection that writes; `None` in its queue ends it.
+
+    `at_once` borrows the connection, and may only while the thread has been asked for nothing.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(name="aouo-writer", daemon=True)
         self.requests: queue.SimpleQueue[_Request[Any] | None] = queue.SimpleQueue()
         self.opened: Future[None] = Future()
         self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._borrowed = False
+
+    def at_once(self, work: Callable[[Tx], T]) -> tuple[T, bool]:
+        """Run `work` in a transaction of its own, on the caller's thread, without waiting.
+
+        Returns its result, and whether what it overwrote is still to be forgotten.
+
+        Raises:
+            Occupied: another process writes.
+        """
+        connection = self._connection
+        assert connection is not None
+        self._behave(connection, borrowed=True)
+        tx = Tx(connection)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise Occupied from error
+        try:
+            result = work(tx)
+            failpoint.reached("before commit")
+            connection.execute("COMMIT")
+            failpoint.reached("after commit")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+        return result, tx.forgets
+
+    def _behave(self, connection: sqlite3.Connection, *, borrowed: bool) -> None:
+        if borrowed != self._borrowed:
+            self._borrowed = borrowed
+            for pragma in _ON_THE_LOOP if borrowed else _ON_ITS_THREAD:
+                connection.execute(f"PRAGMA {pragma}")
 
     def run(self) -> None:
         try:
-            connection = connect(self._path)
+            connection = self._connection = connect(self._path)
+            # A process that was killed may have left in the log what it had just overwritten.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:
             self.opened.set_exception(error)
             return
@@ -144,6 +199,7 @@ class _Writer(threading.Thread):
         self, connection: sqlite3.Connection, tx: Tx, batch: Sequence[_Request[Any]]
     ) -> list[_Outcome]:
         try:
+            self._behave(connection, borrowed=False)
             durable = any(request.durable for request in batch)
             connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             connection.execute("BEGIN IMMEDIATE")
@@ -177,6 +233,7 @@ class Database:
         self._path = path
         self._writer = _Writer(path)
         self._reader: sqlite3.Connection | None = None
+        self._asked = 0  # of the writer's thread, and not answered yet
 
     async def open(self) -> None:
         """Start the writer, open the reader.
@@ -189,17 +246,39 @@ class Database:
         self._reader = connect(self._path)
         self._reader.execute("PRAGMA query_only=ON")
 
-    async def transact(self, work: Callable[[Tx], T], *, durable: bool = False) -> T:
+    async def transact(
+        self, work: Callable[[Tx], T], *, durable: bool = False, brief: bool = False
+    ) -> T:
         """Run `work` in a transaction and return its result after the commit.
 
         Once asked for, it happens, and a cancellation of the caller takes effect only when it
         has. `durable` waits for the disk: for commits that acknowledge an update or record an
-        effect.
+        effect. `brief` says that `work` is some indexed statements: unless it is durable too it
+        may then run on the loop's thread. Order is kept: not while an older one waits.
         """
+        if brief and not durable and not self._asked:
+            try:
+                result, forgets = self._writer.at_once(work)
+            except Occupied:
+                pass
+            else:
+                if forgets:
+                    await self._ask(Tx.forget, durable=False)
+                return result
+        return await self._ask(work, durable=durable)
+
+    async def _ask(self, work: Callable[[Tx], T], *, durable: bool) -> T:
+        """The same on the writer's thread."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
+        self._asked += 1
+        done.add_done_callback(self._answered)
         self._writer.requests.put(_Request(work, durable, loop, done))
         return await finish(done)
+
+    def _answered(self, done: asyncio.Future[Any]) -> None:
+        del done
+        self._asked -= 1
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Run `work` on one consistent snapshot; it cannot write.

@@ -134,12 +134,22 @@ def cut_off(tx: Tx, now: str) -> list[Delivery]:
         "WHERE state = 'queued' AND kind = 'live'",
         now,
     )
-    rows = tx.all(
-        "UPDATE deliveries SET state = 'unknown', settled_at = ?, error = 'process ended' "
-        "WHERE state = 'sending' RETURNING *",
-        now,
-    )
+    rows = tx.all("SELECT * FROM deliveries WHERE state = 'sending' ORDER BY id")
+    for row in rows:
+        mark(tx, row["id"], "unknown", now, error="process ended")
     return [_delivery(row) for row in rows]
+
+
+def hush(tx: Tx, delivery_id: int) -> None:
+    """What this row says is off the record: its words go when it has been sent."""
+    tx.run("UPDATE deliveries SET off_record = 1 WHERE id = ?", delivery_id)
+
+
+def hush_as(tx: Tx, delivery_id: int, former_id: int) -> None:
+    """A row that says the same once more is off the record if that one was."""
+    row = tx.one("SELECT off_record FROM deliveries WHERE id = ?", former_id)
+    if row and row["off_record"]:
+        hush(tx, delivery_id)
 
 
 def live_of(tx: Tx, turn_id: str) -> tuple[Delivery, ...]:
@@ -174,7 +184,8 @@ def texts_of(tx: Tx, turn_id: str) -> list[str]:
 def drop_chat(tx: Tx, address: ConversationAddress, error: str, now: str) -> int:
     """Refuse everything queued for a conversation that is gone."""
     return tx.run(
-        "UPDATE deliveries SET state = 'refused', error = ?, settled_at = ? WHERE state = 'queued' "
+        "UPDATE deliveries SET state = 'refused', error = ?, settled_at = ?, "
+        "body = iif(off_record = 1, '', body) WHERE state = 'queued' "
         "AND platform = ? AND chat_id = ? AND thread_id = ?",
         error,
         now,

@@ -118,6 +118,14 @@ def use(tx: Tx, gate_id: str) -> None:
     tx.run("UPDATE gates SET used = 1 WHERE id = ?", gate_id)
 
 
+def waits(tx: Tx, call_id: str) -> bool:
+    """Whether a call was to be allowed by the owner and has not begun."""
+    row = tx.one(
+        "SELECT 1 FROM gates WHERE call_id = ? AND kind = 'approval' AND used = 0", call_id
+    )
+    return row is not None
+
+
 def close_of_turn(tx: Tx, turn_id: str) -> None:
     tx.run("UPDATE gates SET state = 'closed' WHERE turn_id = ? AND state = 'open'", turn_id)
 

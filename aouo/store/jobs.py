@@ -95,6 +95,11 @@ def open_lanes(tx: Tx) -> list[str]:
     return [row["lane"] for row in rows]
 
 
+def any_ready(tx: Tx, lane: str) -> bool:
+    sql: LiteralString = "SELECT 1 FROM jobs WHERE lane = ? AND state = 'ready' LIMIT 1"
+    return tx.one(sql, lane) is not None
+
+
 def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
     """Take the oldest ready job of a lane; the claim's fence is higher than any before."""
     row = tx.one(
@@ -216,17 +221,18 @@ def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
     )
 
 
-def drop_waiting(tx: Tx, lane: str, person: str, now: str) -> int:
-    """Drop what `person` sent to this lane and nobody has begun; return how many."""
+def drop_waiting(tx: Tx, lane: str, person: str, now: str) -> list[tuple[int, Inbound]]:
+    """Drop what `person` sent to this lane and nobody has begun; return it by job id."""
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND state = 'gathering'",
+        "AND person = ? AND state = 'gathering' RETURNING *",
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND state = 'ready'",
+        "AND person = ? AND state = 'ready' RETURNING *",
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND state = 'parked'",
+        "AND person = ? AND state = 'parked' RETURNING *",
     )
-    return sum(tx.run(statement, now, lane, person) for statement in statements)
+    rows = [row for statement in statements for row in tx.all(statement, now, lane, person)]
+    return [(row["id"], _inbound(row)) for row in rows]
 
 
 def count(tx: Tx) -> int:

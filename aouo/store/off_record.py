@@ -22,18 +22,21 @@ def is_once(inbound: Inbound) -> bool:
     return isinstance(content, Command) and content.name == COMMAND and bool(content.rest.strip())
 
 
-def wipe(tx: Tx, job_id: int, inbound: Inbound, turn_id: str) -> None:
-    """Empty everything that a turn, "" = none, and its job hold; what is still to be sent is
-    emptied when it has been (`deliveries.mark`)."""
+def wipe(tx: Tx, job_id: int, inbound: Inbound, *, waits: bool = False) -> None:
+    """Empty everything that a job and its turns hold; what is still to be sent is emptied when
+    it has been (`deliveries.mark`). A job that `waits` for a pack keeps its words until then."""
     tx.forget()
-    _wipe_job(tx, job_id, inbound)
-    if turn_id:
-        _wipe_turn(tx, turn_id)
+    for row in tx.all("SELECT id FROM turns WHERE job_id = ?", job_id):
+        _wipe_turn(tx, row["id"])
+    if not waits:
+        _wipe_job(tx, job_id, inbound)
 
 
 def _wipe_turn(tx: Tx, turn_id: str) -> None:
     tx.run("DELETE FROM messages WHERE turn_id = ?", turn_id)
-    tx.run("UPDATE tool_calls SET arguments = '', result = '' WHERE turn_id = ?", turn_id)
+    tx.run(
+        "UPDATE tool_calls SET name = '', arguments = '', result = '' WHERE turn_id = ?", turn_id
+    )
     tx.run("UPDATE turns SET reason = '' WHERE id = ?", turn_id)
     results.erase_of_turn(tx, turn_id)
     tx.run("UPDATE gates SET question = '', options = '[]', answer = '' WHERE turn_id = ?", turn_id)
@@ -49,8 +52,9 @@ def unanswered(tx: Tx) -> list[tuple[int, Inbound, str]]:
     """(job, inbound, open turn or "") of what was said off the record and is not settled."""
     rows = tx.all(
         "SELECT j.id, j.body, j.platform, j.chat_id, j.thread_id, j.user_id, "
-        "coalesce(r.off_record, 0) AS mode, coalesce((SELECT t.id FROM turns AS t "
-        "WHERE t.job_id = j.id AND t.status = 'open'), '') AS turn_id FROM jobs AS j "
+        "coalesce(r.off_record, 0) AS mode, coalesce(t.id, '') AS turn_id, "
+        "coalesce(t.off_record, 0) AS begun FROM jobs AS j "
+        "LEFT JOIN turns AS t ON t.job_id = j.id AND t.status = 'open' "
         "LEFT JOIN conversation_routes AS r ON r.platform = j.platform "
         "AND r.chat_id = j.chat_id AND r.thread_id = j.thread_id AND r.user_id = j.user_id "
         "WHERE j.state IN ('ready', 'gathering', 'running', 'parked')"
@@ -61,7 +65,8 @@ def unanswered(tx: Tx) -> list[tuple[int, Inbound, str]]:
             row["platform"], row["chat_id"], row["thread_id"], row["user_id"]
         )
         inbound = replace(Inbound.load(row["body"]), address=address)
-        if is_once(inbound) or (row["mode"] and isinstance(inbound.content, Text)):
+        words = isinstance(inbound.content, Text)
+        if is_once(inbound) or row["begun"] or (row["mode"] and words):
             found.append((row["id"], inbound, row["turn_id"]))
     return found
 
@@ -77,7 +82,8 @@ def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
     if row:
         tx.run(
             "UPDATE updates SET body = '' WHERE received_at >= ? AND "
-            "CASE body WHEN '' THEN NULL ELSE json_extract(body, '$.message.chat.id') END = ?",
+            "CASE body WHEN '' THEN NULL ELSE coalesce(json_extract(body, '$.message.chat.id'), "
+            "json_extract(body, '$.callback_query.message.chat.id')) END = ?",
             row["created_at"],
             int(inbound.address.chat_id) if inbound.address.platform == "tg" else 0,
         )

@@ -8,7 +8,7 @@ other session's messages come before its own again.
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aouo.store import turns
 from aouo.store.database import Tx
@@ -83,10 +83,13 @@ def reach(tx: Tx, session_id: str, until: int = NEWEST) -> Reach:
     standing = next((item for item in reversed(found) if not item.undone), None)
     own = Stretch(session_id, standing.upto_message_id if standing else 0, until)
     seed = next((item for item in found if item.source_session_id != session_id), None)
-    if standing or seed is None:
+    covered_id = standing.upto_message_id if standing else 0
+    if seed is None or covered_id >= seed.upto_message_id:
         return Reach(standing, (own,), newest_id, undone)
     before = reach(tx, seed.source_session_id, seed.upto_message_id)
-    return Reach(before.summary, (*before.stretches, own), newest_id, undone)
+    # Ids grow over all sessions: a summary of this one may end inside the other's messages.
+    kept = [replace(part, after=max(part.after, covered_id)) for part in before.stretches]
+    return Reach(standing or before.summary, (*kept, own), newest_id, undone)
 
 
 def past(tx: Tx, session_id: str, limit: int) -> Past:

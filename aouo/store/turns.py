@@ -162,7 +162,27 @@ def entries(
         until,
         limit,
     )
-    return [Entry(row["id"], row["turn_id"], _message(row)) for row in reversed(rows)]
+    return [
+        Entry(row_id, turn_id, _read(role, text, calls, call_id, tool, failed, native))
+        for row_id, turn_id, role, text, calls, call_id, tool, failed, native in reversed(rows)
+    ]
+
+
+def tally(tx: Tx, session_id: str, *, after: int, until: int) -> tuple[int, int]:
+    """How many visible entries have ids in (`after`, `until`], and what these ids add up to.
+
+    Both are the same as before only if the entries are: a turn's rows become visible together, at
+    its end, and after that none does without others being hidden; ids are never used again; the
+    words of a visible row are never rewritten.
+    """
+    row = tx.one(
+        "SELECT count(*), coalesce(sum(id), 0) FROM messages "
+        "WHERE session_id = ? AND visible = 1 AND id > ? AND id <= ?",
+        session_id,
+        after,
+        until,
+    )
+    return (row[0], row[1]) if row else (0, 0)
 
 
 def record_calls(
@@ -239,6 +259,15 @@ def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
     return {row["id"]: bool(row["again"]) for row in rows}
 
 
+def cut_off(tx: Tx, call_id: str, now: str) -> None:
+    """A call was stopped while it ran: whether it took effect is not known."""
+    tx.run(
+        "UPDATE tool_calls SET state = 'unknown', ended_at = ? WHERE id = ? AND state = 'intent'",
+        now,
+        call_id,
+    )
+
+
 def newest_status(tx: Tx) -> str:
     """How the newest turn of all ended, "" = there is none."""
     row = tx.one("SELECT status FROM turns ORDER BY id DESC LIMIT 1")
@@ -255,15 +284,18 @@ def effects(tx: Tx, turn_id: str) -> list[str]:
     return [row["name"] for row in rows]
 
 
-def close_ack(tx: Tx, turn: OpenTurn, answer: str, thoughts: Sequence[Thought], now: str) -> None:
+def close_ack(
+    tx: Tx, turn: OpenTurn, answer: AssistantSaid, thoughts: Sequence[Thought], now: str
+) -> None:
     """The answer is the turn's last entry; all of the turn becomes history."""
     _append(
         tx,
         turn.session_id,
         turn.id,
         "assistant",
-        answer,
+        answer.text,
         now,
+        native=answer.native,
         thoughts=json.dumps([asdict(item) for item in thoughts]) if thoughts else "",
     )
     tx.run("UPDATE messages SET visible = 1 WHERE turn_id = ?", turn.id)

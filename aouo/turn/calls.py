@@ -83,14 +83,20 @@ class Calls:
     async def _one(self, turn: TurnContext, call: ToolCall) -> _Made:
         times = _times_made(turn, call)
         objection = _REFUSED.format(_ordinal(times)) if times >= REFUSED_AT else ""
+        changes = turn.toolbox.changes(call)
         begun_s = time.perf_counter()
+        if changes:
+            turn.at_work.append(call)
         outcome = await turn.call_tool(call, objection)
+        if changes:
+            turn.at_work.remove(call)
         return _Made(call, outcome, round((time.perf_counter() - begun_s) * 1000))
 
     async def _record(self, turn: TurnContext, made: _Made) -> None:
         call, outcome = made.call, made.outcome
         turn.tool_calls += 1
-        turn.spent.append(replace(spent_by(turn, f"tool:{call.name}"), duration_ms=made.ms))
+        known = call.name if call.name in turn.toolbox.names else "unknown"
+        turn.spent.append(replace(spent_by(turn, f"tool:{known}"), duration_ms=made.ms))
         turn.thoughts.append(
             Thought(
                 "tool_call",
@@ -141,7 +147,7 @@ def _key(call: ToolCall) -> tuple[str, str]:
     """The same for the same arguments, however they were spelled."""
     try:
         return call.name, json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
-    except ValueError:
+    except (ValueError, RecursionError):
         return call.name, call.arguments
 
 

@@ -37,6 +37,10 @@ SUMMARY_WORDS = 400
 SUMMARY_CHARS = 3_500
 """So that a chat can show it in one message."""
 ENTRIES_MAX = 2_000
+LEAST_BUDGET_TOKENS = 400
+"""Below this a summary has room for nothing: the oldest turns just go."""
+REST_TURNS = 3
+"""After a failure nothing is tried for so many turns of a session; each try costs time."""
 _LINE_CHARS, _RESULT_CHARS = 2_000, 300
 
 
@@ -119,6 +123,14 @@ class Compactor:
         self._database = database
         self._clock = clock
         self._asides = asides
+        self._resting: dict[str, int] = {}
+
+    def rests(self, session_id: str) -> bool:
+        """Whether this turn of a session comes too soon after a failure; asked once a turn."""
+        left = self._resting.pop(session_id, 0)
+        if left > 1:
+            self._resting[session_id] = left - 1
+        return left > 0
 
     async def compact(self, ctx: TurnContext, budget: int, keep_tokens: int, scale: Scale) -> bool:
         """Let a summary stand for the older part of the history; False = it stays as it is.
@@ -128,6 +140,8 @@ class Compactor:
         """
         session_id = ctx.facts.turn.session_id
         found = ctx.past.reach
+        if budget < LEAST_BUDGET_TOKENS:
+            return False
         entries = await self._database.read(lambda tx: summaries.covered(tx, found, ENTRIES_MAX))
         parts = cut(entries, keep_tokens, scale)
         if not parts.older:
@@ -136,6 +150,7 @@ class Compactor:
             draft = await self.draft(ctx, found, parts.older, budget, scale)
         except (ProviderError, Refused, TimeoutError) as error:
             log.warning("compaction_failed", session=session_id, error=repr(error))
+            self._resting[session_id] = REST_TURNS
             return False
         now = stamp(self._clock)
         spent, ctx.spent = ctx.spent, []

@@ -23,9 +23,10 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The turn has an answer."""
+    """The turn has an answer; `native` as in `AssistantSaid`, "" once the text is another one."""
 
     text: str
+    native: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,7 @@ class TurnContext:
         self.provider_ms = 0.0
         self.dispatches = 0
         self.tool_calls = 0
+        self.at_work: list[ToolCall] = []  # calls that change something and have no result yet
         self.nudges = 0
         self.ending: Ending | None = None
         self.meter = Meter()
@@ -205,9 +207,9 @@ class DispatchContext:
         self.answered_by: tuple[str, str] = ("", "")  # provider and model
         self.again: Retry | None = None
 
-    def ack(self, text: str) -> None:
+    def ack(self, text: str, native: str = "") -> None:
         """The loop ends with this answer."""
-        self.turn.end(Ack(text))
+        self.turn.end(Ack(text, native))
 
     def nack(self, error: Exception) -> None:
         """The loop ends without one."""

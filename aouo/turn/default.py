@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from aouo.ports import Clock
 from aouo.store.database import Database
 from aouo.turn.compaction import Compactor
+from aouo.turn.past import Pasts
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
@@ -32,7 +33,7 @@ def default(
     return Pipelines(
         turn_input=(
             turn_input.quota_gate(quota),
-            turn_input.load_history(database, max_history_messages),
+            turn_input.load_history(database, Pasts(), max_history_messages),
             turn_input.load_memory(read_memory),
             turn_input.system_prompt(persona, clock),
             context.stale_results(),

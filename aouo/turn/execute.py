@@ -12,6 +12,7 @@ from aouo.ids import ulid
 from aouo.transcript import (
     Finished,
     ModelRequest,
+    PaidForNothing,
     StartedOver,
     TextDelta,
     ToolCall,
@@ -80,6 +81,8 @@ class Executor:
                                 await turn.show(text)
                         case StartedOver():
                             await turn.view.start_over()
+                        case PaidForNothing():
+                            pass  # the quota has seen to it
                         case Finished():
                             finished = event
         finally:

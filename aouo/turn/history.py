@@ -52,10 +52,14 @@ def without_repeats(messages: Sequence[Message]) -> list[Message]:
     """Drop a person's words that come twice in a row (a redelivery), and all but the newest of
     large results that are the same to the letter."""
     kept = list(messages)
-    spoken = [index for index, entry in enumerate(messages) if isinstance(entry, UserSaid)]
-    for index, following in reversed(list(pairwise(spoken))):
-        if following == index + 1 and messages[index] == messages[following]:
-            del kept[index]
+    # Plain tests of types again, here and below.
+    twice = [
+        index
+        for index, (entry, following) in enumerate(pairwise(messages))
+        if type(entry) is UserSaid and type(following) is UserSaid and entry == following
+    ]
+    for index in reversed(twice):
+        del kept[index]
     seen: set[str] = set()
     for index, result in reversed(_large_results(kept)):
         if result.text in seen:
@@ -111,7 +115,7 @@ def _large_results(messages: Sequence[Message]) -> list[tuple[int, ToolReturned]
     return [
         (index, entry)
         for index, entry in enumerate(messages)
-        if isinstance(entry, ToolReturned) and len(entry.text) > SHORT_CHARS
+        if type(entry) is ToolReturned and len(entry.text) > SHORT_CHARS
     ]
 
 

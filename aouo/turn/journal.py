@@ -66,7 +66,7 @@ class Journal:
             record_all(tx, spent, now)
             work(tx, now)
 
-        await self._database.transact(write, durable=durable)
+        await self._database.transact(write, durable=durable, brief=True)
 
 
 def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:

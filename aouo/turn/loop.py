@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from aouo.errors import PromptTooLong
 from aouo.transcript import AssistantSaid, UserSaid
 from aouo.turn import pipelines
@@ -27,12 +25,15 @@ async def run_turn(
             if ctx.facts.turn.resumes:
                 await calls.take_up(ctx)
             await _dispatch(ctx, steps, executor, journal)
-        if isinstance(ctx.ending, Ack):
-            await pipelines.run("turn_output", steps.turn_output, ctx)
     except Exception as error:  # noqa: BLE001 - a turn that fails has an ending too
-        if not isinstance(ctx.ending, Ack):
-            ctx.end(Nack(error))
+        if isinstance(ctx.ending, Ack):  # what is paid for stands
+            pipelines.log.exception("dispatch_output_failed", error=repr(error))
         else:
+            ctx.end(Nack(error))
+    if isinstance(ctx.ending, Ack):
+        try:
+            await pipelines.run("turn_output", steps.turn_output, ctx)
+        except Exception as error:  # noqa: BLE001 - the answer stands
             pipelines.log.exception("turn_output_failed", error=repr(error))
     assert ctx.ending is not None
     return ctx.ending
@@ -42,7 +43,8 @@ async def _dispatch(
     ctx: TurnContext, steps: Pipelines, executor: Executor, journal: Journal
 ) -> None:
     """Iterate until a step ends the turn; `dispatch_output` always has its say."""
-    for iteration in itertools.count():
+    iteration = 0
+    while True:
         dispatch = DispatchContext(ctx, iteration, holds_text=steps.holds_text)
         dispatch.messages = [*ctx.history, *ctx.said]
         await pipelines.run("dispatch_input", steps.dispatch_input, dispatch)
@@ -59,6 +61,7 @@ async def _dispatch(
             await ctx.show(dispatch.said.text)
         if ctx.stopped:
             return
+        iteration += 1  # a request that nobody took was none
         if dispatch.again:
             await journal.nudge(ctx, dispatch.said.text, dispatch.again.reason)
             if dispatch.said.text:

@@ -111,10 +111,14 @@ class Bounds:
         """No tokenizer of today's services makes more tokens of a text than it has UTF-8 bytes."""
         entries = 2 + len(request.messages) + len(request.tools)
         tokens = _bytes(request.system) + _bytes(request.context) + ENTRY_TOKENS * entries
-        for message in request.messages:  # hundreds of them, before each model call
-            text = message.text
-            tokens += len(text) if text.isascii() else len(text.encode())
-            tokens += _beside_text(message)
+        # Hundreds of them, before each model call: plain tests of types, one look at all texts.
+        tokens += _bytes("".join([message.text for message in request.messages]))
+        for message in request.messages:
+            if type(message) is AssistantSaid:
+                if message.calls or message.native:
+                    tokens += _beside_text(message)
+            elif type(message) is UserSaid and message.images:
+                tokens += _beside_text(message)
         for tool in request.tools:
             tokens += _bytes(tool.name) + _bytes(tool.description) + self._schema(tool.parameters)
         return Usage(tokens, 0, request.max_tokens)

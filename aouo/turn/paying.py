@@ -62,13 +62,14 @@ class Paying:
         and has a row only if money is counted."""
         if self.over:
             return
-        self.end(0, self.worst.cost_usd)
+        self.end(0, self.worst.cost_usd, row=self.durable)
         if self.durable:
             record(replace(self.worst, duration_ms=self._ms()))
 
-    def end(self, tokens: int, usd: float) -> None:
+    def end(self, tokens: int, usd: float, *, row: bool = True) -> None:
+        """Count what was spent; `row` says that the table will tell it too."""
         self.over = True
-        self._hold.settle(self.worst.hold, tokens, usd)
+        self._hold.settle(self.worst.hold if row else "", tokens, usd)
 
     def _ms(self) -> int:
         return round((time.perf_counter() - self._begun_s) * 1000)

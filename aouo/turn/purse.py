@@ -92,7 +92,8 @@ class Hold:
         self._amounts = amounts
 
     def settle(self, row_id: str, tokens: float, usd: float) -> None:
-        """Count what was spent in the place of what was held; a row of that id will say it too."""
+        """Count what was spent in the place of what was held; a row of that id will say it too,
+        "" = none will."""
         for account, unit, amount in self._amounts:
             account.settle(amount, tokens if unit == "tokens" else usd)
         self._amounts = ()
@@ -171,7 +172,8 @@ class Purse:
 
     def settled(self, row_id: str) -> None:
         """A call has ended, its row is still to be written: wake all who wait for room."""
-        self._unwritten.add(row_id)
+        if row_id:
+            self._unwritten.add(row_id)
         self._changed.set()
         self._changed = asyncio.Event()
 

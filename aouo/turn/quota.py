@@ -14,7 +14,6 @@ from aouo.errors import (
     BudgetExceeded,
     PriceUnknown,
     ProviderError,
-    ProviderTimeout,
     QuotaExceededError,
 )
 from aouo.ids import ulid
@@ -22,7 +21,15 @@ from aouo.ports import ChatModel, Clock, stamp
 from aouo.store import budgets
 from aouo.store.database import Database
 from aouo.store.usage import Spent
-from aouo.transcript import Finished, ModelEvent, ModelRequest, StartedOver, TextDelta, Usage
+from aouo.transcript import (
+    Finished,
+    ModelEvent,
+    ModelRequest,
+    PaidForNothing,
+    StartedOver,
+    TextDelta,
+    Usage,
+)
 from aouo.turn.money import (
     FREE,
     Bounds,
@@ -120,14 +127,16 @@ class Quota:
                     match event:
                         case TextDelta():
                             paying.begun = True
-                        case StartedOver():
+                        case PaidForNothing():
                             paying.cut_off(record)
                             paying = await self._pay(model, request, row)
                         case Finished():
                             record(paying.settle(event))
+                        case StartedOver():
+                            pass
                     yield event
         except ProviderError as error:
-            if not (paying.over or paying.begun or isinstance(error, ProviderTimeout)):
+            if not (paying.over or paying.begun or error.may_have_cost):
                 await self._release(paying)
             raise
         finally:
@@ -198,7 +207,7 @@ class Quota:
 
     async def _release(self, paying: Paying) -> None:
         """Nothing was spent."""
-        paying.end(0, 0.0)
+        paying.end(0, 0.0, row=False)
         if paying.durable:
             hold_id = paying.worst.hold
             await self._database.transact(lambda tx: budgets.release(tx, hold_id))

@@ -140,16 +140,17 @@ class Scale:
         """What `entries` cannot exceed, found without looking at a character."""
         messages = list(messages)
         texts = [entry.text for entry in messages]
-        fixed = ENTRY_TOKENS * len(messages)
-        for entry in messages:
-            if isinstance(entry, AssistantSaid):
-                for call in entry.calls:
-                    texts += (call.name, call.arguments)
-                    fixed += ENTRY_TOKENS
-            elif isinstance(entry, UserSaid) and entry.images:
-                fixed += IMAGE_TOKENS * len(entry.images)
-        chars = sum(map(len, texts))
-        others = sum([len(text) for text in texts if not text.isascii()])
+        # Plain tests of types: this looks at hundreds of entries before each model call.
+        calls = [call for entry in messages if type(entry) is AssistantSaid for call in entry.calls]
+        for call in calls:
+            texts += (call.name, call.arguments)
+        pictures = sum([len(entry.images) for entry in messages if type(entry) is UserSaid])
+        fixed = ENTRY_TOKENS * (len(messages) + len(calls)) + IMAGE_TOKENS * pictures
+        whole = "".join(texts)
+        chars = len(whole)
+        others = 0
+        if not whole.isascii():
+            others = sum([len(text) for text in texts if not text.isascii()])
         a = _MOST_ASCII * self.ascii
         b = max(_MOST_OTHER * self.other, a)
         return 1 + fixed + a * (chars - others) + b * others

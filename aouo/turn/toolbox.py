@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from aouo.errors import ToolFailed, ToolsNotReady
-from aouo.tools.registry import Bound, Registry, Source, Tool, ToolContext, only_looks
+from aouo.tools.registry import Bound, Registry, Source, Tool, ToolContext, has_effect, only_looks
 from aouo.transcript import ToolCall, ToolSpec
 
 DEFINITIONS_WITHIN_S = 10.0
@@ -43,7 +43,9 @@ class Toolbox:
         self._skills = tuple(skills)
         self._skill = skill
         self._off_record = off_record
-        self._sources = {s.group: s for s in registry.sources if s.group in permitted}
+        self._permitted = frozenset(permitted)
+        self._sources = {s.group: s for s in registry.sources if self._wants(s)}
+        self._down: dict[str, str] = {}
         tools = {item.name: item for item in registry.allowed(permitted, enabled)}
         tools |= {item.name: item for item in registry.allowed(OWN_GROUPS, ())}
         if "skill_view" not in tools or not self._skills:
@@ -86,12 +88,17 @@ class Toolbox:
         """The tool of this name if this turn may call it; its source is connected if need be."""
         if name not in self._tools:
             for source in self._sources.values():
-                if source.owns(name):
+                if source.owns(name) and self._permits(source, name):
                     try:
                         await self._connect(source)
-                    except ToolFailed:
+                    except ToolFailed as error:
+                        self._down[name] = str(error)
                         break
         return self._tools.get(name)
+
+    def problem(self, name: str) -> str:
+        """Why a tool that `find` looked for is not there, "" = it is, or nobody has it."""
+        return "" if name in self._tools else self._down.get(name, "")
 
     def bind(self, name: str, context: ToolContext, objection: str = "") -> Bound | None:
         """The runner for the guard; None = there is no such tool here. `find` it before.
@@ -108,6 +115,11 @@ class Toolbox:
         found = self._tools.get(call.name)
         return found is not None and only_looks(found, call.arguments)
 
+    def changes(self, call: ToolCall) -> bool:
+        """Whether a call has an effect, should it work."""
+        found = self._tools.get(call.name)
+        return found is not None and has_effect(found, call.arguments)
+
     def may_run_again(self, name: str) -> bool:
         """An unknown tool may: it is refused again."""
         found = self._tools.get(name)
@@ -121,7 +133,7 @@ class Toolbox:
             try:
                 came += await self._members(name)
             except ToolFailed as error:
-                not_there.append(f"{name}: {error}")
+                not_there.append(f"{name}: {str(error).rstrip('.')}")
         self.reveal(came)
         told = [f"Ready: {', '.join(came)}."] if came else []
         told += [f"Not available: {'; '.join(not_there)}."] if not_there else []
@@ -160,9 +172,17 @@ class Toolbox:
     async def _connect(self, source: Source) -> list[str]:
         names: list[str] = []
         for item in await source.tools():
-            names.append(item.name)
-            self._tools.setdefault(item.name, item)
+            if self._permits(source, item.name):
+                names.append(item.name)
+                self._tools.setdefault(item.name, item)
         return names
+
+    def _wants(self, source: Source) -> bool:
+        """Whether all of a source is permitted, or a tool of it by its name."""
+        return source.group in self._permitted or any(map(source.owns, self._permitted))
+
+    def _permits(self, source: Source, name: str) -> bool:
+        return source.group in self._permitted or name in self._permitted
 
     def reveal(self, names: Iterable[str]) -> None:
         """Show these from the next model call on."""
@@ -199,8 +219,10 @@ class Toolbox:
             if not (self._off_record and item.reads is False):
                 groups.setdefault(item.group, []).append(item.name)
         shown = {item.group for item in self._tools.values() if item.name in self._revealed}
-        for group in self._sources.keys() - shown:
-            groups.setdefault(group, [])
+        for group, source in self._sources.items():
+            if group not in shown and group not in groups:
+                named = filter(source.owns, sorted(self._permitted))
+                groups[group] = [] if group in self._permitted else list(named)
         return groups
 
     def _hidden_in_words(self) -> str:

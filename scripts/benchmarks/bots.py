@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from aouo.home import Home
 from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
+from aouo.transcript import AssistantSaid
 from scripts.benchmarks import floor
 from scripts.benchmarks.processes import ROOT, Process
 
@@ -35,7 +37,10 @@ class Bot(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Aouo:
-    """Ours, as its owner would start it: `aouo start`, packs/notes, no wait for more text."""
+    """Ours, as its owner would start it: `aouo start`, packs/notes, no wait for more text.
+
+    With `tools` that many more are registered and shown to the model (`started`).
+    """
 
     place: Path
     telegram_url: str
@@ -43,6 +48,7 @@ class Aouo:
     chats: Sequence[int]
     history: int = 200
     streaming: str = "edits"
+    tools: int = 0
     name: str = "aouo"
 
     @property
@@ -69,13 +75,25 @@ class Aouo:
         }
         self.home.config.write_text(json.dumps(config))
         log = self.home.logs / "stderr.log"
+        if self.tools:
+            more = ("-m", "scripts.benchmarks.started", str(self.place), str(self.tools))
+            return Process(*more, log=log)
         return Process("-m", "aouo", "start", "--home", str(self.place), log=log)
 
     def _prepare(self) -> None:
         self.home.create()
-        link = self.home.packs / "notes"
-        if not link.is_symlink():
-            link.symlink_to(ROOT / "packs" / "notes")
+        pack = self.home.packs / "notes"
+        if pack.exists():
+            return
+        if not self.tools:
+            pack.symlink_to(ROOT / "packs" / "notes")
+            return
+        shutil.copytree(ROOT / "packs" / "notes", pack)
+        manifest = pack / "pack.yml"
+        text = manifest.read_text("utf-8")
+        permitted = text.replace("\n  tools: [", "\n  tools: [core, ")
+        assert permitted != text, "packs/notes says its tools in another way"
+        manifest.write_text(permitted, "utf-8")
 
     async def _seed(self, chats: Sequence[int], messages: int) -> None:
         database = Database(self.home.database)
@@ -100,7 +118,7 @@ def _live_through(tx: Tx, chat_id: int, messages: int) -> None:
         job = jobs.claim(tx, address.lane, "bench", _NOW)
         assert job is not None
         turn = turns.open_turn(tx, job_id, session.id, "notes", "", said, _NOW)
-        turns.close_ack(tx, turn, answer, (), _NOW)
+        turns.close_ack(tx, turn, AssistantSaid(answer), (), _NOW)
         jobs.settle(tx, job, "done", "turn", _NOW)
 
 

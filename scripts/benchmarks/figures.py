@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import json
 import tempfile
 import time
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from scripts.benchmarks.bots import ANSWER, Aouo, Bot, Floor
 from scripts.benchmarks.processes import Drive, Process, Telegram
 from scripts.benchmarks.table import Row
-from tests.fakes.model_server import ModelServer
 
 _EACH = 3  # per chat: Telegram lets a chat have that many at once, so no pacing is measured
 _FIRST_CHAT = 1_000_000
+_TOOLS = 20
+_TURN_AIM = "≤ 5, ≤ 2 × floor"
 
 
 class Bench:
@@ -33,7 +31,13 @@ class Bench:
         self._places = itertools.count(1)
 
     def aouo(
-        self, chats: Sequence[int], *, history: int = 200, model_url: str = "", streaming: str = ""
+        self,
+        chats: Sequence[int],
+        *,
+        history: int = 200,
+        model_url: str = "",
+        streaming: str = "",
+        tools: int = 0,
     ) -> Aouo:
         return Aouo(
             self._folder / f"home{next(self._places)}",
@@ -42,6 +46,7 @@ class Bench:
             chats,
             history,
             streaming or "edits",
+            tools,
         )
 
     def floor(self, *, history: int = 200) -> Floor:
@@ -152,14 +157,16 @@ def idle(bench: Bench, *, quick: bool) -> list[Row]:
 
 
 def turn(bench: Bench, *, quick: bool) -> list[Row]:
-    """One turn after the other, each in a chat with 200 messages of history."""
+    """One turn after the other, each in a chat with 200 messages of history; 20 tools more than
+    our own are registered and shown to the model, the floor has none."""
     blocks, size = (4, 8) if quick else (6, 20)
     everyone = chats((blocks + 1) * size)
     cpu: dict[str, list[float]] = {}
+    first: dict[str, list[float]] = {}
     total: dict[str, list[float]] = {}
     latency: dict[str, list[float]] = {}
     with ExitStack() as stack:
-        running = [stack.enter_context(one) for one in _seeded(bench, everyone, 200)]
+        running = [stack.enter_context(one) for one in _seeded(bench, everyone, 200, tools=_TOOLS)]
         for number in range(blocks + 1):
             block = everyone[number * size :][:size]
             for one in running:
@@ -167,11 +174,13 @@ def turn(bench: Bench, *, quick: bool) -> list[Row]:
                 driven = one.drive(block, apart=True)
                 if number:  # the first block warms both
                     cpu.setdefault(one.name, []).extend(driven.cpu_ms)
+                    first.setdefault(one.name, []).extend(driven.cpu_ms[:size])
                     latency.setdefault(one.name, []).extend(driven.latency_ms)
                     spent_ms = one.process.cpu_ms - before_ms
                     total.setdefault(one.name, []).append(spent_ms / driven.answered)
     return [
-        Row.medians("CPU per turn, history 200", "ms", cpu, aim="≤ 5, ≤ 2 × floor"),
+        Row.medians(f"CPU per turn, history 200, {_TOOLS} tools", "ms", cpu, aim=_TURN_AIM),
+        Row.medians("  of a chat's first turn since the start", "ms", first),
         Row.medians("  its mean over blocks", "ms", total),
         Row.medians("update → answer, median", "ms", latency),
         Row.percentile("update → answer, p95", "ms", latency, 95),
@@ -179,28 +188,43 @@ def turn(bench: Bench, *, quick: bool) -> list[Row]:
 
 
 def history(bench: Bench, *, quick: bool) -> list[Row]:
-    """Does a long past make a turn dearer?"""
+    """Does a long past make a turn dearer? Short and long ones by turns, in the same minute; what
+    a chat's first turn since the start costs, which reads its past from the file, stands apart."""
     size = 16 if quick else 40
-    rows: list[Row] = []
     everyone = chats(2 * size)
-    for messages in (10, 400):
-        cpu: dict[str, list[float]] = {}
-        latency: dict[str, list[float]] = {}
-        with ExitStack() as stack:
-            running = [stack.enter_context(one) for one in _seeded(bench, everyone, messages)]
-            for block in (everyone[: size // 2], everyone[size // 2 : size], everyone[size:]):
-                for one in running:
-                    driven = one.drive(block, apart=True)
-                    if block[0] != everyone[0]:
-                        cpu.setdefault(one.name, []).extend(driven.cpu_ms)
-                        latency.setdefault(one.name, []).extend(driven.latency_ms)
-        rows.append(Row.medians(f"CPU per turn, history {messages}", "ms", cpu))
-        rows.append(Row.medians(f"update → answer, history {messages}", "ms", latency))
-    return rows
+    lengths = (10, 400)
+    cpu: dict[int, dict[str, list[float]]] = {length: {} for length in lengths}
+    first: dict[int, dict[str, list[float]]] = {length: {} for length in lengths}
+    latency: dict[int, dict[str, list[float]]] = {length: {} for length in lengths}
+    with ExitStack() as stack:
+        running = [
+            (length, stack.enter_context(one))
+            for length in lengths
+            for one in _seeded(bench, everyone, length)
+        ]
+        for start in range(0, len(everyone), size // 2):
+            block = everyone[start:][: size // 2]
+            for length, one in running:
+                driven = one.drive(block, apart=True)
+                if start:
+                    first[length].setdefault(one.name, []).extend(driven.cpu_ms[: len(block)])
+                    cpu[length].setdefault(one.name, []).extend(driven.cpu_ms[len(block) :])
+                    latency[length].setdefault(one.name, []).extend(driven.latency_ms)
+    rows: list[Row] = []
+    for length in lengths:
+        rows.append(Row.medians(f"CPU per turn, history {length}", "ms", cpu[length]))
+        rows.append(Row.medians("  of a chat's first turn since the start", "ms", first[length]))
+        rows.append(Row.medians(f"update → answer, history {length}", "ms", latency[length]))
+    return [*rows, Row.growth("CPU per turn, history 400 over 10", cpu[10], cpu[400], aim="≤ 1.1")]
 
 
-def _seeded(bench: Bench, everyone: Sequence[int], messages: int) -> list[Any]:
-    bots: list[Bot] = [bench.aouo(everyone, history=messages), bench.floor(history=messages)]
+def _seeded(
+    bench: Bench, everyone: Sequence[int], messages: int, *, tools: int = 0
+) -> list[AbstractContextManager[Running]]:
+    bots: list[Bot] = [
+        bench.aouo(everyone, history=messages, tools=tools),
+        bench.floor(history=messages),
+    ]
     for bot in bots:
         bot.seed(everyone, messages)
     return [bench.running(bot) for bot in bots]
@@ -237,36 +261,3 @@ def throughput(bench: Bench, *, quick: bool) -> list[Row]:
         Row.medians("  the servers' CPU per turn", "ms", servers),
         Row.medians("  update → answer, median", "ms", latency, digits=0),
     ]
-
-
-def request(bench: Bench, *, quick: bool) -> list[Row]:
-    """The first request body for "Hello", with packs/notes."""
-    del quick
-    body = asyncio.run(_first_request(bench))
-    system = [m for m in body["messages"] if m["role"] == "system"]
-    tools = body.get("tools", [])
-    return [
-        Row('first request for "Hello"', "bytes", len(_json(body)), aim="≤ 6144", digits=0),
-        Row(f"  of it {len(tools)} tool schemas", "bytes", len(_json(tools)), digits=0),
-        Row("  of it system messages", "bytes", len(_json(system)), digits=0),
-    ]
-
-
-async def _first_request(bench: Bench) -> dict[str, Any]:
-    async with ModelServer() as model:
-        model.say(ANSWER)
-        bot = bench.aouo(chats(1), model_url=model.base_url)
-        token = bench.telegram.new_token()
-        process = await asyncio.to_thread(bot.start, token)
-        try:
-            await asyncio.to_thread(
-                bench.telegram.drive, token, chats(1), each=1, apart=True, text="Hello"
-            )
-        finally:
-            await asyncio.to_thread(process.end)
-        return model.requests[0]
-
-
-def _json(value: object) -> bytes:
-    """As it goes over the wire."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -36,6 +36,22 @@ class Row:
         return cls(figure, unit, statistics.median(ours), low, aim, digits, len(ours))
 
     @classmethod
+    def growth(
+        cls,
+        figure: str,
+        few: Mapping[str, Sequence[float]],
+        many: Mapping[str, Sequence[float]],
+        *,
+        aim: str,
+    ) -> Row:
+        """How many times the median of `few` that of `many` is, each bot by itself."""
+        ours, floor = (
+            statistics.median(many[name]) / statistics.median(few[name])
+            for name in ("aouo", "floor")
+        )
+        return cls(figure, "×", ours, floor, aim=aim, n=len(many["aouo"]))
+
+    @classmethod
     def percentile(
         cls, figure: str, unit: str, values: Mapping[str, Sequence[float]], percent: int
     ) -> Row:

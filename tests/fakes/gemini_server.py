@@ -104,6 +104,11 @@ def retry_in(seconds: float) -> Body:
     return {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{seconds:g}s"}
 
 
+def _is_empty(part: Body) -> bool:
+    """Empty words are fine where they carry a signature: the service sends such parts itself."""
+    return not part.get("text", "-") and "thoughtSignature" not in part
+
+
 def faults(body: Body, *, signed: bool) -> Iterator[str]:
     """What the service would refuse in a request."""
     contents: list[Body] = body.get("contents", [])
@@ -112,7 +117,7 @@ def faults(body: Body, *, signed: bool) -> Iterator[str]:
     for at, content in enumerate(contents):
         if content["role"] not in ("user", "model"):
             yield f"there is no role {content['role']}"
-        if not content["parts"] or any(not part.get("text", "-") for part in content["parts"]):
+        if not content["parts"] or any(map(_is_empty, content["parts"])):
             yield "an empty part"
         calls = [part for part in content["parts"] if "functionCall" in part]
         after = contents[at + 1]["parts"] if at + 1 < len(contents) else []

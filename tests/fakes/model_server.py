@@ -79,6 +79,7 @@ class Raw:
     pieces: tuple[bytes, ...]
     status: int = 200
     content_type: str = "text/event-stream"
+    encoding: str = ""
     cut: bool = False
     """End by breaking the connection."""
 
@@ -186,7 +187,9 @@ class ModelServer:
             case Fails() as fails:
                 return _failed(fails)
             case Raw() as raw:
-                return await self._write(request, list(raw.pieces), raw.content_type, cut=raw.cut)
+                return await self._write(
+                    request, list(raw.pieces), raw.content_type, cut=raw.cut, encoding=raw.encoding
+                )
             case Says() as says if not body.get("stream"):
                 return web.json_response(_whole(says, str(body.get("model"))))
             case says:
@@ -211,10 +214,12 @@ class ModelServer:
         content_type: str = "text/event-stream",
         *,
         cut: bool = False,
+        encoding: str = "",
         stall_after: int | tuple[int, ...] | None = None,
     ) -> web.StreamResponse:
         stalls = stall_after if isinstance(stall_after, tuple) else (stall_after,)
-        response = web.StreamResponse(headers={"Content-Type": content_type})
+        encoded = {"Content-Encoding": encoding} if encoding else {}
+        response = web.StreamResponse(headers={"Content-Type": content_type, **encoded})
         try:
             await response.prepare(request)
             for at, piece in enumerate(pieces):

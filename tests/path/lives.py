@@ -255,11 +255,11 @@ class Place:
         rows = self.rows(
             "SELECT body FROM deliveries WHERE state = 'unknown' AND kind IN ('reply', 'msg')"
         )
-        return [json.loads(row["body"])["text"] for row in rows]
+        return [json.loads(row["body"])["text"] for row in rows if row["body"]]
 
     def _text_of(self, delivery_id: int) -> str:
         (row,) = self.rows(f"SELECT body FROM deliveries WHERE id = {delivery_id}")
-        return json.loads(row["body"])["text"]
+        return json.loads(row["body"])["text"] if row["body"] else ""
 
 
 @asynccontextmanager

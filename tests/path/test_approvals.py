@@ -290,6 +290,23 @@ async def test_time_that_passes_while_the_process_is_down_counts(
     assert (heard(world), names(docs)) == (NO_ANSWER, [])
 
 
+async def test_a_tap_after_its_time_does_not_count_although_nobody_has_closed_the_question_yet(
+    world: World, docs: Path
+) -> None:
+    """As after a start: whichever is seen first, the tap or that the time is over."""
+    writes(world, docs / "a.txt")
+    async with world.running() as bot:
+        shown = await asked(bot)
+        await bot.app.database.transact(
+            lambda tx: tx.run("UPDATE gates SET expires_at = '2000-01-01T00:00:00.000Z'")
+        )
+        late = await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
+        states = await gate_states(bot)
+
+    assert late == {"text": "This question is closed.", "show_alert": True}
+    assert (states, names(docs)) == ([("open", "")], [])
+
+
 async def test_the_turns_clock_and_the_tools_stand_still_while_the_owner_thinks(
     world: World, docs: Path
 ) -> None:

@@ -412,7 +412,8 @@ async def test_failed_turns_leave_words_and_effects_in_history(world: World) -> 
         ("user", "note: milk"),
         (
             "assistant",
-            "[This turn failed (ProviderAuth). These had taken effect before: persist.]",
+            "[This turn failed (ProviderAuth). "
+            "These had taken effect before, or may have: persist.]",
         ),
     ]
 

@@ -135,11 +135,11 @@ async def test_stop_closes_the_message_and_nothing_else_happens(world: World) ->
     async with world.running() as bot:
         shown = await refused(bot)
         await bot.people.tap(ADA, ADA, shown.id, button(shown, "Stop"))
-        await said(world, "Left unanswered: today's budget is used up.")
+        await said(world, "Left unanswered: today's budget did not allow it.")
         await settled(bot)
 
     assert (await answers(world), world.model.requests) == (
-        ["Left unanswered: today's budget is used up."],
+        ["Left unanswered: today's budget did not allow it."],
         [],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -54,7 +55,7 @@ def model() -> Model:
 def talk(world: World, model: Model) -> World:
     world.install("notes")
     world.model._script = model
-    world.config = {"advanced": {"context_window": 5000}, "provider": PROVIDER}
+    world.config = {"advanced": {"context_window": 5100}, "provider": PROVIDER}
     return world
 
 
@@ -351,3 +352,71 @@ async def test_a_title_that_was_wanted_is_given_after_a_restart(talk: World, mod
 
     assert wanted == [{"titling": "wanted"}]
     assert rows == [{"title": "The green fence"}]
+
+
+async def test_a_summary_that_failed_is_tried_again_after_three_turns(
+    talk: World, model: Model
+) -> None:
+    """Not in each: it would make every answer wait, perhaps for a minute."""
+    model.failing = True
+    tries: list[int] = []
+    async with talk.running() as bot:
+        for number in range(10):
+            await fill(talk, bot, model, 1)
+            if len(asides(talk)) > 2 * len(tries):
+                tries.append(number)
+
+    assert [later - earlier for earlier, later in pairwise(tries)] == [4] * (len(tries) - 1)
+    assert len(tries) > 1
+
+
+@pytest.mark.parametrize("window", [600, 1_000, 2_000])
+async def test_a_window_that_the_prompt_fills_is_not_filled_with_summaries_of_nothing(
+    talk: World, model: Model, window: int
+) -> None:
+    talk.config["advanced"] = {"context_window": window}
+    async with talk.running() as bot:
+        await fill(talk, bot, model, 4)
+        rows = await bot.rows("SELECT 1 FROM summaries")
+
+    assert (rows, asides(talk)) == ([], [])
+    assert "Part 3:" in read(talk)
+
+
+async def test_off_the_record_nothing_is_summarised(talk: World, model: Model) -> None:
+    async with talk.running() as bot:
+        await fill(talk, bot, model, 3)
+        await talk.people.say(ADA, ADA, "/otr")
+        await say(talk, bot, model, "Which colour?")
+        await talk.people.say(ADA, ADA, "/compact")
+        await said(talk, "Off the record I write no summaries.")
+        await say(talk, bot, model, "And now?")
+        sessions = await bot.rows("SELECT id FROM sessions")
+
+    assert len(sessions) == 1
+    assert asides(talk) == []
+    assert "Which colour?" in read(talk)
+
+
+async def test_what_came_before_an_undone_compact_is_not_lost_when_room_is_needed(
+    talk: World, model: Model
+) -> None:
+    """The summary made then ends inside the other session's messages; the rest of them stay."""
+    talk.config["advanced"] = {"context_window": 8000, "compress_threshold": 0.95}
+    async with talk.running() as bot:
+        await fill(talk, bot, model, 9)
+        await talk.people.say(ADA, ADA, "/compact")
+        told = await said(talk, "18 messages are a summary now")
+        await settled(bot)
+        await tap(talk, bot, told, "Undo")
+        number = 9
+        for number in range(9, 20):
+            await say(talk, bot, model, f"Part {number}: {PADDING}")
+            if await bot.rows("SELECT 1 FROM summaries WHERE source_session_id = session_id"):
+                break
+        there = [part for part in range(number) if f"Part {part}:" in read(talk)]
+        await say(talk, bot, model, "And now?")
+        still = [part for part in range(number) if f"Part {part}:" in read(talk)]
+
+    assert 8 in there
+    assert still == there

@@ -133,3 +133,31 @@ async def test_an_extension_that_does_not_load_stops_the_start_and_is_named(
     with pytest.raises(SetupError, match=r"pipeline extension 'broken_ext' \(broken_ext:add\)"):
         async with world.running():
             pass
+
+
+LATE = """
+from aouo.turn.pipelines import Step
+
+
+def add(pipelines):
+    return pipelines.with_step("dispatch_output", Step("late", late), after="record usage")
+
+
+async def late(ctx, call_next):
+    await call_next()
+    raise ZeroDivisionError
+"""
+
+
+async def test_an_answer_stands_when_a_step_breaks_behind_it_and_is_still_made_safe(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is paid for, and no secret leaves with it."""
+    (tmp_path / "site").mkdir()
+    install(tmp_path / "site", monkeypatch, LATE, "late_ext")
+    world.model.say(f"The token is {world.emulator.token}.")
+    async with world.running() as bot:
+        answer = await bot.ask("What is the token?")
+
+    assert answer.text.startswith("The token is ")
+    assert world.emulator.token not in answer.text

@@ -50,3 +50,32 @@ async def test_the_signature_of_a_call_survives_its_turn_and_a_restart(
     assert second["contents"][-1]["parts"][0]["functionResponse"]["id"] == "fc-0"
     replayed = [part for content in third["contents"] for part in content["parts"]]
     assert [p["thoughtSignature"] for p in replayed if "thoughtSignature" in p] == ["c2lnLTE="]
+
+
+async def test_the_signature_of_an_answer_survives_too(world: World, gemini: GeminiServer) -> None:
+    """Without it the service answers worse, says its documentation of thought signatures."""
+    gemini.reply(Thinks("Seven.", thoughts="Let me count.", signature="c2lnLTI="))
+    gemini.say("As I said: seven.")
+
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "How many?")
+        await bot.people.next_message(ADA, contains="Seven.")
+        await bot.people.say(ADA, ADA, "Sure?")
+        await bot.people.next_message(ADA, contains="As I said")
+
+    replayed = [part for content in gemini.requests[1]["contents"] for part in content["parts"]]
+    assert [p["thoughtSignature"] for p in replayed if "thoughtSignature" in p] == ["c2lnLTI="]
+
+
+async def test_an_answer_with_a_secret_comes_back_without_it(
+    world: World, gemini: GeminiServer
+) -> None:
+    gemini.reply(Thinks(f"The key is {KEY}.", thoughts="Hm.", signature="c2lnLTM="))
+
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "What is the key?")
+        await bot.people.next_message(ADA, contains="The key is")
+        await bot.people.say(ADA, ADA, "Sure?")
+        await bot.people.next_message(ADA, contains="Sure?")
+
+    assert KEY not in str(gemini.requests[1])

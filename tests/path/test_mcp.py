@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from aouo.app.mcp import Server, supervised
 from aouo.errors import ToolFailed
 from aouo.settings import McpServer
 from tests.fakes.clock import FastClock
+from tests.fakes.hostile_mcp_server import ORDER
 from tests.fakes.mcp_server import free_port
 from tests.path.looking import eventually
 from tests.path.world import ROOT, WAIT_S, World
@@ -335,11 +337,78 @@ async def _down(server: Server) -> str:
 async def test_a_server_that_never_answers_is_given_up_and_ended(
     journal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aouo.app.mcp.CONNECT_S", 0.5)
+    monkeypatch.setattr("aouo.app.mcp.CONNECT_S", 4.0)
     async with one(stdio(journal, "--silent"), FastClock()) as server:
-        with pytest.raises(ToolFailed, match=r"it did not answer in 0\.5 s"):
+        with pytest.raises(ToolFailed, match=r"it did not answer in 4 s"):
             await server.tools()
         facts = server.facts()
 
     assert facts["state"] == "down"
     assert [is_alive(pid) for pid in starts(journal)] == [False]
+
+
+async def test_a_model_that_calls_a_server_that_is_down_reads_why(world: World) -> None:
+    desk(world, {"fake": {"command": "/nowhere/at-all"}})
+    world.model.call("mcp__fake__add", {"a": 2, "b": 3})
+    world.model.say("It is down.")
+    async with world.running() as bot:
+        answer = await bot.ask("2 + 3?")
+
+    assert answer.text == "It is down."
+    assert results(world)[0].startswith("The server 'fake' is down: ")
+
+
+async def test_one_tool_of_a_server_can_be_permitted_and_no_other_is(
+    world: World, journal: Path
+) -> None:
+    desk(world, {"fake": stdio(journal)}, "msg, mcp__fake__add")
+    world.model.call("load_tools", {"names": ["mcp:fake"]})
+    world.model.call("mcp__fake__add", {"a": 2, "b": 3})
+    world.model.call("mcp__fake__echo", {"text": "hello"})
+    world.model.say("five")
+    async with world.running() as bot:
+        answer = await bot.ask("2 + 3?")
+
+    loaded, added, refused = results(world)
+    assert answer.text == "five"
+    assert loaded == "Ready: mcp__fake__add."
+    assert added.splitlines()[1] == "5"
+    assert refused.startswith("There is no tool 'mcp__fake__echo' here.")
+    told = next(
+        item["function"]["description"]
+        for item in world.model.requests[0]["tools"]
+        if item["function"]["name"] == "load_tools"
+    )
+    assert told.endswith("mcp:fake: mcp__fake__add")
+
+
+def hostile(*more: str) -> dict[str, Any]:
+    return {
+        "command": sys.executable,
+        "args": ["-m", "tests.fakes.hostile_mcp_server", *more],
+        "env": {"PYTHONPATH": str(ROOT)},
+    }
+
+
+async def test_a_servers_own_words_reach_the_model_in_an_envelope_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whatever else it writes, and whatever its other tools look like."""
+    async with one(hostile(), FastClock()) as server:
+        offered = [item.name for item in await server.tools()]
+        with pytest.raises(ToolFailed) as failed:
+            await call((await server.tools())[0])
+
+    assert offered == ["mcp__fake__do"]
+    assert caplog.records == []
+    assert re.fullmatch(
+        rf'<untrusted source="mcp:fake" id="(\w+)">\n{re.escape(ORDER)}\n</untrusted \1>',
+        str(failed.value),
+    )
+
+
+async def test_a_server_that_refuses_to_begin_says_nothing_to_the_model() -> None:
+    async with one(hostile("--refuse"), FastClock()) as server:
+        why = await _down(server)
+
+    assert why == "The server 'fake' is down: it answered with MCPError."

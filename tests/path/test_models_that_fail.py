@@ -139,3 +139,16 @@ async def test_a_request_that_is_wrong_is_asked_of_nobody_else(
 
     assert answer.text.startswith("The model service does not accept our request")
     assert other.requests == []
+
+
+async def test_a_request_that_was_too_long_is_no_round(world: World) -> None:
+    """With one round allowed the shortened request is still made."""
+    world.config = {"advanced": {"max_react_loops": 1}}
+    world.model.say("One.")
+    world.model.fail(400, {"error": {"code": "context_length_exceeded"}})
+    async with world.running() as bot:
+        await bot.ask("first " * 50)
+        answer = await bot.ask("second")
+        await settled(bot)
+
+    assert answer.text == "second"

@@ -288,3 +288,14 @@ async def test_a_question_nobody_can_answer_is_refused_to_the_model(world: World
     results = [json.dumps(body["messages"][-1]) for body in world.model.requests[1:]]
     assert "clarify needs a message" in results[0]
     assert "at most 10 options" in results[1]
+
+
+async def test_a_button_with_a_number_that_no_column_holds_breaks_nothing(world: World) -> None:
+    """Anybody's client may send what data it likes."""
+    async with world.running() as bot:
+        shown = await bot.ask("hello")
+        await bot.people.tap(ADA, ADA, shown.id, f"nav:again_{'9' * 40}")
+        await said(world, "This button is from an earlier time and does nothing any more.")
+        states = {row["state"] for row in await bot.rows("SELECT state FROM jobs")}
+
+    assert states == {"done"}

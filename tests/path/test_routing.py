@@ -528,6 +528,9 @@ async def test_commands_are_answered_without_the_model(world: World) -> None:
         where = await bot.ask("/whereami")
         await bot.ask("/use vocab")
         bound = await bot.ask("/whereami")
+        await bot.ask("/otr")
+        off_record = await bot.ask("/whereami")
+        await bot.ask("/otr")
         again = await bot.ask("/use vocab")
         wrong = await bot.ask("/use nothing")
         wrong_skill = await bot.ask("/use vocab:nothing")
@@ -549,6 +552,8 @@ async def test_commands_are_answered_without_the_model(world: World) -> None:
         "Installed packs: notes, vocab",
     ]
     assert "Pack: vocab" in bound.text
+    assert "Off the record" not in bound.text
+    assert off_record.text == (f"{bound.text}\nOff the record: nothing is kept. /otr ends it.")
     assert again.text == "“vocab” answers here already."
     assert wrong.text == "There is no pack “nothing”. Installed: notes, vocab."
     assert wrong_skill.text.startswith("“vocab” has no skill “nothing”. It has: ")

@@ -307,3 +307,20 @@ async def test_a_question_is_not_typed_at_for_hours(world: World, clock: FastClo
 async def settled_question(world: World) -> None:
     async with asyncio.timeout(WAIT_S):
         await world.people.next_message(ADA, contains="Which?")
+
+
+async def test_a_secret_is_not_shown_while_an_answer_grows_nor_left_by_a_stop(world: World) -> None:
+    token = world.emulator.token
+    words = f"The token is {token}, and that is all there is to say of it. " * 3
+    world.model.reply(Says(words, chunks=2, stall_after=1))
+    async with world.running() as bot:
+        await world.people.say(ADA, ADA, "What is the token?")
+        await world.people.next_message(ADA, contains="The token is")
+        await world.people.say(ADA, ADA, "/stop")
+        await world.people.next_message(ADA, contains="Stopped.")
+        await settled(bot)
+        shown = [m.text for m in await world.people.messages(ADA)]
+        rows = await bot.rows("SELECT body FROM deliveries")
+
+    assert [text for text in shown if token in text] == []
+    assert [row for row in rows if token in row["body"]] == []

@@ -6,8 +6,8 @@ import asyncio
 
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.model_server import CallPart
-from tests.path.looking import settled
-from tests.path.world import World
+from tests.path.looking import eventually, settled
+from tests.path.world import ADA, WAIT_S, World
 
 
 class Look(Arguments):
@@ -138,3 +138,42 @@ async def test_a_tool_the_pack_may_not_use_is_not_there_whatever_it_asks_for(wor
     loaded, called = results(world)
     assert loaded == "Not available: web: there is no such tool or group here."
     assert called.startswith("There is no tool 'fetch2' here.")
+
+
+async def test_a_call_that_a_stop_cut_off_may_have_happened_and_history_says_so(
+    world: World,
+) -> None:
+    """What only looks, and what had not begun, is not named. Source: design §3.4, abort."""
+    began, never = asyncio.Event(), asyncio.Event()
+
+    async def hang(wish: Look, context: ToolContext, call_id: str) -> str:
+        del wish, context, call_id
+        began.set()
+        await never.wait()
+        return ""
+
+    tooled(
+        world,
+        tool("order", "Orders.", Look, hang, effect=True),
+        tool("look", "Looks.", Look, hang, reads=True),
+    )
+    world.model.calls(CallPart("order", {"at": "a"}), CallPart("order", {"at": "b"}))
+    world.model.call("look", {"at": "c"})
+    async with world.running() as bot:
+        for _ in range(2):
+            began.clear()
+            await world.people.say(ADA, ADA, "Do it.")
+            async with asyncio.timeout(WAIT_S):
+                await began.wait()
+            await world.people.say(ADA, ADA, "/stop")
+            await eventually(lambda: bot.rows("SELECT 1 FROM turns WHERE status = 'aborted'"))
+            await settled(bot)
+        rows = await bot.rows("SELECT text FROM messages WHERE visible = 1 AND role = 'assistant'")
+        calls = await bot.rows("SELECT name, state FROM tool_calls ORDER BY id")
+
+    stopped = "[This turn was stopped (the person stopped it)."
+    assert [row["text"] for row in rows] == [
+        f"{stopped} These had taken effect before, or may have: order.]",
+        f"{stopped}]",
+    ]
+    assert [row["state"] for row in calls] == ["unknown", "intent", "intent"]

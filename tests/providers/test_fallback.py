@@ -28,6 +28,7 @@ from aouo.transcript import (
     Finished,
     ModelEvent,
     ModelRequest,
+    PaidForNothing,
     StartedOver,
     TextDelta,
     Usage,
@@ -223,6 +224,7 @@ async def test_words_of_an_attempt_that_broke_off_do_not_count(clock: Waited) ->
     assert events[:-1] == [
         TextDelta("Well"),
         TextDelta("I"),
+        PaidForNothing(),
         StartedOver(),
         TextDelta("b"),
         TextDelta("says"),
@@ -234,7 +236,32 @@ async def test_words_that_broke_off_are_taken_back_by_whoever_speaks_next(clock:
 
     events = await told(over(first, Scripted("b", [BUSY]), Scripted("c", ["yes"]), clock=clock))
 
-    assert events[:-1] == [TextDelta("Well"), StartedOver(), TextDelta("yes")]
+    assert events[:-1] == [
+        TextDelta("Well"),
+        PaidForNothing(),
+        StartedOver(),
+        TextDelta("yes"),
+    ]
+
+
+async def test_a_silent_attempt_that_may_have_cost_something_is_told(clock: Waited) -> None:
+    """A timeout may have been worked for, a refusal was not; nobody has seen words of either."""
+    only = Scripted("a", [ProviderTimeout("silent"), BUSY, "yes"])
+
+    events = await told(over(only, clock=clock))
+
+    assert events[:-1] == [PaidForNothing(), TextDelta("yes")]
+
+
+async def test_when_all_fail_the_primary_says_why_even_if_it_was_asked_last(
+    clock: Waited,
+) -> None:
+    primary = Scripted("a", [ProviderAuth("no key"), ProviderAuth("no key")])
+    model = over(primary, Scripted("b", ["yes", BUSY]), clock=clock)
+    await told(model)
+
+    with pytest.raises(ProviderAuth):
+        await told(model)
 
 
 async def test_a_model_that_failed_is_asked_last_until_it_has_cooled_down(clock: Waited) -> None:
@@ -377,6 +404,8 @@ def test_what_is_shown_in_the_end_is_what_was_said_whatever_fails_on_the_way(
                         shown += text
                     case StartedOver():
                         shown = ""
+                    case PaidForNothing():
+                        pass
                     case Finished():
                         ends.append(event)
         except ProviderError:

@@ -35,6 +35,7 @@ from aouo.transcript import (
     Finished,
     ModelEvent,
     ModelRequest,
+    PaidForNothing,
     StartedOver,
     TextDelta,
     Usage,
@@ -299,9 +300,15 @@ async def test_a_call_that_was_cut_off_costs_its_worst_case(
     assert await facts(database) == (pytest.approx(worst), 1, 0)
 
 
-async def test_each_attempt_of_an_answer_that_starts_over_is_paid(database: Database) -> None:
+@pytest.mark.parametrize(
+    "events",
+    [(TextDelta("so"), PaidForNothing(), StartedOver(), TextDelta("anew")), (PaidForNothing(),)],
+)
+async def test_each_attempt_that_may_have_cost_something_is_paid(
+    database: Database, events: tuple[ModelEvent, ...]
+) -> None:
     quota = quota_of(database, Budget(daily_usd=1.0, prices=Prices({"dear": DEAR})))
-    model = Priced(events=(TextDelta("so"), StartedOver(), TextDelta("anew")))
+    model = Priced(events=events)
     rows = await ask(quota, database, model, asking("10,0,5"))
 
     worst = most_usd(DEAR, Bounds().of(asking()))

@@ -63,6 +63,8 @@ async def _compact_if_due(
     due = budget * (1.0 if ctx.past.reach.undone else threshold)
     if scale.at_most(ctx.history) < due or scale.entries(ctx.history) < due:
         return
+    if compactor.rests(ctx.facts.turn.session_id):
+        return
     if await compactor.compact(ctx, budget, int(budget * KEPT_SHARE), scale):
         await _flush_what_waits(compactor, ctx)
 

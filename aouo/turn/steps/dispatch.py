@@ -78,8 +78,10 @@ def decide() -> Step[DispatchContext]:
         text = ctx.said.text.strip()
         if ctx.finish_reason == "content_filter":
             ctx.nack(ContentFiltered("the service ended the answer"))
+        elif text and ctx.finish_reason == "length":
+            ctx.ack(text + LENGTH_NOTE)
         elif text:
-            ctx.ack(text + (LENGTH_NOTE if ctx.finish_reason == "length" else ""))
+            ctx.ack(text, ctx.said.native)
         elif ctx.turn.nudges == 0:
             ctx.turn.nudges = 1
             ctx.retry(NUDGE)

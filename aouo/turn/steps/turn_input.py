@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from aouo.ports import Clock
-from aouo.store import results, summaries, turns
+from aouo.store import results, turns
 from aouo.store.database import Database, Tx
 from aouo.store.summaries import Past
 from aouo.tools import load
 from aouo.tools.results import NAME as RESULT_READ
 from aouo.transcript import AssistantSaid, Message
-from aouo.turn import history, prompt
+from aouo.turn import prompt
 from aouo.turn.compaction import heading
 from aouo.turn.context import PackView, TurnContext
+from aouo.turn.past import Pasts
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
@@ -30,7 +31,7 @@ def quota_gate(quota: Quota) -> Step[TurnContext]:
     return Step("quota gate", run, cost="io")
 
 
-def load_history(database: Database, max_messages: int) -> Step[TurnContext]:
+def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[TurnContext]:
     """The session's settled past, with the summary that stands for what came before it, and what
     this very turn had recorded before a crash."""
 
@@ -39,7 +40,7 @@ def load_history(database: Database, max_messages: int) -> Step[TurnContext]:
         limit = ctx.facts.pack.history_messages or max_messages
 
         def load(tx: Tx) -> tuple[Past, list[Message], bool]:
-            past = summaries.past(tx, turn.session_id, limit)
+            past = pasts.read(tx, turn.session_id, limit)
             return past, turns.said(tx, turn.id), results.any_of(tx, turn.session_id)
 
         ctx.past, ctx.said, has_handles = await database.read(load)
@@ -47,7 +48,7 @@ def load_history(database: Database, max_messages: int) -> Step[TurnContext]:
             ctx.toolbox.reveal((RESULT_READ,))
         standing = ctx.past.reach.summary
         ctx.history = [heading(standing)] if standing else []
-        ctx.history += history.sanitised(ctx.past.messages)
+        ctx.history += ctx.past.messages
         ctx.history += ctx.recalled
         await call_next()
 

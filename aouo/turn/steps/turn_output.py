@@ -13,7 +13,9 @@ def safety(redact: Callable[[str], str]) -> Step[TurnContext]:
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         if isinstance(ctx.ending, Ack):
-            ctx.ending = Ack(redact(ctx.ending.text))
+            text, native = ctx.ending.text, ctx.ending.native
+            clean = redact(text) == text and redact(native) == native
+            ctx.ending = Ack(redact(text), native if clean else "")
         await call_next()
 
     return Step("safety", run)

@@ -1,0 +1,62 @@
+"""`aouo start` with more tools registered than its own: `… scripts.benchmarks.started HOME TOOLS`.
+
+They are in the group `core`, so that a pack which permits that group shows them to its model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from aouo.app.lifecycle import Runtime
+from aouo.app.root import open_app
+from aouo.app.serve import stop_on_signals
+from aouo.config_file import load_settings
+from aouo.home import Home
+from aouo.logs import Logs
+from aouo.redact import Redactor
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+
+class Place(Arguments):
+    name: str
+    """The name of the place as people say it."""
+    days: int = 3
+    """How many days to look ahead."""
+
+
+async def _nothing(arguments: Place, context: ToolContext, call_id: str) -> str:
+    del context, call_id
+    return f"Nothing is known of {arguments.name}."
+
+
+def _more(number: int) -> Tool:
+    about = "What the weather will be like in a place, as station {} sees it."
+    return tool(f"weather_{number}", about.format(number), Place, _nothing, reads=True)
+
+
+async def _serve(home: Home, tools: int) -> None:
+    loaded = load_settings(home.path, {})
+    settings = loaded.settings
+    more = [_more(number) for number in range(tools)]
+    logs = Logs(
+        level=settings.log.level,
+        form=settings.log.format,
+        file=home.log_file,
+        redactor=Redactor(settings.secrets()),
+    )
+    with home.lock(), logs:
+        async with open_app(home, settings, more_tools=more) as app:
+            runtime = Runtime(app, loaded)
+            stop_on_signals(runtime)
+            await runtime.run()
+
+
+def main() -> None:
+    place, tools = sys.argv[1:]
+    asyncio.run(_serve(Home(Path(place)), int(tools)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""What is kept of a session between its turns is what the table says. Source: issue 3."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aouo.address import ConversationAddress
+from aouo.events import Inbound, Person, Text
+from aouo.store import jobs, migrate, sessions, summaries, turns
+from aouo.store.database import Tx, connect
+from aouo.store.summaries import Draft, Past
+from aouo.transcript import AssistantSaid, ToolCall, ToolReturned
+from aouo.turn.history import sanitised
+from aouo.turn.past import Pasts
+
+NOW = "2026-03-02T12:00:00.000+00:00"
+ADA = ConversationAddress("tg", "1")
+
+
+@contextlib.contextmanager
+def table() -> Generator[Tx]:
+    with contextlib.closing(connect(Path(":memory:"))) as connection:
+        tx = Tx(connection)
+        migrate.migrate(tx, NOW)
+        yield tx
+
+
+def fresh(tx: Tx, session_id: str, limit: int) -> Past:
+    past = summaries.past(tx, session_id, limit)
+    return Past(past.reach, tuple(sanitised(past.messages)))
+
+
+def take_turn(tx: Tx, session_id: str, said: str, *, calls: int = 0, answer: str = "ok") -> None:
+    job = jobs.add(tx, ADA.lane, Inbound(ADA, Person("1"), Text(said)), NOW)
+    turn = turns.open_turn(tx, job, session_id, "notes", "", said, NOW)
+    if calls:
+        made = tuple(ToolCall(f"{turn.id}.{n}", "persist", "{}") for n in range(calls))
+        turns.record_calls(tx, turn, AssistantSaid("", made), [True] * calls, NOW)
+        for call in made:
+            result = ToolReturned(call.id, call.name, "done")
+            turns.record_result(tx, turn, result, "done", effect=True, now=NOW)
+    if answer:
+        turns.close_ack(tx, turn, AssistantSaid(answer), (), NOW)
+    else:
+        turns.close_without_answer(tx, turn, "nack", "[it failed]", NOW)
+
+
+def retry(tx: Tx, session_id: str) -> None:
+    turns.take_back(tx, session_id, lambda done: f"[taken back: {done}]", NOW)
+
+
+def summarise(tx: Tx, session_id: str, share: float) -> None:
+    found = summaries.reach(tx, session_id)
+    ids = [entry.id for entry in summaries.covered(tx, found, 1_000)]
+    if ids:
+        upto = ids[int(share * (len(ids) - 1))]
+        draft = Draft(session_id, upto, 1, "in short", 3)
+        summaries.add(tx, session_id, draft, NOW, behind=found.newest_id)
+
+
+def undo(tx: Tx, session_id: str) -> None:
+    if newest := summaries.reach(tx, session_id).newest_id:
+        summaries.undo(tx, newest, NOW)
+
+
+def rotate(tx: Tx, session_id: str) -> None:
+    """`/compact`, undone at once: the session goes on behind another one's messages."""
+    other = sessions.create(tx, ADA, "notes", NOW)
+    take_turn(tx, other, "elsewhere")
+    [first] = [entry.id for entry in turns.entries(tx, other, 1)]
+    draft = Draft(other, first, 1, "from there", 3)
+    seed = summaries.add(
+        tx, session_id, draft, NOW, behind=summaries.reach(tx, session_id).newest_id
+    )
+    summaries.undo(tx, seed, NOW)
+
+
+def hide_one(tx: Tx, session_id: str, share: float) -> None:
+    """What nobody of ours does: any one turn disappears, as another program might have it."""
+    found = turns.entries(tx, session_id, 1_000)
+    if found:
+        turns.hide(tx, found[int(share * (len(found) - 1))].turn_id)
+
+
+def swap(tx: Tx, session_id: str) -> None:
+    """Nor this: one row comes to light and another one goes."""
+    tx.run(
+        "UPDATE messages SET visible = 1 - visible WHERE id IN (SELECT max(id) FROM messages "
+        "WHERE session_id = ? GROUP BY visible)",
+        session_id,
+    )
+
+
+def prune(tx: Tx, session_id: str, share: float) -> None:
+    """Retention."""
+    found = turns.entries(tx, session_id, 1_000)
+    if found:
+        tx.run(
+            "DELETE FROM messages WHERE session_id = ? AND id <= ?",
+            session_id,
+            found[int(share * (len(found) - 1))].id,
+        )
+
+
+Deed: TypeAlias = Callable[[Tx, str], None]
+
+
+@st.composite
+def deeds(draw: st.DrawFn) -> Deed:
+    said, answer = draw(st.sampled_from(["hi", "there"])), draw(st.sampled_from(["ok", "ok", ""]))
+    turn = partial(take_turn, said=said, calls=draw(st.integers(0, 2)), answer=answer)
+    share = draw(st.floats(0, 1))
+    some: list[Deed] = [
+        turn,
+        turn,
+        retry,
+        undo,
+        partial(summarise, share=share),
+        partial(hide_one, share=share),
+        partial(prune, share=share),
+        swap,
+        rotate,
+    ]
+    return draw(st.sampled_from(some))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1), deeds(), st.booleans()), max_size=30),
+    st.lists(st.sampled_from([1, 3, 4, 7, 100]), min_size=1, max_size=3),
+    st.sampled_from([(64, 10_000), (1, 10_000), (64, 20)]),
+)
+def test_whatever_happened_a_turn_reads_what_the_table_says(
+    done: Sequence[tuple[int, Deed, bool]], limits: Sequence[int], bounds: tuple[int, int]
+) -> None:
+    pasts = Pasts(sessions_max=bounds[0], chars_max=bounds[1])
+    with table() as tx:
+        both = [sessions.create(tx, ADA, "notes", NOW) for _ in range(2)]
+        for number, (which, deed, looks) in enumerate(done):
+            deed(tx, both[which])
+            limit = limits[number * len(limits) // len(done)]
+            if looks:
+                assert pasts.read(tx, both[which], limit) == fresh(tx, both[which], limit)
+        for session_id in both:
+            assert pasts.read(tx, session_id, limits[-1]) == fresh(tx, session_id, limits[-1])
+
+
+def test_a_turn_reads_only_what_is_new_and_the_rest_are_the_same_objects() -> None:
+    pasts = Pasts()
+    with table() as tx:
+        session = sessions.create(tx, ADA, "notes", NOW)
+        for number in range(6):
+            take_turn(tx, session, f"said {number}", calls=1)
+        before = pasts.read(tx, session, 20).messages
+        take_turn(tx, session, "and then")
+        after = pasts.read(tx, session, 20).messages
+
+    assert [entry.text for entry in after[-2:]] == ["and then", "ok"]
+    assert len(before) == 20
+    assert len(after) == 18  # the oldest turn made room as a whole
+    assert [id(entry) for entry in after[:-2]] == [id(entry) for entry in before[4:]]
+
+
+@pytest.mark.parametrize("deed", [retry, undo, partial(prune, share=0.9), swap, rotate])
+def test_what_was_visible_and_is_not_any_more_is_not_read(deed: Deed) -> None:
+    """/retry, a summary undone, retention, another program, a /compact undone."""
+    pasts = Pasts()
+    with table() as tx:
+        session = sessions.create(tx, ADA, "notes", NOW)
+        for number in range(4):
+            take_turn(tx, session, f"said {number}", calls=number % 2)
+        if deed is undo:
+            summarise(tx, session, 0.3)
+        before = pasts.read(tx, session, 100)
+        deed(tx, session)
+
+        assert pasts.read(tx, session, 100) == fresh(tx, session, 100)
+        assert pasts.read(tx, session, 100) != before
