@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -12,12 +12,30 @@ _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 SessionKind: TypeAlias = Literal["chat", "isolated"]
 
 
-def ulid(*, now_s: Callable[[], float] = time.time) -> str:
-    """Return 26 characters that sort by time: 48 bits of milliseconds, 80 random bits.
+class _Newest:
+    """The highest value given out; ids are made on two threads."""
 
-    Source: github.com/ulid/spec.
+    def __init__(self) -> None:
+        self._value = 0
+        self._lock = threading.Lock()
+
+    def next(self, ms: int) -> int:
+        with self._lock:
+            fresh = (ms << 80) | int.from_bytes(os.urandom(10), "big")
+            self._value = fresh if ms > self._value >> 80 else self._value + 1
+            return self._value
+
+
+_newest = _Newest()
+
+
+def ulid() -> str:
+    """Return 26 characters that sort in the order they were made: 48 bits of milliseconds, 80
+    random bits; the next one of the same millisecond is one higher.
+
+    Source: github.com/ulid/spec, "Monotonicity".
     """
-    value = (int(now_s() * 1000) << 80) | int.from_bytes(os.urandom(10), "big")
+    value = _newest.next(int(time.time() * 1000))
     return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
 
 

@@ -24,6 +24,7 @@ from tests.fakes.model_server import ModelServer
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 10.0
+STATUS = ("Thinking…", "Working: ")
 
 
 @dataclass
@@ -87,9 +88,19 @@ class Running:
     async def ask(
         self, text: str, *, user: int = ADA, chat: int = 0, thread: int | None = None
     ) -> ChatMessage:
-        """Say something and return the bot's next message there."""
+        """Say something and return the bot's next message there, once it is no status line.
+
+        On a busy machine an answer may be late enough to be announced by one.
+        """
         said = await self.people.say(user, chat or user, text, thread=thread)
-        return await self.people.next_message(said.chat_id, after=said.id, thread=thread)
+        first = await self.people.next_message(said.chat_id, after=said.id, thread=thread)
+
+        async def look() -> ChatMessage | None:
+            found = await self.people.messages(said.chat_id, thread)
+            now = next((m for m in found if m.from_bot and m.id >= first.id), None)
+            return now if now and not now.text.startswith(STATUS) else None
+
+        return first if not first.text.startswith(STATUS) else await self.people.until(look)
 
     async def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         def read(tx: Tx) -> list[dict[str, Any]]:
