@@ -201,7 +201,11 @@ SCENARIOS = {
         said=("note: buy milk",), answers=("Saved.",), notes=1, edits=1
     ),
     "a turn with calls beside and behind each other": TwoCalls(
-        shown=("Milk is noted.",), answers=("Both are saved.",), notes=2
+        shown=("Milk is noted.",),
+        answers=("Both are saved.",),
+        # Words that stood live, in a message whose id died with the process, cannot be taken away.
+        aside=("One more.",),
+        notes=2,
     ),
     "a turn that shows a message": Showing(shown=("Look at this.",), answers=("Done.",)),
     "a parked picker": Parked(
