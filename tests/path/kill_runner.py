@@ -24,7 +24,12 @@ from aouo.app.serve import start
 from aouo.home import Home
 from aouo.packs import library
 
-LATE = ("aouo.inbound.telegram", "aouo.outbound.telegram", "aouo.providers.openai_line")
+LATE = (
+    "aouo.app.wiring",
+    "aouo.inbound.telegram",
+    "aouo.outbound.telegram",
+    "aouo.providers.openai_line",
+)
 """What a runtime imports only after its first poll, or with its first model call."""
 STDERR = "stderr"
 """The file in the home that a life's stderr is appended to."""
