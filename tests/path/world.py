@@ -97,8 +97,8 @@ class Running:
 
         async def look() -> ChatMessage | None:
             found = await self.people.messages(said.chat_id, thread)
-            now = next((m for m in found if m.from_bot and m.id >= first.id), None)
-            return now if now and not now.text.startswith(STATUS) else None
+            since = [m for m in found if m.from_bot and m.id >= first.id]
+            return next((m for m in since if not m.text.startswith(STATUS)), None)
 
         return first if not first.text.startswith(STATUS) else await self.people.until(look)
 
