@@ -103,6 +103,7 @@ class _Builder:
 
         settings = self._settings
         return GeminiModel(
+            provider="gemini",
             model=model,
             api_key=api_key,
             base_url=settings.gemini.base_url,

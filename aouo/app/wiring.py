@@ -78,7 +78,7 @@ def _wire(base: Base, built: Built) -> App:
     clock, database = base.clock, base.database
     generation, quota = built.generation, built.quota
     settings = generation.settings
-    bus, running, waiting, terminal = Bus(), Running(), Waiting(), TerminalMessenger()
+    bus, running, terminal = Bus(), Running(), TerminalMessenger()
     messengers: dict[str, Messenger] = {"cli": terminal}
     ledger = Ledger(database=database, clock=clock, resend_unknown=settings.telegram.resend_unknown)
     outbox = Outbox(ledger=ledger, clock=clock, messengers=messengers)
@@ -112,6 +112,52 @@ def _wire(base: Base, built: Built) -> App:
         running=running,
         wake=lambda lane: lanes.wake(lane),
     )
+    flow = _flow(
+        base, built, outbox=outbox, bus=bus, desk=desk, running=running, affording=affording
+    )
+    lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
+    if base.telegram:
+        base.telegram.attach(inbox)
+        messengers["tg"] = base.telegram
+    return App(
+        home=base.home,
+        settings=settings,
+        clock=clock,
+        database=database,
+        bus=bus,
+        inbox=inbox,
+        lanes=lanes,
+        outbox=outbox,
+        running=running,
+        terminal=terminal,
+        telegram=base.telegram,
+        generation=generation,
+        commands=commands,
+        titles=Titles(
+            database=database,
+            clock=clock,
+            bus=bus,
+            asides=built.asides,
+            model=lambda: generation.model,
+            day=quota.day,
+        ),
+        mcp=built.servers,
+    )
+
+
+def _flow(
+    base: Base,
+    built: Built,
+    *,
+    outbox: Outbox,
+    bus: Bus,
+    desk: Desk,
+    running: Running,
+    affording: Affording,
+) -> Flow:
+    """What handles a job, once it is claimed."""
+    clock, database, waiting = base.clock, base.database, Waiting()
+    generation, quota = built.generation, built.quota
     contexts = Contexts(
         database=database,
         clock=clock,
@@ -154,32 +200,4 @@ def _wire(base: Base, built: Built) -> App:
         running=running,
         generation=lambda: generation,
     )
-    flow = Flow(desk=desk, turns=turns, taps=taps, compacting=compacting)
-    lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
-    if base.telegram:
-        base.telegram.attach(inbox)
-        messengers["tg"] = base.telegram
-    return App(
-        home=base.home,
-        settings=settings,
-        clock=clock,
-        database=database,
-        bus=bus,
-        inbox=inbox,
-        lanes=lanes,
-        outbox=outbox,
-        running=running,
-        terminal=terminal,
-        telegram=base.telegram,
-        generation=generation,
-        commands=commands,
-        titles=Titles(
-            database=database,
-            clock=clock,
-            bus=bus,
-            asides=built.asides,
-            model=lambda: generation.model,
-            day=quota.day,
-        ),
-        mcp=built.servers,
-    )
+    return Flow(desk=desk, turns=turns, taps=taps, compacting=compacting)

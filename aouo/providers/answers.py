@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import uuid4
 
 from aouo.errors import ProviderBusy, ProviderRejected, ProviderTimeout
-from aouo.providers.failures import error_object, failure, parse_body, status_of
+from aouo.providers.event_stream import Event, EventStream
+from aouo.providers.failures import error_object, failure, status_of
 from aouo.providers.wire import with_thoughts
 from aouo.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
-
-_BLANK = b"\xef\xbb\xbf \t\r\n"  # with the byte order mark
-MAX_PENDING_BYTES = 16 * 1024 * 1024  # one line of a stream, or one whole unstreamed answer
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -56,8 +54,7 @@ class AnswerReader:
         """The service said that this was all; nothing more is read."""
         self._provider = provider
         self._mask = mask
-        self._pending = bytearray()
-        self._plain: bool | None = None
+        self._events = EventStream(provider, mask=mask)
         self._text: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[_Call] = []
@@ -68,23 +65,12 @@ class AnswerReader:
         """Take the next bytes; return the new text in them."""
         if self.done:
             return ""
-        pending = self._pending
-        # CRLF and CR end a line too; the empty lines this makes mean nothing.
-        pending += data.replace(b"\r", b"\n") if b"\r" in data else data
-        if len(pending) > MAX_PENDING_BYTES:
-            raise ProviderBusy(f"{self._provider}: an event of over {MAX_PENDING_BYTES} bytes")
-        if self._plain is None:
-            head = pending.lstrip(_BLANK)
-            if not head:
-                return ""
-            self._plain = head[:1] in b"{["
-            pending[:] = head
-        end = -1 if self._plain else pending.rfind(b"\n")
-        if end < 0:
-            return ""
-        lines = bytes(pending[:end])
-        del pending[: end + 1]
-        return self._lines(lines.split(b"\n"))
+        before = len(self._text)
+        for event in self._events.feed(data):
+            self._chunk(event)
+        self.done = self._events.done
+        new = self._text[before:]
+        return new[0] if len(new) == 1 else "".join(new)
 
     def finish(self) -> Finished:
         """What was said, once no more bytes come.
@@ -92,13 +78,8 @@ class AnswerReader:
         Raises:
             ProviderTimeout: the stream was cut: neither a finish reason nor `[DONE]` came.
         """
-        if not self.done and self._pending:
-            rest = bytes(self._pending).strip(_BLANK)
-            self._pending.clear()
-            if self._plain:
-                self._plain_answer(rest)
-            else:
-                self._last_line(rest)
+        if not self.done:
+            self._read_rest()
         if self._reason is None and not self.done:
             raise ProviderTimeout(f"{self._provider}: the answer stopped in the middle")
         calls = tuple(ToolCall(call.id, call.name, "".join(call.arguments)) for call in self._calls)
@@ -113,62 +94,18 @@ class AnswerReader:
         said = AssistantSaid("".join(self._text), calls, native)
         return Finished(said, self._usage, reason)
 
-    def _lines(self, lines: Iterable[bytes]) -> str:
-        before = len(self._text)
-        for line in lines:
-            if not line.startswith(b"data:"):
-                self._other(line)
-                continue
-            payload = line[5:].strip()
-            if payload == b"[DONE]":
-                self.done = True
-                break
-            if payload:
-                self._chunk(self._parse(payload))
-        new = self._text[before:]
-        return new[0] if len(new) == 1 else "".join(new)
+    def _read_rest(self) -> None:
+        """What stands behind the last line's end; all of an answer that is no stream."""
+        for event in self._events.end():
+            self._chunk(event)
+            if self._events.plain and not event.get("choices"):
+                raise ProviderRejected(
+                    f"{self._provider}: the answer is no chat completion: "
+                    + self._mask(json.dumps(event, ensure_ascii=False)[:200])
+                )
+        self.done = self._events.done or self._events.plain
 
-    def _last_line(self, line: bytes) -> None:
-        """A line without its end: read it if it is whole, else it was cut."""
-        payload = line[5:].strip() if line.startswith(b"data:") else b""
-        if not payload or payload == b"[DONE]" or parse_body(payload) is not None:
-            self._lines([line])
-
-    def _plain_answer(self, body: bytes) -> None:
-        answer = self._parse(body)
-        self._chunk(answer)
-        if not answer.get("choices"):
-            raise ProviderRejected(
-                f"{self._provider}: the answer is no chat completion: {self._quote(body)}"
-            )
-        self.done = True
-
-    def _other(self, line: bytes) -> None:
-        """Comments, empty lines and the other fields of the format carry nothing for us."""
-        if not line or line.startswith((b":", b"event:", b"id:", b"retry:", b"data")):
-            return
-        if self._text or self._calls or self._reason:
-            return
-        raise ProviderRejected(
-            f"{self._provider}: the answer is no chat completion, is base_url right? "
-            + self._quote(line)
-        )
-
-    def _parse(self, payload: bytes) -> dict[str, Any]:
-        try:
-            value: object = json.loads(payload.decode("utf-8", "replace"))
-        except (ValueError, RecursionError) as error:
-            raise ProviderBusy(f"{self._provider}: broken JSON: {self._quote(payload)}") from error
-        if isinstance(value, list) and value:
-            value = cast("list[object]", value)[0]
-        if not isinstance(value, dict):
-            raise ProviderBusy(f"{self._provider}: not a chunk: {self._quote(payload)}")
-        return cast("dict[str, Any]", value)
-
-    def _quote(self, data: bytes) -> str:
-        return self._mask(data[:200].decode("utf-8", "replace"))
-
-    def _chunk(self, chunk: dict[str, Any]) -> None:
+    def _chunk(self, chunk: Event) -> None:
         if chunk.get("error") or chunk.get("object") == "error":
             error = error_object(chunk)
             raise failure(self._provider, status_of(error), error, mask=self._mask)

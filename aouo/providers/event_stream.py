@@ -4,13 +4,15 @@ does not stream."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, cast
 
 from aouo.errors import ProviderBusy, ProviderRejected
 from aouo.providers.failures import parse_body
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"  # with the byte order mark
+_DONE = b"[DONE]"
+_FIELDS = (b":", b"event:", b"id:", b"retry:", b"data")
 MAX_PENDING_BYTES = 16 * 1024 * 1024  # one line of a stream, or one whole unstreamed answer
 
 Event: TypeAlias = dict[str, Any]
@@ -19,58 +21,67 @@ Event: TypeAlias = dict[str, Any]
 class EventStream:
     """Cuts bytes into events as they arrive; any cutting of the same bytes gives the same events.
 
-    An event is one line (`data: {…}`), as all services send it. Raises `ProviderError`s only.
+    An event is one line (`data: {…}`), as all services send it. Raises `ProviderError`s only,
+    each where its line stands among the events.
     """
 
     def __init__(self, provider: str, *, mask: Callable[[str], str] = str) -> None:
+        self.done = False
+        """`[DONE]` came: whatever follows is nothing to us."""
+        self.plain = False
+        """It is no stream, but one JSON text."""
         self._provider = provider
         self._mask = mask
         self._pending = bytearray()
-        self._plain: bool | None = None
+        self._known = False
         self._began = False
 
-    def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes; return the events that are whole now."""
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Take the next bytes; the events that are whole now."""
         pending = self._pending
         # CRLF and CR end a line too; the empty lines this makes mean nothing.
         pending += data.replace(b"\r", b"\n") if b"\r" in data else data
         if len(pending) > MAX_PENDING_BYTES:
             raise ProviderBusy(f"{self._provider}: an event of over {MAX_PENDING_BYTES} bytes")
-        if self._plain is None:
+        if not self._known:
             head = pending.lstrip(_BLANK)
             if not head:
-                return []
-            self._plain = head[:1] in b"{["
+                return
+            self._known, self.plain = True, head[:1] in b"{["
             pending[:] = head
-        end = -1 if self._plain else pending.rfind(b"\n")
+        end = -1 if self.plain else pending.rfind(b"\n")
         if end < 0:
-            return []
+            return
         lines = bytes(pending[:end])
         del pending[: end + 1]
-        return self._lines(lines.split(b"\n"))
+        yield from self._lines(lines.split(b"\n"))
 
-    def end(self) -> list[Event]:
+    def end(self) -> Iterator[Event]:
         """The events in what is left once no more bytes come; half an event is none."""
         rest = bytes(self._pending).strip(_BLANK)
         self._pending.clear()
-        if self._plain:
-            return self._objects(rest)
         payload = rest[5:].strip() if rest.startswith(b"data:") else b""
-        return self._lines([rest]) if not payload or parse_body(payload) is not None else []
+        if self.plain:
+            yield from self._objects(rest)
+        elif not payload or payload == _DONE or parse_body(payload) is not None:
+            yield from self._lines([rest])
 
-    def _lines(self, lines: Iterable[bytes]) -> list[Event]:
-        events: list[Event] = []
+    def _lines(self, lines: Iterable[bytes]) -> Iterator[Event]:
         for line in lines:
-            if not line.startswith(b"data:"):
-                self._other(line)
-            elif (payload := line[5:].strip()) and payload != b"[DONE]":
-                events += self._objects(payload)
+            if self.done:
+                return
+            payload = line[5:].strip() if line.startswith(b"data:") else b""
+            if payload == _DONE:
+                self.done = True
+            elif payload:
+                yield from self._objects(payload)
                 self._began = True
-        return events
+            else:
+                self._other(line)
 
     def _other(self, line: bytes) -> None:
         """Comments, empty lines and the other fields of the format carry nothing for us."""
-        if self._began or not line or line.startswith((b":", b"event:", b"id:", b"retry:")):
+        if self._began or not line or line.startswith(_FIELDS):
             return
         raise ProviderRejected(
             f"{self._provider}: the answer is no event stream, is base_url right? "
@@ -84,7 +95,7 @@ class EventStream:
         except (ValueError, RecursionError) as error:
             raise ProviderBusy(f"{self._provider}: broken JSON: {self._quote(payload)}") from error
         items = cast("list[object]", value if isinstance(value, list) else [value])
-        if not all(isinstance(item, dict) for item in items):
+        if not items or not all(isinstance(item, dict) for item in items):
             raise ProviderBusy(f"{self._provider}: not an event: {self._quote(payload)}")
         return cast("list[Event]", items)
 

@@ -22,7 +22,7 @@ def read(data: bytes, cuts: list[int]) -> list[Event]:
     for cut in [*sorted(cut % (len(data) + 1) for cut in cuts), len(data)]:
         events += stream.feed(data[at:cut])
         at = cut
-    return events + stream.end()
+    return [*events, *stream.end()]
 
 
 @given(

@@ -87,6 +87,7 @@ async def model_at(
     idle_s: float = WAIT_S,
 ) -> GeminiModel:
     made = GeminiModel(
+        provider="gemini",
         model=model,
         api_key=key,
         base_url=server.base_url + "/v1beta/openai/",
@@ -552,8 +553,8 @@ async def test_broken_unicode_is_no_failure(server: GeminiServer, model: GeminiM
 async def test_making_a_model_imports_no_sdk() -> None:
     program = (
         "import sys, aouo.providers.gemini as g;"
-        "g.GeminiModel(model='m', api_key='k', base_url='', context_window=1, sees=True,"
-        " session=lambda: None);"
+        "g.GeminiModel(provider='gemini', model='m', api_key='k', base_url='', context_window=1,"
+        " sees=True, session=lambda: None);"
         "print([m for m in ('google.genai', 'httpx2') if m in sys.modules])"
     )
     async with asyncio.timeout(WAIT_S * 3):

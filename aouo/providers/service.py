@@ -1,0 +1,120 @@
+"""What models behind a service have in common: facts, and the way there, made at the first call."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, NotRequired, TypedDict
+
+from aouo.providers.http import Session
+
+if TYPE_CHECKING:
+    from aouo.providers.endpoint import ChatEndpoint, Line, Reader
+
+
+class Service(TypedDict):
+    """Which model where; times in seconds, `context_window` in tokens."""
+
+    provider: str
+    model: str
+    base_url: str
+    api_key: str
+    context_window: int
+    session: Session
+    request_timeout_s: NotRequired[float]
+    stream_idle_timeout_s: NotRequired[float]
+    brief: NotRequired[bool]
+    sees: NotRequired[bool]
+
+
+class ServiceModel(ABC):
+    """The part of a `ChatModel` that does not depend on the service's format.
+
+    The SDK behind it is imported, in a thread, by the first call or by `prepare`. `reader` reads
+    an answer in the service's format.
+    """
+
+    reader: ClassVar[Callable[..., Reader]]
+
+    def __init__(
+        self,
+        *,
+        provider: str,
+        model: str,
+        base_url: str,
+        api_key: str,
+        context_window: int,
+        session: Session,
+        request_timeout_s: float = 90.0,
+        stream_idle_timeout_s: float = 60.0,
+        brief: bool = False,
+        sees: bool = False,
+    ) -> None:
+        self._provider = provider
+        self._model = model
+        self._base_url = base_url.rstrip("/")
+        self._key = api_key.strip()
+        self._context_window = context_window
+        self._session = session
+        self._request_timeout_s = request_timeout_s
+        self._stream_idle_timeout_s = stream_idle_timeout_s
+        self._brief = brief
+        self._sees = sees
+        self._endpoint: ChatEndpoint | None = None
+        self._connecting = asyncio.Lock()
+
+    @property
+    def provider(self) -> str:
+        return self._provider
+
+    @property
+    def model(self) -> str:
+        return self._model
+
+    @property
+    def context_window(self) -> int:
+        return self._context_window
+
+    @property
+    def brief(self) -> bool:
+        return self._brief
+
+    @property
+    def sees(self) -> bool:
+        return self._sees
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return ((self._provider, self._model),)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._provider!r}, {self._model!r})"
+
+    async def prepare(self) -> None:
+        """Import the SDK and make its client, so that the first call need not wait for it."""
+        await self._connected()
+
+    @abstractmethod
+    def _line(self) -> Line:
+        """The SDK's client; may take most of a second."""
+
+    async def _connected(self) -> ChatEndpoint:
+        """The way to the service, made once and in a thread."""
+        if self._endpoint is None:
+            async with self._connecting:
+                if self._endpoint is None:
+                    self._endpoint = await asyncio.to_thread(self._connect)
+        return self._endpoint
+
+    def _connect(self) -> ChatEndpoint:
+        from aouo.providers.endpoint import ChatEndpoint
+
+        return ChatEndpoint(
+            provider=self._provider,
+            line=self._line(),
+            api_key=self._key,
+            request_timeout_s=self._request_timeout_s,
+            stream_idle_timeout_s=self._stream_idle_timeout_s,
+            reader=self.reader,
+        )
