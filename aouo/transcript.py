@@ -170,15 +170,6 @@ def message_tokens(message: Message) -> int:
             )
 
 
-def most_tokens(message: Message) -> int:
-    """What `message_tokens` cannot exceed, without looking at a character."""
-    if isinstance(message, AssistantSaid | UserSaid) and (
-        message.calls if isinstance(message, AssistantSaid) else message.images
-    ):
-        return message_tokens(message)
-    return len(message.text) + 5
-
-
 def dump_calls(calls: Sequence[ToolCall]) -> str:
     return json.dumps([[call.id, call.name, call.arguments] for call in calls], ensure_ascii=False)
 

@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 
 def tell(
-    bus: Bus, ctx: TurnContext, ended: Ending | StopReason, shown: int, ms: float, now: str
+    bus: Bus, ctx: TurnContext, ended: Ending | StopReason, *, shown: int, ms: float, now: str
 ) -> None:
     """Tell of a settled turn; `shown` is how many messages its commit queued."""
     facts, total, turn = ctx.facts, ctx.total, ctx.facts.turn
