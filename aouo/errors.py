@@ -30,6 +30,9 @@ AouoError
 │   │   └── TopicGone         the topic is closed or deleted
 │   ├── ChatMoved             the group became a supergroup
 │   └── DeliveryUnknown      it may have arrived: never send it twice
+├── FileNotFetched           the person: a file of theirs did not reach us
+│   ├── FileTooBig           the server does not give away one of that size
+│   └── FileGone             the server does not have it any more
 ├── ToolFailed               the model: read as the tool's result
 ├── LostClaim                nobody: another worker owns the job now
 └── StepError                us: a pipeline step broke its contract
@@ -251,6 +254,23 @@ class ChatMoved(DeliveryError):
 
 class DeliveryUnknown(DeliveryError):
     """No answer came after the request was written; it may have arrived."""
+
+
+class FileNotFetched(AouoError):
+    """A file that somebody sent could not be had; `str` is for the log only."""
+
+
+class FileTooBig(FileNotFetched):
+    """It has `size_bytes` (0 = unknown), and the server gives away `limit_bytes` at most."""
+
+    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
+        super().__init__(f"{size_bytes} bytes, {limit_bytes} at most")
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+
+
+class FileGone(FileNotFetched):
+    """The server does not have it any more."""
 
 
 class ToolFailed(AouoError):

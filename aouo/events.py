@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from aouo.address import ConversationAddress
+from aouo.attachments import Attachment
 
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
 Origin: TypeAlias = Literal["chat", "web", "cli"]
@@ -41,6 +42,41 @@ class Button:
     data: str
     label: str
     answer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A message that is one file; `command` is the one that its caption begins with."""
+
+    item: Attachment
+    about: tuple[str, ...] = ()
+    command: Command | None = None
+
+    @property
+    def items(self) -> tuple[Attachment, ...]:
+        return (self.item,)
+
+
+@dataclass(frozen=True, slots=True)
+class Album:
+    """Files that their sender put together; the platform sends them one by one.
+
+    `late`: the rest of an album whose beginning has been taken in already.
+    """
+
+    id: str
+    items: tuple[Attachment, ...]
+    about: tuple[str, ...] = ()
+    command: Command | None = None
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Something that is neither words nor a file, as one bracketed line: a place, a sticker."""
+
+    line: str
+    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +110,18 @@ class Intruder:
     asked_id: bool = False
 
 
-Content: TypeAlias = Text | Command | Button | Unsupported | TopicNamed | Migrated | Intruder
-_CONTENT: dict[str, type[Content]] = {
-    kind.__name__: kind
-    for kind in (Text, Command, Button, Unsupported, TopicNamed, Migrated, Intruder)
-}
+Content: TypeAlias = (
+    Text
+    | Command
+    | Button
+    | Attached
+    | Album
+    | Shown
+    | Unsupported
+    | TopicNamed
+    | Migrated
+    | Intruder
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +161,34 @@ class Inbound:
     def load(cls, text: str) -> Inbound:
         """Read what `dump` wrote, also by an older version: unknown fields are dropped."""
         body: dict[str, Any] = json.loads(text)
-        content = body["content"]
-        kind = _CONTENT[content.pop("kind")]
-        if kind is Text:
-            content["about"] = tuple(content.get("about", ()))
-        known = {item.name for item in fields(cls)}
-        simple: dict[str, Any] = {key: value for key, value in body.items() if key in known}
+        simple = _known(cls, body)
         simple["address"] = ConversationAddress(**body["address"])
         simple["person"] = Person(**body["person"])
-        simple["content"] = kind(**content)
+        simple["content"] = _content(body["content"])
         return cls(**simple)
+
+
+def _content(body: dict[str, Any]) -> Content:
+    """What `dump` wrote of a content, field by field: only lists have to become tuples again."""
+    kind = _KINDS[body["kind"]]
+    simple = _known(kind, body)
+    if "about" in simple:
+        simple["about"] = tuple(simple["about"])
+    if simple.get("command"):
+        simple["command"] = Command(**_known(Command, simple["command"]))
+    if "item" in simple:
+        simple["item"] = Attachment(**_known(Attachment, simple["item"]))
+    if "items" in simple:
+        simple["items"] = tuple(Attachment(**_known(Attachment, one)) for one in simple["items"])
+    return kind(**simple)
+
+
+def _known(kind: type[Any], body: dict[str, Any]) -> dict[str, Any]:
+    names = {item.name for item in fields(kind)}
+    return {key: value for key, value in body.items() if key in names}
+
+
+_KINDS: dict[str, type[Content]] = {kind.__name__: kind for kind in get_args(Content)}
 
 
 @dataclass(frozen=True, slots=True)

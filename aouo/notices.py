@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
+
+from aouo.errors import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +285,92 @@ class NoSuchSummary:
     pass
 
 
+Trouble: TypeAlias = Literal["busy", "late", "key", "money", "refused", "silent"]
+"""Why a service gave nothing, as far as a person can do something about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileTooLarge:
+    """More than the server gives to bots; `what` is what a person calls the file."""
+
+    what: str
+    limit_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileIsGone:
+    """The platform does not have it any more."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileNotReached:
+    """It could not be downloaded, also not when tried again."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilesTookTooLong:
+    """A turn's whole time went by before its files were there."""
+
+
+@dataclass(frozen=True, slots=True)
+class HearingNotSetUp:
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotHeard:
+    """Speech recognition gave nothing."""
+
+    what: str
+    why: Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class NothingHeard:
+    """There are no words in it."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeeingNotSetUp:
+    """Neither the model sees nor is there another one that does."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotSeen:
+    """The model that looks at pictures gave nothing."""
+
+    why: Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRefused:
+    """A limit is reached before the turn could begin."""
+
+    error: Refused
+
+
+MediaNotice: TypeAlias = (
+    FileTooLarge
+    | FileIsGone
+    | FileNotReached
+    | FilesTookTooLong
+    | HearingNotSetUp
+    | NotHeard
+    | NothingHeard
+    | SeeingNotSetUp
+    | NotSeen
+    | MediaRefused
+)
+
 Notice: TypeAlias = (
-    Greeting
+    MediaNotice
+    | Greeting
     | Help
     | YourId
     | NotAuthorized

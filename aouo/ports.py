@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from aouo.address import ConversationAddress
+from aouo.attachments import Attachment
 from aouo.transcript import ModelEvent, ModelRequest
 
 
@@ -118,6 +120,18 @@ class Rendered:
     reply_to: int = 0
     preview: bool = True
     media: Media | None = None
+
+
+class Files(Protocol):
+    """Where the files of messages come from."""
+
+    async def fetch(self, item: Attachment, to: Path) -> int:
+        """Put a file at `to`, whole or not at all; return its size in bytes.
+
+        Raises:
+            FileNotFetched: it is too big, gone, or not to be had (errors.py).
+        """
+        ...
 
 
 class Messenger(Protocol):

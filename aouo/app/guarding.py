@@ -11,6 +11,7 @@ from aouo.events import Event
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
 from aouo.guard.protection import Protection
+from aouo.guard.sent_files import SentFiles
 from aouo.home import Home
 from aouo.packs.library import Library
 from aouo.ports import Clock
@@ -68,11 +69,13 @@ def guarding(
         found = library().get(pack)
         return found.manifest.permissions.files if found else ()
 
+    sent = SentFiles(home.media)
     fence = Fence(
         allowed=security.allowed_paths,
         mode=security.fence_mode,
         files_of=files_of,
         folder_of=stores.folder,
+        sent=sent,
     )
     results = Results(database=database, clock=clock)
     return Guarding(
@@ -80,6 +83,7 @@ def guarding(
         Protection(
             home=home.path,
             folder_of=stores.folder,
+            sent=sent,
             packs_in=[Path(folder).expanduser() for folder in scan_dirs],
         ),
         results,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo import notices
+from aouo.flow import media_files
 from aouo.outbound import wording
 from aouo.ports import stamp
 from aouo.store import audit, deliveries, gates, jobs, off_record, turns
@@ -40,6 +41,8 @@ async def erase_unanswered(app: App) -> None:
 
     if not await app.database.read(off_record.unanswered):
         return
+    for job_id, _, _ in await app.database.read(off_record.unanswered):
+        media_files.remove(app.home.media, job_id)
     rows = await app.database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))
     app.outbox.put(*rows)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 
+from aouo.flow import media_files
 from aouo.ports import iso
-from aouo.store import deliveries, results, updates
+from aouo.store import deliveries, media, results, updates
 from aouo.store.database import Tx
 
 if TYPE_CHECKING:
@@ -45,5 +47,24 @@ async def prune(app: App) -> None:
         return gone
 
     gone = await app.database.transact(delete)
+    gone["media"] = await _prune_media(app, days.media_days)
     if any(gone.values()):
         log.info("pruned", **gone)
+
+
+async def _prune_media(app: App, days: int) -> int:
+    """By age and by size together; 0 days keeps what fits."""
+    before_s = (app.clock.now() - timedelta(days=days)).timestamp() if days else 0.0
+    try:
+        paths = await asyncio.to_thread(media_files.prune, app.home.media, before_s)
+    except OSError as error:
+        log.warning("media_not_pruned", error=str(error))
+        return 0
+
+    def forget(tx: Tx) -> None:
+        for path in paths:
+            media.forget(tx, path)
+
+    if paths:
+        await app.database.transact(forget)
+    return len(paths)

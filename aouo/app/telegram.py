@@ -6,14 +6,17 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import structlog
 
 from aouo.address import ConversationAddress
+from aouo.attachments import Attachment
 from aouo.errors import DeliveryError
 from aouo.events import Button, Inbound
+from aouo.inbound.downloads import Downloads
 from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.outbound.degrade import Capabilities
@@ -54,6 +57,13 @@ class TelegramChannel:
         self._polling: asyncio.Task[None] | None = None
         self._bot_id = self._token.partition(":")[0]
         self._api = TelegramApi(session=session, base_url=telegram.api_base_url, token=self._token)
+        self._downloads = Downloads(
+            api=self._api,
+            session=session,
+            clock=clock,
+            base_url=telegram.api_base_url,
+            token=self._token,
+        )
         self._poller = Poller(api=self._api, clock=clock, store=self._store)
         self._loaded = asyncio.Event()
         self._normaliser: Normaliser | None = None
@@ -117,6 +127,10 @@ class TelegramChannel:
             await messenger.set_commands(commands)
         except DeliveryError as error:
             log.warning("command_menu_failed", error=str(error))
+
+    async def fetch(self, item: Attachment, to: Path) -> int:
+        """See `ports.Files`."""
+        return await self._downloads.fetch(item, to)
 
     async def ready(self) -> None:
         await self._loaded.wait()

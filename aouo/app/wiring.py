@@ -10,6 +10,7 @@ from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
 from aouo.app.mcp import Servers
+from aouo.app.media import intake_of
 from aouo.app.models import model_of
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
 from aouo.bus import Bus
@@ -181,6 +182,7 @@ def _flow(
         quota=quota,
         affording=affording,
         contexts=contexts,
+        intake=intake_of(base, quota, outbox, built.redact),
         generation=lambda: generation,
     )
     taps = Taps(

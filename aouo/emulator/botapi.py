@@ -31,6 +31,10 @@ _MISSING = {
 _PROXY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 
 
+DOWNLOAD = "download"
+"""What the request for a file is called in a plan of faults."""
+
+
 class BotApi:
     """Answers `/bot<token>/<method>` and `/file/bot<token>/<path>`."""
 
@@ -99,6 +103,13 @@ class BotApi:
         found = file_at(self._world, request.match_info["path"])
         if found is None:
             return _refused(Refusal(404, "Not Found"))
+        fault = self._faults.next_for(DOWNLOAD, None)
+        if fault is not None and fault.kind == "status":
+            return web.Response(status=fault.status, text=fault.description)
+        if fault is not None and fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+        elif fault is not None:
+            return await _cut_in_half(request, found)
         return web.Response(body=found.content, content_type="application/octet-stream")
 
     async def _outcome(
@@ -181,6 +192,17 @@ class BotApi:
         if request.transport is not None:
             request.transport.abort()
         return web.Response()
+
+
+async def _cut_in_half(request: web.Request, file: Upload) -> web.StreamResponse:
+    """A file whose connection breaks in the middle."""
+    response = web.StreamResponse()
+    response.content_length = len(file.content)
+    await response.prepare(request)
+    await response.write(file.content[: len(file.content) // 2])
+    if request.transport is not None:
+        request.transport.abort()
+    return response
 
 
 def _is_attached(problem: Problem, uploads: dict[str, Upload]) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Awaitable, Callable
+from io import BytesIO
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -253,7 +254,9 @@ class EmulatorClient:
     async def act(self, verb: str, **arguments: Any) -> Any:
         """One verb of the control API; ActRefused if the emulator says no."""
         url = f"{self.base_url}/emulator/{verb}"
-        async with self._open().post(url, json=arguments) as response:
+        body = BytesIO(json.dumps(arguments).encode())  # aiohttp warns of megabytes as bytes
+        headers = {"Content-Type": "application/json"}
+        async with self._open().post(url, data=body, headers=headers) as response:
             answer = json.loads(await response.read())
         if response.status != 200:
             raise ActRefused(answer["error"])

@@ -14,7 +14,7 @@ from aouo.notices import Notice
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.ports import ChatModel, Clock, stamp
-from aouo.store import budgets, deliveries, jobs, routes, turns
+from aouo.store import budgets, deliveries, jobs, media, routes, turns
 from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -155,5 +155,5 @@ def _ask_again(tx: Tx, turn_id: str, asked: Inbound, now: str) -> bool:
         return False
     if not turns.effects(tx, turn_id):
         turns.hide(tx, turn_id)
-    jobs.add(tx, asked.address.lane, asked, now)
+    media.lend(tx, turn_id, jobs.add(tx, asked.address.lane, asked, now))
     return True

@@ -8,7 +8,7 @@ from aouo import notices
 from aouo.errors import NothingToRetry
 from aouo.outbound import wording
 from aouo.routing.decide import RunTurn
-from aouo.store import deliveries, jobs, routes, sessions, turns
+from aouo.store import deliveries, jobs, media, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
@@ -77,6 +77,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
     skill = route.active_skill or sessions.active_skill(tx, session.id)
     said = wanted.said
     if wanted.again:
+        media.lend(tx, turns.newest_closed(tx, session.id), job.id)
         said = turns.take_back(tx, session.id, wording.taken_back_in_history, now)
         if not said:
             raise NothingToRetry("nothing was asked here before")

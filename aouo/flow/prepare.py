@@ -8,6 +8,7 @@ from aouo.errors import RouteRequiredError, ToolFailed
 from aouo.events import Inbound
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
+from aouo.flow.media_files import folder_of
 from aouo.guard.chain import Proposal
 from aouo.packs.load import Pack
 from aouo.packs.manifest import DEFAULT_TOOLS
@@ -53,6 +54,14 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
     )
 
 
+def may_call(tool: str, pack: str, generation: Generation) -> bool:
+    """Whether a turn of this pack, "" = of none, may call a tool of ours."""
+    found = generation.library.get(pack)
+    permitted = found.manifest.permissions.tools if found else DEFAULT_TOOLS
+    allowed = generation.registry.allowed(permitted, generation.settings.tools.enabled)
+    return any(item.name == tool for item in allowed)
+
+
 def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:
     """A call of this turn, as the guard looks at it; `problem` says why its tool is not there."""
     return Proposal(
@@ -64,6 +73,7 @@ def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:
         session_id=facts.turn.session_id,
         off_record=facts.turn.off_record,
         problem=problem,
+        media=folder_of(facts.address),
     )
 
 

@@ -6,23 +6,26 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import structlog
 
 from aouo import notices
 from aouo.bus import Bus
-from aouo.events import TurnStarted
+from aouo.events import Album, Attached, TurnStarted
 from aouo.flow.affording import Affording
 from aouo.flow.begin import Begun, begin
 from aouo.flow.commit import Commit
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
+from aouo.flow.intake import Intake, Reader
+from aouo.flow.prepare import may_call
 from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
-from aouo.ports import Clock, stamp
+from aouo.ports import ChatModel, Clock, stamp
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decide import RunTurn
@@ -38,6 +41,7 @@ from aouo.turn.pipelines import settle
 from aouo.turn.quota import Quota
 
 log = structlog.get_logger()
+_MISSED = "a file could not be taken in"
 
 
 class Turns:
@@ -55,6 +59,7 @@ class Turns:
         quota: Quota,
         affording: Affording,
         contexts: Contexts,
+        intake: Intake,
         generation: Callable[[], Generation],
     ) -> None:
         self._database = database
@@ -67,6 +72,7 @@ class Turns:
         self._affording = affording
         self._generation = generation
         self._contexts = contexts
+        self._intake = intake
         self._commit = Commit(database=database, clock=clock, outbox=outbox)
 
     def beginning(self, lane: str) -> AbstractContextManager[None]:
@@ -75,18 +81,26 @@ class Turns:
 
     async def run(self, job: Job, wanted: RunTurn, slot: Slot) -> None:
         """Answer one job. A shutdown gives the job back, to be taken up by the next process."""
-        if not wanted.said.strip() and not wanted.again:
-            await self._desk.answer(job, notices.EmptyMessage())
-            return
         begun_s = time.perf_counter()
         generation = self._generation()
+        model = await self._affording.model_for(job.inbound.address, generation.model)
+        if _has_files(job) and not wanted.again:
+            taken = await self._take_in(job, wanted, model, generation)
+            if taken is None:
+                return
+            wanted = replace(wanted, said=taken)
+        elif not wanted.said.strip() and not wanted.again:
+            await self._desk.answer(job, notices.EmptyMessage())
+            return
         begun = await begin(self._database, job, wanted, stamp(self._clock))
         self._tell_begun(begun)
         view = self._contexts.view(job, begun, generation)
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
         ctx = self._contexts.context(job, begun, generation, view, slot, deadline)
-        ctx.model = await self._affording.model_for(job.inbound.address, ctx.model)
+        ctx.model = model
         try:
+            if _has_files(job) or wanted.again:
+                ctx.images = await self._intake.images_of(job, model)
             ended = await self._work(job, ctx, view, deadline, generation)
             if ended is StopReason.SHUTDOWN:
                 await self._give_back(job, ctx)
@@ -96,11 +110,51 @@ class Turns:
             await self._give_back(job, ctx)
             raise
         shown = await self._settle(job, ctx, ended, filled, generation)
+        self._forget(job, wanted)
         if isinstance(ended, Ack):
             self._contexts.recall.add(ctx.facts, said_by_person(ctx), ended.text)
         ms = (time.perf_counter() - begun_s) * 1000
         tell(self._bus, ctx, ended, shown=shown, ms=ms, now=stamp(self._clock))
         await settle(generation.pipelines.settled, ctx, status_of(ended))
+
+    async def _take_in(
+        self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
+    ) -> str | None:
+        """The words of the files that came, None = there will be no turn."""
+        lane = job.inbound.address.lane
+        deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
+        reader = Reader(model, wanted.pack, may_call("read_document", wanted.pack, generation))
+        try:
+            taken = await self._running.run(
+                lane, deadline, lambda: self._intake.take_in(job, wanted.said, reader)
+            )
+        except asyncio.CancelledError:
+            await self._release(job)
+            raise
+        match taken:
+            case str():
+                self._running.begins_again(lane)
+                return taken
+            case StopReason.SHUTDOWN:
+                await self._release(job)
+                return None
+            case StopReason.PERSON:
+                await self._desk.done(job, taken.value)
+            case StopReason.TIMEOUT:
+                await self._desk.give_up(job, notices.FilesTookTooLong(), state="done", why=_MISSED)
+            case notice:
+                await self._desk.give_up(job, notice, state="done", why=_MISSED)
+        self._forget(job, wanted)
+        return None
+
+    async def _release(self, job: Job) -> None:
+        """The process ends before the turn began: what is done of its files is written down."""
+        await self._database.transact(lambda tx: jobs.release(tx, job))
+
+    def _forget(self, job: Job, wanted: RunTurn) -> None:
+        """Nothing stays of a file that was sent off the record."""
+        if _has_files(job) and (job.off_record or wanted.off_record):
+            self._intake.forget(job)
 
     async def _work(
         self,
@@ -165,6 +219,10 @@ class Turns:
                 return await self._commit.stop(job, ctx, reason, filled)
             case StopReason():
                 return await self._commit.stop(job, ctx, ended, filled)
+
+
+def _has_files(job: Job) -> bool:
+    return isinstance(job.inbound.content, Attached | Album)
 
 
 def _executor(generation: Generation, calls: Calls, quota: Quota) -> Executor:

@@ -31,7 +31,8 @@ class Touched:
 class Action:
     """One proposed tool call. `digest` is the SHA-256 of its canonical type and payload.
 
-    `owner` is whose data it works on; `paths` are what its arguments lead to right now.
+    `owner` is whose data it works on; `media` is the folder with the files that were sent to its
+    conversation, below the home's; `paths` are what its arguments lead to right now.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Action:
     owner: str = ""
     session_id: str = ""
     off_record: bool = False
+    media: str = ""
     paths: tuple[Touched, ...] = ()
 
     @property

@@ -76,7 +76,7 @@ class Shelf(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One call of one turn; `owner` is whose data it works on.
+    """One call of one turn; `owner` and `media` as in `Action`.
 
     `problem` is why the tool cannot be had just now, "" = it can, or there is no such tool.
     """
@@ -89,6 +89,7 @@ class Proposal:
     session_id: str = ""
     off_record: bool = False
     problem: str = ""
+    media: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,7 @@ class Guard:
             owner=proposal.owner,
             session_id=proposal.session_id,
             off_record=proposal.off_record,
+            media=proposal.media,
         )
 
     def _judge(self, action: Action) -> Verdict:

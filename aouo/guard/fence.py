@@ -19,6 +19,7 @@ import structlog
 from aouo.errors import ToolFailed
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict
 from aouo.guard.paths import looks_local, mentioned, resolved
+from aouo.guard.sent_files import SentFiles
 
 log = structlog.get_logger()
 Mode: TypeAlias = Literal["ask", "deny", "allow"]
@@ -74,7 +75,9 @@ class Fence:
         mode: Mode,
         files_of: Callable[[str], Sequence[str]],
         folder_of: Callable[[str, str], Path],
+        sent: SentFiles | None = None,
     ) -> None:
+        self._sent = sent
         self._allowed = tuple(text for text in allowed if _is_absolute(text))
         self._mode: Mode = mode
         self._files_of = files_of
@@ -125,6 +128,8 @@ class Fence:
         own = self._own(action.pack, action.owner)
         if path.is_relative_to(own):
             return Allowed("the pack's own data folder")
+        if self._sent and self._sent.opens(action, path):
+            return Allowed("a file that was sent to this conversation")
         asked_for = self._files_of(action.pack)
         if not any(area.covers(path) for area in self._areas(asked_for, own)):
             return Blocked(

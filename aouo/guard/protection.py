@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aouo.guard.action import Action, Allowed, Blocked, Verdict
 from aouo.guard.paths import mentioned, resolved
+from aouo.guard.sent_files import SentFiles
 
 _PROCESSES = Path("/proc")
 """Holds every process's environment, and with it our keys."""
@@ -29,7 +30,9 @@ class Protection:
         home: Path,
         folder_of: Callable[[str, str], Path],
         packs_in: Sequence[Path] = (),
+        sent: SentFiles | None = None,
     ) -> None:
+        self._sent = sent
         self._home = home.resolve()
         self._folder_of = folder_of
         self._packs_in = tuple(packs_in)
@@ -45,6 +48,8 @@ class Protection:
             if path is None:
                 return Blocked(f"{text!r} is not a path that can be checked.", rule="no path")
             if action.pack and path.is_relative_to(own):
+                continue
+            if self._sent and self._sent.opens(action, path):
                 continue
             if any(path.is_relative_to(folder) for folder in closed):
                 return Blocked(

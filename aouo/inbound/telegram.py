@@ -14,7 +14,9 @@ import telegram
 
 from aouo.address import ConversationAddress
 from aouo.events import (
+    Album,
     Arrival,
+    Attached,
     Button,
     ChatKind,
     Command,
@@ -23,31 +25,13 @@ from aouo.events import (
     Intruder,
     Migrated,
     Person,
+    Shown,
     Text,
     TopicNamed,
     Unsupported,
 )
+from aouo.inbound import telegram_media
 from aouo.inbound.admission import admits
-
-_MEDIA = {
-    "voice": "voice messages",
-    "audio": "audio files",
-    "video_note": "video messages",
-    "video": "videos",
-    "photo": "pictures",
-    "document": "files",
-    "sticker": "stickers",
-    "animation": "animations",
-    "contact": "contacts",
-    "location": "locations",
-    "venue": "places",
-    "poll": "polls",
-    "dice": "dice",
-    "story": "stories",
-    "paid_media": "paid media",
-    "game": "games",
-    "checklist": "checklists",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +135,28 @@ class Normaliser:
             if command and message.chat.type != "private":
                 return None  # another bot's, also where all talk is ours
             return Text(self._without_mention(message.text), tuple(_about(message)))
-        for name, what in _MEDIA.items():
-            if getattr(message, name, None):
-                return Unsupported(what)
+        if line := telegram_media.line(message):
+            return Shown(line, tuple(_about(message)))
+        if found := self._attached(message):
+            return found
         # Service messages (pins, joins, titles, …) ask for nothing.
-        return None
+        what = telegram_media.unsupported(message)
+        return Unsupported(what) if what else None
+
+    def _attached(self, message: telegram.Message) -> Content | None:
+        caption = message.caption or ""
+        command = self._parse_command(caption)
+        if command and not self._is_for_us(caption):
+            command = None
+            if message.chat.type != "private":
+                return None  # another bot's, also where all talk is ours
+        item = telegram_media.attachment(message, self._without_mention(caption))
+        if item is None:
+            return None
+        about = tuple(_about(message))
+        if message.media_group_id:
+            return Album(message.media_group_id, (item,), about, command)
+        return Attached(item, about, command)
 
     def _own_service(self, message: telegram.Message) -> Inbound | None:
         """Our own messages do not come back, but the service messages that we cause do."""
@@ -171,6 +172,8 @@ class Normaliser:
             return True
         if isinstance(content, Command):
             return self._is_for_us(content.raw)
+        if isinstance(content, Attached | Album) and content.command:
+            return True
         replied = message.reply_to_message
         if replied and replied.from_user and replied.from_user.id == self._bot.id:
             return replied.forum_topic_created is None
@@ -214,7 +217,7 @@ def _about(message: telegram.Message) -> list[str]:
         lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
     elif replied and replied.forum_topic_created is None:
         who = replied.from_user.first_name if replied.from_user else "someone"
-        words = replied.text or replied.caption or "a message without text"
+        words = replied.text or replied.caption or telegram_media.called(replied)
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
         lines.append(f"[forwarded from {_origin(message.forward_origin)}]")

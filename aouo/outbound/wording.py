@@ -10,6 +10,7 @@ from typing import TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
+from aouo.outbound import wording_media
 from aouo.ports import ButtonSpec, Rendered
 
 THINKING = "Thinking…"
@@ -140,6 +141,20 @@ def _sentence(notice: Notice) -> str:
             | notices.SummaryUndone()
         ):
             return ""
+        case (
+            notices.FileTooLarge()
+            | notices.FileIsGone()
+            | notices.FileNotReached()
+            | notices.FilesTookTooLong()
+            | notices.HearingNotSetUp()
+            | notices.NotHeard()
+            | notices.NothingHeard()
+            | notices.SeeingNotSetUp()
+            | notices.NotSeen()
+        ):
+            return wording_media.sentence(notice)
+        case notices.MediaRefused(error):
+            return failure(error, "")
         case notices.Picker() | notices.Sessions() | notices.ApprovalAsked():
             return ""
         case _:

@@ -10,18 +10,19 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import structlog
 
-from aouo.events import Arrival, Inbound, Intruder
+from aouo.events import Album, Arrival, Inbound, Intruder
 from aouo.ports import Clock, iso, stamp
-from aouo.queue import bursts
+from aouo.queue import albums, bursts
 from aouo.store import gates, jobs, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
 log = structlog.get_logger()
+_Opened: TypeAlias = tuple[int, Inbound] | None
 LEASE_S = 30.0
 
 
@@ -80,6 +81,8 @@ class Inbox:
             return self._file_all(tx, bot_id, arrivals)
 
         await self._commit(file)
+        if any(arrival.inbound and albums.gathers(arrival.inbound) for arrival in arrivals):
+            self._bursts_changed.set()
 
     async def submit(self, inbound: Inbound) -> None:
         """Store a fact that comes from no platform's update, such as the terminal's."""
@@ -159,7 +162,7 @@ class Inbox:
     def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:
         if inbound is None:
             return False
-        if inbound.addressed:
+        if inbound.addressed or _is_more(tx, inbound):
             return True
         route = routes.find(tx, inbound.address)
         return self._policy.concerns_us(inbound, route.active_pack if route else "")
@@ -178,18 +181,47 @@ class Inbox:
         return self._file_in_lane(tx, lane, inbound, now)
 
     def _file_in_lane(self, tx: Tx, lane: str, inbound: Inbound, now: datetime) -> list[str]:
-        burst = jobs.gathering(tx, lane, inbound.person.id)
+        """File it behind what waits there; an open burst or album it does not belong to is over."""
+        opened = jobs.gathering(tx, lane, inbound.person.id)
+        if albums.gathers(inbound):
+            return self._file_album(tx, lane, inbound, opened, now)
+        both = opened and bursts.gathers(opened[1]) and bursts.gathers(inbound)
+        if opened and not (both and self._burst_s):
+            jobs.flush(tx, opened[0])
+            return [lane, *self._file_burst(tx, lane, inbound, None, now)]
+        return self._file_burst(tx, lane, inbound, opened, now)
+
+    def _file_burst(
+        self, tx: Tx, lane: str, inbound: Inbound, opened: _Opened, now: datetime
+    ) -> list[str]:
         if not bursts.gathers(inbound) or not self._burst_s:
-            if burst:
-                jobs.flush(tx, burst[0])
             jobs.add(tx, lane, inbound, iso(now))
             return [lane]
         due_at = iso(now + timedelta(seconds=self._burst_s))
         ends = bursts.closes(inbound)
-        if burst:
-            jobs.extend(tx, burst[0], bursts.join(burst[1], inbound), due_at)
+        if opened:
+            jobs.extend(tx, opened[0], bursts.join(opened[1], inbound), due_at)
             if ends:
-                jobs.flush(tx, burst[0])
+                jobs.flush(tx, opened[0])
         else:
             jobs.add(tx, lane, inbound, iso(now), due_at="" if ends else due_at)
         return [lane] if ends else []
+
+    def _file_album(
+        self, tx: Tx, lane: str, inbound: Inbound, opened: _Opened, now: datetime
+    ) -> list[str]:
+        due_at = iso(now + timedelta(seconds=albums.COMPLETE_AFTER_S))
+        if opened and albums.joins(opened[1], inbound):
+            jobs.extend(tx, opened[0], albums.join(opened[1], inbound), due_at)
+            return []
+        if opened:
+            jobs.flush(tx, opened[0])
+        inbound = albums.late(inbound) if _is_more(tx, inbound) else inbound
+        jobs.add(tx, lane, inbound, iso(now), due_at=due_at)
+        return [lane] if opened else []
+
+
+def _is_more(tx: Tx, inbound: Inbound) -> bool:
+    """An item of an album of which something was taken in before."""
+    content = inbound.content
+    return isinstance(content, Album) and jobs.has_album(tx, inbound.address.lane, content.id)

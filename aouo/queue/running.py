@@ -67,6 +67,10 @@ class Running:
             self._beginning.discard(lane)
             self._reasons.pop(lane, None)
 
+    def begins_again(self, lane: str) -> None:
+        """More of the same job comes: a stop until then counts for that, inside of `beginning`."""
+        self._beginning.add(lane)
+
     def stop(self, lane: str, reason: StopReason) -> bool:
         """Cancel the turn of a lane; False when none runs."""
         if not self.is_running(lane):

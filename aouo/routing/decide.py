@@ -7,11 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
 from aouo.events import (
+    Album,
+    Attached,
     Button,
     Command,
     Inbound,
     Intruder,
     Migrated,
+    Shown,
     Text,
     TopicNamed,
     Unsupported,
@@ -24,6 +27,7 @@ BYPASSING = frozenset({"stop", "id", "whereami", "help"})
 class RunTurn:
     """Run a turn with this pack ("" = general mode); `skill` is qualified, "" = the session's.
 
+    Of files, `said` are the words under them; what the files say is found out before the turn.
     `again`: with the words of the session's newest turn, which is taken back. `off_record`: these
     words are not kept, whatever the conversation's mode is.
     """
@@ -156,7 +160,9 @@ class Doorkeeper:
         match inbound.content:
             case Intruder():
                 return f"!refuse:{lane}"
-            case Command(name) if name in BYPASSING:
+            case Command(name) | Attached(command=Command(name)) | Album(command=Command(name)) if (
+                name in BYPASSING
+            ):
                 return f"!{lane}"
             case Button() as button if bypasses(button):
                 return f"!{lane}"
@@ -189,8 +195,18 @@ def decide(
             return BindPack(pack, tapped=False) if pack else Ignore("a topic named otherwise")
         case Unsupported(what):
             return Explain(what)
-        case Command(name, rest):
+        case (
+            Command(name, rest)
+            | Attached(command=Command(name, rest))
+            | Album(command=Command(name, rest))
+        ):
             return _command(name, rest, active_pack, installed)
+        case Attached() | Album() as content:
+            captions = "\n".join(item.caption for item in content.items if item.caption)
+            return _turn(captions, active_pack or installed.named(inbound.title), installed)
+        case Shown(line, about):
+            said = "\n".join((*about, line))
+            return _turn(said, active_pack or installed.named(inbound.title), installed)
         case Button() as button:
             return _tap(button, active_pack, installed)
         case Text(text) as content:

@@ -8,7 +8,7 @@ from typing import LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim
-from aouo.events import Inbound
+from aouo.events import Album, Inbound
 from aouo.store import gates, routes
 from aouo.store.database import Tx
 
@@ -34,9 +34,10 @@ class Job:
 def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:
     """Store a job, ready at once or gathering until `due_at`; return its id."""
     address = inbound.address
+    album = inbound.content.id if isinstance(inbound.content, Album) else ""
     return tx.insert(
         "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
-        "due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "due_at, created_at, album) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         lane,
         address.platform,
         address.chat_id,
@@ -47,15 +48,21 @@ def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> i
         "gathering" if due_at else "ready",
         due_at,
         now,
+        album,
     )
 
 
 def gathering(tx: Tx, lane: str, person: str) -> tuple[int, Inbound] | None:
-    """The open burst of `person` in this lane."""
+    """The open burst or album of `person` in this lane; there is never more than one."""
     row = tx.one(
         "SELECT * FROM jobs WHERE lane = ? AND person = ? AND state = 'gathering'", lane, person
     )
     return (row["id"], _inbound(row)) if row else None
+
+
+def has_album(tx: Tx, lane: str, album: str) -> bool:
+    """Whether something of this album came here before."""
+    return bool(tx.one("SELECT 1 FROM jobs WHERE album = ? AND lane = ? LIMIT 1", album, lane))
 
 
 def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:

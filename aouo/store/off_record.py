@@ -9,17 +9,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aouo.address import ConversationAddress
-from aouo.events import Command, Inbound, Text
-from aouo.store import results
+from aouo.events import Album, Attached, Command, Inbound, Shown, Text
+from aouo.store import media, results
 from aouo.store.database import Tx
 
 COMMAND = "otr"
+_SAID = (Text, Attached, Album, Shown)
 
 
 def is_once(inbound: Inbound) -> bool:
-    """`/otr` with words behind it: that one message is off the record."""
+    """`/otr` with words behind it, or under a file: that one message is off the record."""
     content = inbound.content
-    return isinstance(content, Command) and content.name == COMMAND and bool(content.rest.strip())
+    command = content.command if isinstance(content, Attached | Album) else content
+    return isinstance(command, Command) and command.name == COMMAND and bool(command.rest.strip())
 
 
 def wipe(tx: Tx, job_id: int, inbound: Inbound, *, waits: bool = False) -> None:
@@ -65,7 +67,7 @@ def unanswered(tx: Tx) -> list[tuple[int, Inbound, str]]:
             row["platform"], row["chat_id"], row["thread_id"], row["user_id"]
         )
         inbound = replace(Inbound.load(row["body"]), address=address)
-        words = isinstance(inbound.content, Text)
+        words = isinstance(inbound.content, _SAID)
         if is_once(inbound) or row["begun"] or (row["mode"] and words):
             found.append((row["id"], inbound, row["turn_id"]))
     return found
@@ -76,7 +78,8 @@ def set_mode(tx: Tx, route_id: int, on: bool) -> None:
 
 
 def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
-    """The job's words, and the raw updates of its chat since it was stored."""
+    """The job's words and what its files say, and the raw updates of its chat since then."""
+    media.wipe(tx, job_id)
     blank = replace(inbound, content=Text(""), title="")
     row = tx.one("UPDATE jobs SET body = ? WHERE id = ? RETURNING created_at", blank.dump(), job_id)
     if row:

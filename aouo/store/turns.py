@@ -104,6 +104,15 @@ def take_back(tx: Tx, session_id: str, line: Callable[[Sequence[str]], str], now
     return rows[0]["text"]
 
 
+def newest_closed(tx: Tx, session_id: str) -> str:
+    """The newest turn of a session that has ended, "" = there is none."""
+    row = tx.one(
+        "SELECT id FROM turns WHERE session_id = ? AND status <> 'open' ORDER BY id DESC LIMIT 1",
+        session_id,
+    )
+    return row["id"] if row else ""
+
+
 def hide(tx: Tx, turn_id: str) -> None:
     """Take a turn out of the history: its words are asked again."""
     tx.run("UPDATE messages SET visible = 0 WHERE turn_id = ?", turn_id)

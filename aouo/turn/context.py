@@ -15,7 +15,7 @@ from aouo.ports import ChatModel, TurnView
 from aouo.store.summaries import Past, Summary
 from aouo.store.turns import OpenTurn
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolCall, Usage
+from aouo.transcript import AssistantSaid, Image, Message, ModelRequest, ToolCall, Usage
 from aouo.turn.toolbox import Toolbox
 
 log = structlog.get_logger()
@@ -146,6 +146,7 @@ class TurnContext:
         self.history: list[Message] = []
         self.summarised: Summary | None = None  # by this very turn
         self.make_room: Callable[[], Awaitable[bool]] | None = None
+        self.images: tuple[Image, ...] = ()  # of the person's words; no later turn has them
         self.said: list[Message] = []
         self.memory: Mapping[str, str] = {}
         self.system = ""

@@ -65,9 +65,8 @@ async def test_an_empty_message_is_said_to_be_empty(world: World) -> None:
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
-        ({"dice": {"emoji": "🎲", "value": 3}}, "dice"),
-        ({"location": {"latitude": 1.0, "longitude": 2.0}}, "locations"),
-        ({"contact": {"phone_number": "+1", "first_name": "Eve"}}, "contacts"),
+        ({"story": {"chat": {"id": ADA, "type": "private"}, "id": 1}}, "stories"),
+        ({"game": {"title": "Chess", "description": "Play", "photo": []}}, "games"),
     ],
 )
 async def test_what_cannot_be_taken_in_is_said_and_never_reaches_the_model(
@@ -79,17 +78,6 @@ async def test_what_cannot_be_taken_in_is_said_and_never_reaches_the_model(
 
     assert told.text == f"I cannot take in {what} yet. Please write it as text."
     assert world.model.requests == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "what"), [("voice", "voice messages"), ("audio", "audio files"), ("document", "files")]
-)
-async def test_files_are_said_to_be_unsupported(world: World, kind: str, what: str) -> None:
-    async with world.running() as bot:
-        sent = await bot.people.send_file(ADA, ADA, kind, b"bytes", caption="look")  # pyright: ignore[reportArgumentType]
-        told = await bot.people.next_message(ADA, after=sent.id)
-
-    assert told.text == f"I cannot take in {what} yet. Please write it as text."
 
 
 async def test_updates_of_other_kinds_are_logged_and_change_nothing(world: World) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from aouo.address import ConversationAddress
+from aouo.attachments import Attachment
 from aouo.events import (
+    Album,
+    Attached,
     Button,
     Command,
     Content,
@@ -13,10 +16,12 @@ from aouo.events import (
     Intruder,
     Migrated,
     Person,
+    Shown,
     Text,
     TopicNamed,
     Unsupported,
 )
+from aouo.routing import lexer
 from aouo.routing.decide import (
     AnswerGate,
     BindPack,
@@ -46,6 +51,10 @@ def said(content: Content, *, title: str = "", addressed: bool = True) -> Inboun
     return Inbound(
         TOPIC, Person("1"), content, "forum", message_id=3, addressed=addressed, title=title
     )
+
+
+def photo(caption: str) -> Attached:
+    return Attached(Attachment("photo", "1", caption=caption), command=lexer.command(caption))
 
 
 def tap(data: str) -> Button:
@@ -91,7 +100,23 @@ def tap(data: str) -> Button:
         (TopicNamed("Vocab "), "", TWO, BindPack("vocab", tapped=False)),
         (TopicNamed("kitchen"), "", TWO, Ignore("a topic named otherwise")),
         (Migrated("-100"), "notes", TWO, MoveChat("-100")),
-        (Unsupported("dice"), "notes", TWO, Explain("dice")),
+        (Unsupported("games"), "notes", TWO, Explain("games")),
+        (
+            Shown("[dice 🎲: 4]", ("[to Eve]",)),
+            "notes",
+            TWO,
+            RunTurn("notes", "[to Eve]\n[dice 🎲: 4]"),
+        ),
+        (photo("a\nb"), "notes", TWO, RunTurn("notes", "a\nb")),
+        (photo(""), "", TWO, PickPack(BOTH)),
+        (photo("/study x"), "vocab", TWO, RunTurn("vocab", "/study x", "vocab:study")),
+        (photo("/use vocab"), "notes", TWO, ObeyCommand("use", "vocab")),
+        (
+            Album("g", (Attachment("photo", "1"), Attachment("video", "2", caption="look"))),
+            "notes",
+            TWO,
+            RunTurn("notes", "look"),
+        ),
         (Intruder(), "notes", TWO, Refuse(tell_id=False)),
         (Intruder(asked_id=True), "notes", TWO, Refuse(tell_id=True)),
     ],
@@ -129,7 +154,10 @@ def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
         (tap("nav:again_3"), False, "!-5:7"),
         (tap("pack:notes"), False, "-5:7"),
         (tap("more"), True, "-5:7"),
-        (Unsupported("dice"), True, "-5:7"),
+        (Unsupported("games"), True, "-5:7"),
+        (Shown("[dice 🎲: 4]"), True, "-5:7"),
+        (photo("red"), True, "-5:7"),
+        (photo("/stop"), False, "!-5:7"),
         (Intruder(), False, "!refuse:-5:7"),
     ],
 )

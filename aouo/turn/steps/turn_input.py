@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from aouo.ports import Clock
 from aouo.store import results, turns
@@ -10,7 +11,7 @@ from aouo.store.database import Database, Tx
 from aouo.store.summaries import Past
 from aouo.tools import load
 from aouo.tools.results import NAME as RESULT_READ
-from aouo.transcript import AssistantSaid, Message
+from aouo.transcript import AssistantSaid, Message, UserSaid
 from aouo.turn import prompt
 from aouo.turn.compaction import heading
 from aouo.turn.context import PackView, TurnContext
@@ -44,6 +45,8 @@ def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[Tu
             return past, turns.said(tx, turn.id), results.any_of(tx, turn.session_id)
 
         ctx.past, ctx.said, has_handles = await database.read(load)
+        if ctx.images and ctx.said and isinstance(ctx.said[0], UserSaid):
+            ctx.said[0] = replace(ctx.said[0], images=ctx.images)
         if has_handles:
             ctx.toolbox.reveal((RESULT_READ,))
         standing = ctx.past.reach.summary

@@ -1,0 +1,48 @@
+"""What understands the files that people send, made from the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aouo.app.base import Base
+from aouo.app.speech import transcriber_of
+from aouo.flow.intake import Intake, Senses
+from aouo.outbound.outbox import Outbox
+from aouo.providers.windows import known
+from aouo.turn.quota import Quota
+from aouo.turn.sight import Sight
+
+
+def intake_of(base: Base, quota: Quota, outbox: Outbox, redact: Callable[[str], str]) -> Intake:
+    """Whatever is not set up is said to the person when it is needed."""
+    ears = transcriber_of(base.settings, base.session)
+    return Intake(
+        database=base.database,
+        clock=base.clock,
+        folder=base.home.media,
+        senses=Senses(base.telegram, ears, _eyes(base, quota, redact)),
+        quota=quota,
+        show=outbox.action,
+    )
+
+
+def _eyes(base: Base, quota: Quota, redact: Callable[[str], str]) -> Sight | None:
+    """None = `gemini.vision_model` is empty, or there is no key for it."""
+    gemini = base.settings.gemini
+    key = gemini.api_key.get_secret_value()
+    if not gemini.vision_model or not key:
+        return None
+    from aouo.providers.gemini import GeminiModel  # few have it set up
+
+    provider = base.settings.provider
+    model = GeminiModel(
+        model=gemini.vision_model,
+        api_key=key,
+        base_url=gemini.base_url,
+        context_window=known(gemini.vision_model).window_tokens,
+        sees=True,
+        session=base.session,
+        request_timeout_s=float(provider.request_timeout_s),
+        stream_idle_timeout_s=float(provider.stream_idle_timeout_s),
+    )
+    return Sight(quota=quota, model=model, redact=redact)

@@ -1,0 +1,71 @@
+"""What the model reads of files that came in: one bracketed line each, then what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from aouo.attachments import Attachment
+from aouo.events import Album, Attached
+from aouo.store.media import Kept
+
+
+def words_of(
+    content: Attached | Album, said: str, kept: Mapping[int, Kept], media: Path | None
+) -> str:
+    """The person's words of a turn that began with files.
+
+    `media` is where files lie that the model can open, None = it has nothing to open them with.
+    `said` are the words under the files; several captions stand each under its own file instead.
+    History keeps exactly this: of a picture itself it keeps nothing.
+    """
+    lines = [*content.about]
+    captioned = [item for item in content.items if item.caption]
+    several = len(captioned) > 1
+    if isinstance(content, Album):
+        more = "more of the album sent before" if content.late else "album"
+        lines.append(f"[{more}: {len(content.items)} item{'s' if len(content.items) > 1 else ''}]")
+    for position, item in enumerate(content.items):
+        one = kept[position]
+        lines.append(_line(item, one, media))
+        if item.is_heard and one.text:
+            lines.append(one.text)
+        if several and item.caption:
+            lines.append(item.caption)
+    if said and not several:
+        lines.append(said)
+    return "\n".join(lines)
+
+
+def _line(item: Attachment, kept: Kept, media: Path | None) -> str:
+    """What it is, and for what can be opened where it lies."""
+    length = f", {item.duration_s} s" if item.duration_s else ""
+    match item.kind:
+        case "voice":
+            return f"[voice message{length}; what was said:]"
+        case "audio":
+            return f"[audio {item.file_name}{length}; what was heard in it:]"
+        case "video_note":
+            return f"[video message{length}; the picture was not seen; what was said:]"
+        case "photo" if kept.text:
+            return f"[photo; another model looked at it and says: {kept.text}]"
+        case "photo":
+            return f"[photo {item.file_name}]"
+        case "document":
+            kind = f", {item.mime_type}" if item.mime_type else ""
+            return f"[file {item.file_name}{kind}, {_size(kept)}; {_place(kept, media)}]"
+        case "video" | "animation":
+            return (
+                f"[{item.kind} {item.file_name}{length}, {_size(kept)}; you have not seen it; "
+                f"{_place(kept, media)}]"
+            )
+
+
+def _place(kept: Kept, media: Path | None) -> str:
+    return f"path: {media / kept.path}" if media else "it is kept, but you have no tool to open it"
+
+
+def _size(kept: Kept) -> str:
+    if kept.size_bytes < 10_000:
+        return f"{kept.size_bytes:,} bytes"
+    return f"{kept.size_bytes / 1_000:,.0f} kB"

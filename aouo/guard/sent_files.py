@@ -1,0 +1,23 @@
+"""The files that people sent: open to the conversation that they were sent to, for reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aouo.guard.action import Action
+
+READERS = frozenset({"read_document", "read_file"})
+
+
+class SentFiles:
+    """Knows what of the media folder `root` an action may read."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def opens(self, action: Action, path: Path) -> bool:
+        """Whether `path`, links followed, is a file of the action's own conversation."""
+        if action.tool not in READERS or not action.media:
+            return False
+        folder = (self._root / action.media).resolve()
+        return folder.parent == self._root.resolve() and path.is_relative_to(folder)

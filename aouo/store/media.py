@@ -1,0 +1,84 @@
+"""The files of jobs: where each one lies, and what was heard in it or seen on it."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from aouo.attachments import Kind
+from aouo.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One file that was downloaded; `path` is below the media folder.
+
+    `text` is what it says, once it is `understood`; many kinds have nothing to say by themselves.
+    """
+
+    position: int
+    kind: Kind
+    path: str
+    mime_type: str
+    size_bytes: int
+    understood: bool = False
+    text: str = ""
+
+
+def of_job(tx: Tx, job_id: int) -> dict[int, Kept]:
+    """Position → file."""
+    rows = tx.all("SELECT * FROM media WHERE job_id = ? ORDER BY position", job_id)
+    return {row["position"]: _kept(row) for row in rows}
+
+
+def keep(tx: Tx, job_id: int, kept: Kept, now: str) -> None:
+    """Write down a file, or more of what is known of it."""
+    tx.run(
+        "INSERT INTO media (job_id, position, kind, path, mime_type, size_bytes, state, text, "
+        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, position) DO UPDATE "
+        "SET path = excluded.path, size_bytes = excluded.size_bytes, state = excluded.state, "
+        "text = excluded.text",
+        job_id,
+        kept.position,
+        kept.kind,
+        kept.path,
+        kept.mime_type,
+        kept.size_bytes,
+        "understood" if kept.understood else "fetched",
+        kept.text,
+        now,
+    )
+
+
+def lend(tx: Tx, turn_id: str, job_id: int) -> None:
+    """Another job answers the same words: it has the files of that turn's job too."""
+    tx.run(
+        "INSERT OR IGNORE INTO media (job_id, position, kind, path, mime_type, size_bytes, state, "
+        "text, created_at) SELECT ?, m.position, m.kind, m.path, m.mime_type, m.size_bytes, "
+        "m.state, m.text, m.created_at FROM media AS m JOIN turns AS t ON t.job_id = m.job_id "
+        "WHERE t.id = ?",
+        job_id,
+        turn_id,
+    )
+
+
+def wipe(tx: Tx, job_id: int) -> None:
+    """Forget what the files of a job say, and where they lie; the caller removes them."""
+    tx.run("DELETE FROM media WHERE job_id = ?", job_id)
+
+
+def forget(tx: Tx, path: str) -> None:
+    """A file that is gone says nothing any more."""
+    tx.run("DELETE FROM media WHERE path = ?", path)
+
+
+def _kept(row: sqlite3.Row) -> Kept:
+    return Kept(
+        row["position"],
+        row["kind"],
+        row["path"],
+        row["mime_type"],
+        row["size_bytes"],
+        row["state"] == "understood",
+        row["text"],
+    )

@@ -1,0 +1,46 @@
+"""Which turn a stop ends. Source: design §3.3."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aouo.queue.running import Deadline, Running, StopReason
+
+
+async def instantly() -> str:
+    return "done"
+
+
+async def test_a_stop_between_two_parts_of_a_job_ends_the_second_one() -> None:
+    running = Running()
+    with running.beginning("lane"):
+        assert await running.run("lane", Deadline(5), instantly) == "done"
+        running.begins_again("lane")
+        assert running.stop("lane", StopReason.PERSON)
+
+        assert await running.run("lane", Deadline(5), instantly) is StopReason.PERSON
+    assert not running.is_running("lane")
+
+
+async def test_after_its_last_part_nothing_runs_that_could_be_stopped() -> None:
+    running = Running()
+    with running.beginning("lane"):
+        await running.run("lane", Deadline(5), instantly)
+
+        assert not running.stop("lane", StopReason.PERSON)
+
+
+async def test_the_first_part_is_stopped_as_a_turn_is() -> None:
+    running, begun = Running(), asyncio.Event()
+
+    async def for_ever() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    with running.beginning("lane"):
+        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+            part = group.create_task(running.run("lane", Deadline(5), for_ever))
+            await begun.wait()
+            running.stop("lane", StopReason.PERSON)
+
+        assert part.result() is StopReason.PERSON
