@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from aouo.address import ConversationAddress
 
@@ -18,11 +18,24 @@ Origin: TypeAlias = Literal["chat", "web", "cli"]
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One message of several that were joined; the fields are those of `Text`."""
+
+    message_id: int
+    text: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
-    """What a person wrote; `about` holds one bracketed line for each thing it refers to."""
+    """What a person wrote; `about` holds one bracketed line for each thing it refers to.
+
+    `parts` are the messages it was joined from; empty when it was one.
+    """
 
     text: str
     about: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,21 @@ class Migrated:
 
 
 @dataclass(frozen=True, slots=True)
+class Edited:
+    """The new words of a message that came before; the fields are those of `Text`."""
+
+    text: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """What a person has put on a message from now on, "" = nothing any more."""
+
+    emoji: str
+
+
+@dataclass(frozen=True, slots=True)
 class Intruder:
     """Somebody who is not on the list; nothing of what they sent is kept.
 
@@ -74,11 +102,10 @@ class Intruder:
     asked_id: bool = False
 
 
-Content: TypeAlias = Text | Command | Button | Unsupported | TopicNamed | Migrated | Intruder
-_CONTENT: dict[str, type[Content]] = {
-    kind.__name__: kind
-    for kind in (Text, Command, Button, Unsupported, TopicNamed, Migrated, Intruder)
-}
+Content: TypeAlias = (
+    Text | Command | Button | Unsupported | TopicNamed | Migrated | Edited | Reacted | Intruder
+)
+_CONTENT: dict[str, type[Content]] = {kind.__name__: kind for kind in get_args(Content)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +147,20 @@ class Inbound:
         body: dict[str, Any] = json.loads(text)
         content = body["content"]
         kind = _CONTENT[content.pop("kind")]
-        if kind is Text:
+        if kind in (Text, Edited):
             content["about"] = tuple(content.get("about", ()))
+        if kind is Text:
+            content["parts"] = tuple(_part(item) for item in content.get("parts", ()))
         known = {item.name for item in fields(cls)}
         simple: dict[str, Any] = {key: value for key, value in body.items() if key in known}
         simple["address"] = ConversationAddress(**body["address"])
         simple["person"] = Person(**body["person"])
         simple["content"] = kind(**content)
         return cls(**simple)
+
+
+def _part(item: dict[str, Any]) -> Part:
+    return Part(item["message_id"], item["text"], tuple(item["about"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,10 @@ from aouo.flow.affording import Affording
 from aouo.flow.compacting import Compacting
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
+from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
+from aouo.flow.reacting import note_reaction
 from aouo.flow.taps import Taps
 from aouo.flow.turns import Turns
 from aouo.home import Home
@@ -125,6 +127,9 @@ def _wire(base: Base, built: Built) -> App:
         redact=built.redact,
         capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
     )
+    editing = Editing(
+        database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
+    )
     turns = Turns(
         database=database,
         clock=clock,
@@ -135,6 +140,7 @@ def _wire(base: Base, built: Built) -> App:
         quota=quota,
         affording=affording,
         contexts=contexts,
+        editing=editing,
         generation=lambda: generation,
     )
     taps = Taps(
@@ -144,6 +150,7 @@ def _wire(base: Base, built: Built) -> App:
         outbox=outbox,
         waiting=waiting,
         affording=affording,
+        editing=editing,
     )
     compacting = Compacting(
         database=database,
@@ -154,7 +161,14 @@ def _wire(base: Base, built: Built) -> App:
         running=running,
         generation=lambda: generation,
     )
-    flow = Flow(desk=desk, turns=turns, taps=taps, compacting=compacting)
+    flow = Flow(
+        desk=desk,
+        turns=turns,
+        taps=taps,
+        compacting=compacting,
+        editing=editing,
+        reacting=lambda job: note_reaction(database, clock, job),
+    )
     lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
     if base.telegram:
         base.telegram.attach(inbox)

@@ -17,6 +17,7 @@ from aouo.flow.begin import Begun, begin
 from aouo.flow.commit import Commit
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
+from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
@@ -55,6 +56,7 @@ class Turns:
         quota: Quota,
         affording: Affording,
         contexts: Contexts,
+        editing: Editing,
         generation: Callable[[], Generation],
     ) -> None:
         self._database = database
@@ -65,6 +67,7 @@ class Turns:
         self._running = running
         self._quota = quota
         self._affording = affording
+        self._editing = editing
         self._generation = generation
         self._contexts = contexts
         self._commit = Commit(database=database, clock=clock, outbox=outbox)
@@ -86,6 +89,7 @@ class Turns:
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
         ctx = self._contexts.context(job, begun, generation, view, slot, deadline)
         ctx.model = await self._affording.model_for(job.inbound.address, ctx.model)
+        ctx.listen = lambda: self._editing.tell(ctx, job)
         try:
             ended = await self._work(job, ctx, view, deadline, generation)
             if ended is StopReason.SHUTDOWN:

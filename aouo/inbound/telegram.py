@@ -19,10 +19,12 @@ from aouo.events import (
     ChatKind,
     Command,
     Content,
+    Edited,
     Inbound,
     Intruder,
     Migrated,
     Person,
+    Reacted,
     Text,
     TopicNamed,
     Unsupported,
@@ -48,6 +50,9 @@ _MEDIA = {
     "game": "games",
     "checklist": "checklists",
 }
+
+
+_KINDS = ("message", "callback_query", "edited_message", "message_reaction")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ class Normaliser:
         update_id = int(raw["update_id"])
         kind = next((key for key in raw if key != "update_id"), "nothing")
         text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
-        if kind not in ("message", "callback_query"):
+        if kind not in _KINDS:
             return Arrival(update_id, text, None, why=kind, keep_raw=False)
         try:
             update = telegram.Update.de_json(dict(raw), None)
@@ -88,12 +93,17 @@ class Normaliser:
             return Arrival(update_id, text, None, why=f"{kind} we cannot read: {error!r}")
         if inbound is None:
             return Arrival(update_id, text, None, why=f"{kind} without content", keep_raw=False)
-        admitted = not isinstance(inbound.content, Intruder)
-        return Arrival(update_id, text, inbound, keep_raw=admitted)
+        # An edit's words replace others, also those that are not kept: the job has them alone.
+        kept = not isinstance(inbound.content, Intruder | Edited | Reacted)
+        return Arrival(update_id, text, inbound, keep_raw=kept)
 
     def _inbound(self, update: telegram.Update) -> Inbound | None:
         if (query := update.callback_query) is not None:
             return self._tap(query)
+        if update.edited_message is not None:
+            return self._edited(update.edited_message)
+        if update.message_reaction is not None:
+            return self._reacted(update.message_reaction)
         message = update.message
         if message is None:
             return None
@@ -124,6 +134,31 @@ class Normaliser:
         if not admits(self._allowed, query.from_user.id):
             return _refused(tapped, Intruder())
         return tapped
+
+    def _edited(self, message: telegram.Message) -> Inbound | None:
+        """New words; whether the message was for us is known by whether we have it."""
+        content = self._content(message)
+        if not admits(self._allowed, _user_id(message.from_user)):
+            return None
+        match content:
+            case Text(text, about):
+                edited = Edited(text, about)
+            case Command(raw=raw):
+                edited = Edited(raw)
+            case _:
+                return None
+        address = ConversationAddress("tg", str(message.chat.id), _thread(message))
+        person, kind = _person(message.from_user), _chat_kind(message.chat)
+        return Inbound(address, person, edited, kind, message.message_id)
+
+    def _reacted(self, update: telegram.MessageReactionUpdated) -> Inbound | None:
+        """Telegram does not say the topic: the message is found by its id in the chat."""
+        if update.user is None or not admits(self._allowed, update.user.id):
+            return None
+        emoji = "".join(map(_emoji, update.new_reaction))
+        address = ConversationAddress("tg", str(update.chat.id))
+        person, kind = _person(update.user), _chat_kind(update.chat)
+        return Inbound(address, person, Reacted(emoji), kind, update.message_id)
 
     def _message(self, message: telegram.Message) -> Inbound | None:
         content = self._content(message)
@@ -233,6 +268,16 @@ def _origin(origin: telegram.MessageOrigin) -> str:
             return origin.chat.title or "a channel"
         case _:
             return "somewhere"
+
+
+def _emoji(reaction: telegram.ReactionType) -> str:
+    match reaction:
+        case telegram.ReactionTypeEmoji():
+            return reaction.emoji
+        case telegram.ReactionTypePaid():
+            return "⭐"
+        case _:
+            return "(a custom emoji)"
 
 
 def _short(text: str, limit: int = 1_000) -> str:
