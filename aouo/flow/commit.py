@@ -167,7 +167,7 @@ class Commit:
             jobs.hold(tx, job)
             record_all(tx, ctx.spent, now)
             rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
-            rows += offer_untold(tx, job, now, off_record=turn.off_record)
+            rows += [] if turn.off_record else offer_untold(tx, job, now)
             gates.close_of_turn(tx, turn.id)
             audit.close_of_turn(tx, turn.id, now)
             sessions.touch(tx, turn.session_id, now)

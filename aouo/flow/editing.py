@@ -15,7 +15,7 @@ from aouo.ports import Clock, stamp
 from aouo.queue import bursts
 from aouo.routing import lexer
 from aouo.store import asked as asked_jobs
-from aouo.store import deliveries, edits, jobs, turns
+from aouo.store import deliveries, edits, jobs, off_record, turns
 from aouo.store.asked import Asked
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -113,14 +113,12 @@ class Editing:
             )
 
 
-def offer_untold(tx: Tx, job: Job, now: str, *, off_record: bool) -> list[Delivery]:
+def offer_untold(tx: Tx, job: Job, now: str) -> list[Delivery]:
     """The turn ends without having heard of the newest words: they can be answered anew."""
     rows = edits.untold(tx, job.id)
     if not rows:
         return []
     edits.forget_untold(tx, job.id)
-    if off_record:
-        return []
     shown = _offer(tx, job.id, rows[-1][1], now)
     return [shown] if shown else []
 
@@ -135,6 +133,8 @@ def _apply(tx: Tx, job: Job, now: str) -> tuple[str, int, Delivery | None]:
     asked = asked_jobs.of(tx, inbound.address, inbound.message_id)
     if asked is None or asked.inbound.person.id != inbound.person.id:
         return "a message that we do not have", 0, None
+    if asked.inbound.content == Text("") or off_record.is_once(asked.inbound):
+        tx.forget()
     if asked.inbound.content == Text(""):
         return "words that were not kept", 0, None
     said = lexer.command(inbound.content.text) or Text(inbound.content.text, inbound.content.about)

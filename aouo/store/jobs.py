@@ -261,7 +261,7 @@ def drop_waiting(tx: Tx, lane: str, person: str, now: str) -> list[tuple[int, In
         "AND person = ? AND state = 'parked' RETURNING *",
     )
     rows = [row for statement in statements for row in tx.all(statement, now, lane, person)]
-    return [(row["id"], _inbound(row)) for row in rows]
+    return [(row["id"], inbound_of(row)) for row in rows]
 
 
 def count(tx: Tx) -> int:

@@ -316,6 +316,19 @@ async def test_an_edit_of_what_was_off_the_record_leaves_nothing(world: World) -
         assert await erased(world)
 
 
+async def test_an_edit_of_one_message_off_the_record_leaves_nothing(world: World) -> None:
+    world.model.say("I see.")
+    async with world.running() as bot:
+        asked = await bot.people.say(ADA, ADA, "/otr my secret is a number")
+        await said(world, "I see.")
+        await settled(bot)
+        await bot.people.edit(ADA, ADA, asked.id, f"/otr my secret is {SECRET}")
+        await applied(bot, 1)
+        await settled(bot)
+
+        assert await erased(world)
+
+
 async def test_a_running_turn_off_the_record_is_told_and_leaves_nothing(world: World) -> None:
     world.model.reply(Says("I see.", stall_after=0))
     async with world.running() as bot:
