@@ -40,7 +40,8 @@ class Attachment:
     """One file of a message; `file_id` is how the platform finds it.
 
     `name` is the sender's, "" = it has none; `size_bytes` and `duration_s` are 0 where the
-    platform does not say. `caption` is what the sender wrote under it.
+    platform does not say. `caption` is what the sender wrote under it. `unique_id` is the same
+    whenever it is the same file, `message_id` the message that it came with.
     """
 
     kind: Kind
@@ -50,6 +51,8 @@ class Attachment:
     size_bytes: int = 0
     duration_s: int = 0
     caption: str = ""
+    unique_id: str = ""
+    message_id: int = 0
 
     @property
     def is_heard(self) -> bool:

@@ -19,11 +19,24 @@ Origin: TypeAlias = Literal["chat", "web", "cli"]
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One message of several that were joined; the fields are those of `Text`."""
+
+    message_id: int
+    text: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
-    """What a person wrote; `about` holds one bracketed line for each thing it refers to."""
+    """What a person wrote; `about` holds one bracketed line for each thing it refers to.
+
+    `parts` are the messages it was joined from; empty when it was one.
+    """
 
     text: str
     about: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,25 @@ class Migrated:
 
 
 @dataclass(frozen=True, slots=True)
+class Edited:
+    """The new words of a message that came before; `text` and `about` are those of `Text`.
+
+    `item` is its file as it is now, None = it has none.
+    """
+
+    text: str
+    about: tuple[str, ...] = ()
+    item: Attachment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """What a person has put on a message from now on, "" = nothing any more."""
+
+    emoji: str
+
+
+@dataclass(frozen=True, slots=True)
 class Intruder:
     """Somebody who is not on the list; nothing of what they sent is kept.
 
@@ -120,6 +152,8 @@ Content: TypeAlias = (
     | Unsupported
     | TopicNamed
     | Migrated
+    | Edited
+    | Reacted
     | Intruder
 )
 
@@ -176,11 +210,17 @@ def _content(body: dict[str, Any]) -> Content:
         simple["about"] = tuple(simple["about"])
     if simple.get("command"):
         simple["command"] = Command(**_known(Command, simple["command"]))
-    if "item" in simple:
+    if simple.get("item"):
         simple["item"] = Attachment(**_known(Attachment, simple["item"]))
+    if "parts" in simple:
+        simple["parts"] = tuple(_part(one) for one in simple["parts"])
     if "items" in simple:
         simple["items"] = tuple(Attachment(**_known(Attachment, one)) for one in simple["items"])
     return kind(**simple)
+
+
+def _part(item: dict[str, Any]) -> Part:
+    return Part(item["message_id"], item["text"], tuple(item["about"]))
 
 
 def _known(kind: type[Any], body: dict[str, Any]) -> dict[str, Any]:

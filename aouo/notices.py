@@ -154,6 +154,18 @@ class UnknownButton:
 
 
 @dataclass(frozen=True, slots=True)
+class EditedTooLate:
+    """A message was edited after it had been answered; its button names the offer."""
+
+    offer: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringEdited:
+    """What such an offer turns into when it is taken."""
+
+
+@dataclass(frozen=True, slots=True)
 class EmptyMessage:
     pass
 
@@ -392,6 +404,8 @@ Notice: TypeAlias = (
     | SkillOfOtherPack
     | CannotTake
     | UnknownButton
+    | EditedTooLate
+    | AnsweringEdited
     | EmptyMessage
     | SetAside
     | Resumed

@@ -61,6 +61,12 @@ class Webhook(Section):
     secret_token: SecretStr = NO_SECRET
     """What Telegram has to send along; required for `transport: webhook`."""
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where to listen: host and port, ("", 0) if `listen` says neither."""
+        found = _LISTEN.fullmatch(self.listen)
+        return (found["host"].strip("[]"), int(found["port"])) if found else ("", 0)
+
 
 class Telegram(Section):
     bot_token: SecretStr = NO_SECRET
@@ -550,6 +556,20 @@ class Settings(BaseSettings):
                         fix="Set telegram.webhook.secret_token to a long random text.",
                     )
                 )
+            elif not _WEBHOOK_SECRET.fullmatch(_open(self.telegram.webhook.secret_token)):
+                found.append(
+                    SetupError(
+                        "Telegram takes no such secret for a webhook.",
+                        fix="Make telegram.webhook.secret_token 1-256 of A-Z a-z 0-9 _ and -.",
+                    )
+                )
+            if not self.telegram.webhook.address[0]:
+                found.append(
+                    SetupError(
+                        f"Nothing can listen at {self.telegram.webhook.listen!r}.",
+                        fix="Set telegram.webhook.listen to address and port: 127.0.0.1:8443",
+                    )
+                )
             if not self.telegram.webhook.url.startswith("https://"):
                 found.append(
                     SetupError(
@@ -557,6 +577,13 @@ class Settings(BaseSettings):
                         fix="Set telegram.webhook.url.",
                     )
                 )
+        if self.telegram.proxy and not _PROXY.match(self.telegram.proxy):
+            found.append(
+                SetupError(
+                    "telegram.proxy is no address of a proxy.",
+                    fix="Begin telegram.proxy with http://, https:// or socks5://.",
+                )
+            )
         if not _is_loopback(self.dashboard.host) and not _open(self.dashboard.token):
             found.append(
                 SetupError(
@@ -571,6 +598,12 @@ class Settings(BaseSettings):
         found: set[str] = set()
         _collect_secrets(self, found)
         return tuple(sorted(found))
+
+
+_LISTEN = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:\s]+):(?P<port>\d{1,5})")
+_WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
+"""Source: core.telegram.org/bots/api#setwebhook."""
+_PROXY = re.compile(r"(https?|socks5h?)://[^/\s]+", re.IGNORECASE)
 
 
 def _open(secret: SecretStr) -> str:

@@ -281,6 +281,36 @@ def test_a_price_without_a_cached_part_costs_the_same_cached():
             ["telegram.webhook.secret_token", "telegram.webhook.url"],
         ),
         (
+            {
+                "telegram": {
+                    "bot_token": "1:a",
+                    "transport": "webhook",
+                    "webhook": {
+                        "url": "https://bot.example/",
+                        "secret_token": "not allowed!",
+                        "listen": "8443",
+                    },
+                }
+            },
+            ["telegram.webhook.secret_token", "telegram.webhook.listen"],
+        ),
+        (
+            {
+                "telegram": {
+                    "bot_token": "1:a",
+                    "transport": "webhook",
+                    "webhook": {
+                        "url": "https://bot.example/",
+                        "secret_token": "A_long-1",
+                        "listen": "[::1]:8443",
+                    },
+                }
+            },
+            [],
+        ),
+        ({"telegram": {"bot_token": "1:a", "proxy": "bot.example:1080"}}, ["telegram.proxy"]),
+        ({"telegram": {"bot_token": "1:a", "proxy": "socks5://u:p@127.0.0.1:1080"}}, []),
+        (
             {"telegram": {"bot_token": "1:a"}, "dashboard": {"host": "0.0.0.0"}},
             ["dashboard.token"],
         ),

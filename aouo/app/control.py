@@ -33,9 +33,11 @@ class Control:
         """Listen, readable and writable for the owner only, until the block ends."""
         home.control_socket.unlink(missing_ok=True)
         with reachable(home.control_socket) as address:
-            server = await asyncio.start_unix_server(self._serve, address)
-        home.control_socket.chmod(0o600)
+            # Served below: cancelled while it begins, `start_unix_server` leaves its socket open.
+            server = await asyncio.start_unix_server(self._serve, address, start_serving=False)
         try:
+            home.control_socket.chmod(0o600)
+            await server.start_serving()
             yield
         finally:
             server.close()

@@ -78,7 +78,7 @@ class Runtime:
             self.ended.set()
 
     async def _start(self, group: asyncio.TaskGroup, waiting: int) -> list[asyncio.Task[None]]:
-        """Start what runs; the poll runs already."""
+        """Start what runs; Telegram is listened to already."""
         app = self._app
         ingress: list[asyncio.Task[None]] = []
         self._lanes = group.create_task(app.lanes.run(), name="lanes")
@@ -111,7 +111,7 @@ class Runtime:
         """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""
         log.info("stopping")
         if self._app.telegram:
-            self._app.telegram.stop_polling()
+            self._app.telegram.stop_listening()
         for task in ingress:
             task.cancel()
         self._app.lanes.close()

@@ -36,6 +36,7 @@ def _eyes(base: Base, quota: Quota, redact: Callable[[str], str]) -> Sight | Non
 
     provider = base.settings.provider
     model = GeminiModel(
+        provider="gemini",
         model=gemini.vision_model,
         api_key=key,
         base_url=gemini.base_url,

@@ -10,7 +10,7 @@ import structlog
 
 from aouo.flow import media_files
 from aouo.ports import iso
-from aouo.store import deliveries, media, results, updates
+from aouo.store import asked, deliveries, edits, media, reactions, results, updates
 from aouo.store.database import Tx
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ async def prune(app: App) -> None:
         if days.updates_days:
             before = iso(now - timedelta(days=days.updates_days))
             gone["updates"] = updates.prune(tx, before)
+            gone["edits"] = edits.prune(tx, before) + asked.prune(tx, before)
         if days.deliveries_days:
             before = iso(now - timedelta(days=days.deliveries_days))
             gone["deliveries"] = deliveries.prune(tx, before)
+            gone["reactions"] = reactions.prune(tx, before)
         if days.messages_days:
             before = iso(now - timedelta(days=days.messages_days))
             gone["results"] = results.prune(tx, before)

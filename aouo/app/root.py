@@ -18,6 +18,7 @@ import aiohttp
 from aouo.app.base import Base
 from aouo.app.clock import SystemClock
 from aouo.app.failing import one_setup_error
+from aouo.app.proxied import session_through
 from aouo.app.telegram import TelegramChannel
 from aouo.home import Home
 from aouo.ports import ChatModel, Clock, stamp
@@ -72,10 +73,11 @@ async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitSt
     )
     telegram = None
     if settings.telegram.bot_token.get_secret_value():
-        telegram = TelegramChannel(
-            settings=settings, session=session, clock=clock, database=database
-        )
+        own = session
+        if settings.telegram.proxy:
+            own = await stack.enter_async_context(session_through(settings.telegram.proxy))
+        telegram = TelegramChannel(settings=settings, session=own, clock=clock, database=database)
         group = await stack.enter_async_context(asyncio.TaskGroup())
-        stack.callback(telegram.stop_polling)
-        telegram.start_polling(group)
+        stack.callback(telegram.stop_listening)
+        telegram.start_listening(group)
     return Base(home, settings, clock, database, session, telegram, stack)

@@ -14,7 +14,6 @@ import structlog
 from aouo.app.lifecycle import Runtime
 from aouo.app.root import open_app
 from aouo.config_file import Loaded, load_settings
-from aouo.errors import SetupError
 from aouo.home import Home
 from aouo.logs import Logs
 from aouo.redact import Redactor
@@ -34,10 +33,6 @@ def start(home: Home, environ: Mapping[str, str]) -> None:
         settings = loaded.settings
         if refusals := settings.refusals():
             raise refusals[0]
-        if settings.telegram.transport == "webhook":
-            raise SetupError(
-                "Webhooks are not built yet.", fix='Set telegram.transport to "polling".'
-            )
         redactor = Redactor(settings.secrets())
         with Logs(
             level=settings.log.level,

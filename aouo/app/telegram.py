@@ -1,4 +1,4 @@
-"""Telegram as one channel: polling starts at once, what is heavy is loaded behind it."""
+"""Telegram as one channel: it is listened to at once, what is heavy is loaded behind it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from aouo.outbound.degrade import Capabilities
 from aouo.ports import Clock, Rendered
 from aouo.routing import lexer
 from aouo.routing.decide import bypasses
-from aouo.settings import Settings
+from aouo.settings import Settings, Telegram
 from aouo.store import updates
 from aouo.store.database import Database
 
 if TYPE_CHECKING:
     from aouo.inbound.telegram import Normaliser
+    from aouo.inbound.webhook import Webhook
     from aouo.outbound.telegram import TelegramMessenger
     from aouo.queue.inbox import Inbox
 
@@ -37,7 +38,10 @@ CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True)
 
 
 class TelegramChannel:
-    """Polls, normalises and sends for one bot; as a `Messenger` it waits until it is loaded."""
+    """Listens, normalises and sends for one bot; as a `Messenger` it waits until it is loaded.
+
+    Whether updates are asked for or brought is decided here, and nobody else can tell.
+    """
 
     def __init__(
         self,
@@ -54,7 +58,7 @@ class TelegramChannel:
         self._clock = clock
         self._database = database
         self._inbox: Inbox | None = None
-        self._polling: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[None] | None = None
         self._bot_id = self._token.partition(":")[0]
         self._api = TelegramApi(session=session, base_url=telegram.api_base_url, token=self._token)
         self._downloads = Downloads(
@@ -64,7 +68,7 @@ class TelegramChannel:
             base_url=telegram.api_base_url,
             token=self._token,
         )
-        self._poller = Poller(api=self._api, clock=clock, store=self._store)
+        self._source = self._source_of(telegram)
         self._loaded = asyncio.Event()
         self._normaliser: Normaliser | None = None
         self._messenger: TelegramMessenger | None = None
@@ -73,35 +77,46 @@ class TelegramChannel:
     @property
     def state(self) -> dict[str, object]:
         """Facts for `aouo status`."""
-        poll = self._poller.state
-        ago_s = self._clock.monotonic_s() - poll.last_poll_s
-        return {
-            "state": "failing" if poll.problem else "polling" if poll.last_poll_s else "starting",
-            "bot": self.username,
-            "last_poll_s": round(ago_s, 1) if poll.last_poll_s else None,
-            "problem": poll.problem,
-        }
+        return {"bot": self.username, **self._source.facts}
 
-    def start_polling(self, group: asyncio.TaskGroup) -> None:
-        """Poll as a task of `group`, which fails with what `Poller.run` raises."""
-        self._polling = group.create_task(self._poll(), name="poll")
+    def start_listening(self, group: asyncio.TaskGroup) -> None:
+        """Listen as a task of `group`, which fails with what the source's `run` raises."""
+        self._listening = group.create_task(self._listen(), name="telegram")
 
-    def stop_polling(self) -> None:
-        if self._polling:
-            self._polling.cancel()
+    def stop_listening(self) -> None:
+        """Take nothing more in; a second call changes nothing."""
+        if self._listening and not self._listening.cancelling():
+            self._listening.cancel()
 
     def attach(self, inbox: Inbox) -> None:
         """Where arrivals go; they wait until `load` has ended."""
         self._inbox = inbox
 
-    async def _poll(self) -> None:
+    async def _listen(self) -> None:
         async with asyncio.TaskGroup() as self._answering:
-            offset = await self._database.read(lambda tx: updates.cursor(tx, self._bot_id))
-            await self._poller.run(offset)
+            if isinstance(self._source, Poller):
+                offset = await self._database.read(lambda tx: updates.cursor(tx, self._bot_id))
+                await self._source.run(offset)
+            else:
+                await self._source.run()
+
+    def _source_of(self, telegram: Telegram) -> Poller | Webhook:
+        if telegram.transport == "polling":
+            return Poller(api=self._api, clock=self._clock, store=self._store)
+        from aouo.inbound.webhook import Webhook  # a web server, which polling does without
+
+        return Webhook(
+            api=self._api,
+            clock=self._clock,
+            store=self._store,
+            url=telegram.webhook.url,
+            listen=telegram.webhook.address,
+            secret=telegram.webhook.secret_token.get_secret_value(),
+        )
 
     async def load(self) -> None:
         """Import what reading and sending need, and learn who we are; retries until it is done."""
-        await self._poller.polled.wait()
+        await self._source.begun.wait()
         await asyncio.to_thread(_import_telegram)
         from aouo.inbound.telegram import Bot, Normaliser
         from aouo.outbound.telegram import TelegramMessenger

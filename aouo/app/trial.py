@@ -165,7 +165,8 @@ def _furnish(
         }
     }
     write_atomically(home.config, json.dumps(config, indent=2))
-    own = {key: value for key, value in environ.items() if key != "TELEGRAM_BOT_TOKEN"}
+    real = ("TELEGRAM_BOT_TOKEN", "AOUO_TELEGRAM__")  # the owner's Telegram is not this one
+    own = {key: value for key, value in environ.items() if not key.startswith(real)}
     return load_settings(home.path, own)
 
 

@@ -21,8 +21,10 @@ from aouo.flow.affording import Affording
 from aouo.flow.compacting import Compacting
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
+from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
+from aouo.flow.reacting import note_reaction
 from aouo.flow.taps import Taps
 from aouo.flow.turns import Turns
 from aouo.home import Home
@@ -113,8 +115,18 @@ def _wire(base: Base, built: Built) -> App:
         running=running,
         wake=lambda lane: lanes.wake(lane),
     )
+    editing = Editing(
+        database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
+    )
     flow = _flow(
-        base, built, outbox=outbox, bus=bus, desk=desk, running=running, affording=affording
+        base,
+        built,
+        outbox=outbox,
+        bus=bus,
+        desk=desk,
+        running=running,
+        affording=affording,
+        editing=editing,
     )
     lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
     if base.telegram:
@@ -155,6 +167,7 @@ def _flow(
     desk: Desk,
     running: Running,
     affording: Affording,
+    editing: Editing,
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = base.clock, base.database, Waiting()
@@ -182,6 +195,7 @@ def _flow(
         quota=quota,
         affording=affording,
         contexts=contexts,
+        editing=editing,
         intake=intake_of(base, quota, outbox, built.redact),
         generation=lambda: generation,
     )
@@ -192,6 +206,7 @@ def _flow(
         outbox=outbox,
         waiting=waiting,
         affording=affording,
+        editing=editing,
     )
     compacting = Compacting(
         database=database,
@@ -202,4 +217,11 @@ def _flow(
         running=running,
         generation=lambda: generation,
     )
-    return Flow(desk=desk, turns=turns, taps=taps, compacting=compacting)
+    return Flow(
+        desk=desk,
+        turns=turns,
+        taps=taps,
+        compacting=compacting,
+        editing=editing,
+        reacting=lambda job: note_reaction(database, clock, job),
+    )

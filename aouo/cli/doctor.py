@@ -85,7 +85,7 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     settings = loaded.settings
     yield from _people(settings)
     yield from _packs(home, settings)
-    yield _telegram(settings, fast=fast)
+    yield from _telegram(settings, fast=fast)
     yield from _models(settings, fast=fast)
     yield from _parts(settings, fast=fast)
 
@@ -184,14 +184,19 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
         yield Check("packs", "warn", "none is installed", "Run `aouo pack link DIR`.")
 
 
-def _telegram(settings: Settings, *, fast: bool) -> Check:
+def _telegram(settings: Settings, *, fast: bool) -> Iterator[Check]:
     if not settings.telegram.bot_token.get_secret_value():
-        return NO_TOKEN
+        yield NO_TOKEN
+        return
     if fast:
-        return Check("telegram", "skip", "needs the network")
+        yield Check("telegram", "skip", "needs the network")
+        return
     from aouo.cli import reach
 
-    return reach.telegram(settings)
+    bot = reach.telegram(settings)
+    yield bot
+    if bot.status == "ok" and (hook := reach.webhook(settings)):
+        yield hook
 
 
 def _parts(settings: Settings, *, fast: bool) -> Iterator[Check]:

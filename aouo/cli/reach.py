@@ -3,15 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import aiohttp
 
+from aouo.app.proxied import session_through
 from aouo.cli.check import Check
 from aouo.redact import Redactor
 from aouo.settings import Settings
 
 _TIMEOUT_S = 5.0
+
+
+def webhook(settings: Settings) -> Check | None:
+    """What Telegram says of the bot's webhook; None = it has none and needs none."""
+    token = settings.telegram.bot_token.get_secret_value()
+    base = settings.telegram.api_base_url.rstrip("/")
+    _, body = _get(f"{base}/bot{token}/getWebhookInfo", {}, settings, proxy=settings.telegram.proxy)
+    info = _result(body)
+    url, wanted = str(info.get("url", "")), settings.telegram.webhook.url
+    if settings.telegram.transport == "polling":
+        if not url:
+            return None
+        return Check(
+            "webhook",
+            "warn",
+            f"Telegram calls {url}, although telegram.transport is polling",
+            "Starting the bot removes that webhook; is another instance using it?",
+        )
+    if url != wanted:
+        there = url or "none"
+        return Check(
+            "webhook",
+            "warn",
+            f"Telegram calls {there}; {wanted} is set while the bot runs",
+            "Start the bot; if it runs, another instance took the webhook.",
+        )
+    waiting = f"{info.get('pending_update_count', 0)} updates wait"
+    if problem := info.get("last_error_message"):
+        when = datetime.fromtimestamp(info.get("last_error_date", 0), UTC)
+        return Check(
+            "webhook",
+            "warn",
+            f"{waiting}; the last call failed at {when:%Y-%m-%d %H:%M:%S} UTC: {problem}",
+            f"Check the way from {url} to {settings.telegram.webhook.listen}.",
+        )
+    return Check("webhook", "ok", f"{url}; {waiting}")
 
 
 def telegram(settings: Settings) -> Check:
@@ -73,8 +111,8 @@ def _get(
     async def fetch() -> tuple[int, object]:
         limit = aiohttp.ClientTimeout(total=_TIMEOUT_S)
         async with (
-            aiohttp.ClientSession(timeout=limit) as session,
-            session.get(url, headers=headers, proxy=proxy or None) as answer,
+            session_through(proxy) as session,
+            session.get(url, headers=headers, timeout=limit) as answer,
         ):
             try:
                 return answer.status, await answer.json(content_type=None)

@@ -1,7 +1,9 @@
 """The emulator as one object: a loopback server that lives as long as its context."""
 
+import asyncio
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,6 +22,7 @@ from aouo.emulator.people import Person
 from aouo.emulator.polling import Poll
 from aouo.emulator.start import PARTS, furnish
 from aouo.emulator.verbs import Desk
+from aouo.emulator.webhook import WebhookCaller
 from aouo.emulator.world import World
 
 DEFAULT_TOKEN = "4200:aouo-emulator"
@@ -66,6 +69,8 @@ class Emulator:
         self._port = port
         self._poll = Poll(self.world, self.signal)
         self._clock = clock
+        self.webhook = WebhookCaller(self.world, self.signal, self.faults, clock)
+        self._calling: asyncio.Future[None] | None = None
         furnish(self.world, clock(), parts)
         self._runner = web.AppRunner(
             self._application(), access_log=None, handler_cancellation=True, shutdown_timeout=1
@@ -83,6 +88,7 @@ class Emulator:
         self.base_url = f"http://{host}:{port}"
         self.client = EmulatorClient(self.base_url)
         await self.client.__aenter__()
+        self._calling = asyncio.ensure_future(self.webhook.run())  # as long as the server
         return self
 
     async def __aexit__(
@@ -91,6 +97,10 @@ class Emulator:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._calling:
+            self._calling.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._calling
         await self.client.__aexit__(kind, error, trace)
         self._poll.stop()
         await self._runner.cleanup()

@@ -66,5 +66,10 @@ class UpdateQueue:
         """The oldest `limit` updates; they stay until they are confirmed."""
         return [self._waiting[index] for index in range(min(limit, len(self)))]
 
+    def remove(self, update_id: int) -> None:
+        """Forget one update, which a webhook has taken."""
+        kept = [update for update in self._waiting if update["update_id"] != update_id]
+        self._waiting = deque(kept)
+
     def clear(self) -> None:
         self._waiting.clear()

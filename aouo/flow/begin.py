@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aouo import notices
 from aouo.errors import NothingToRetry
+from aouo.flow import reacting
 from aouo.outbound import wording
 from aouo.routing.decide import RunTurn
 from aouo.store import deliveries, jobs, media, routes, sessions, turns
@@ -82,6 +83,8 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
         if not said:
             raise NothingToRetry("nothing was asked here before")
     off_record = job.off_record or wanted.off_record
+    if not off_record and not wanted.again:
+        said = "\n".join((*reacting.untold(tx, inbound, session.id), said))
     turn = turns.open_turn(
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from aouo import notices
 from aouo.flow.affording import refusal_by
+from aouo.flow.editing import offer_untold
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
@@ -166,6 +167,7 @@ class Commit:
             jobs.hold(tx, job)
             record_all(tx, ctx.spent, now)
             rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
+            rows += [] if turn.off_record else offer_untold(tx, job, now)
             gates.close_of_turn(tx, turn.id)
             audit.close_of_turn(tx, turn.id, now)
             sessions.touch(tx, turn.session_id, now)

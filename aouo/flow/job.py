@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import assert_never
 
@@ -11,6 +12,7 @@ from aouo import notices
 from aouo.errors import LostClaim, NothingToRetry, RouteRequiredError
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
+from aouo.flow.editing import Editing
 from aouo.flow.taps import Taps
 from aouo.flow.turns import Turns
 from aouo.queue.lanes import Slot
@@ -26,11 +28,22 @@ STARTS_MAX = 3
 class Flow:
     """Handles one job at a time per lane; never raises but for cancellation."""
 
-    def __init__(self, *, desk: Desk, turns: Turns, taps: Taps, compacting: Compacting) -> None:
+    def __init__(
+        self,
+        *,
+        desk: Desk,
+        turns: Turns,
+        taps: Taps,
+        compacting: Compacting,
+        editing: Editing,
+        reacting: Callable[[Job], Awaitable[None]],
+    ) -> None:
         self._desk = desk
         self._turns = turns
         self._taps = taps
         self._compacting = compacting
+        self._editing = editing
+        self._reacting = reacting
 
     async def handle(self, job: Job, slot: Slot) -> None:
         """Decide what the job asks for, do it, settle it."""
@@ -98,6 +111,10 @@ class Flow:
                 await desk.refuse(job, tell_id=tell_id)
             case to.MoveChat(new_chat_id):
                 await desk.move_chat(job, new_chat_id)
+            case to.ApplyEdit():
+                await self._editing.apply(job)
+            case to.NoteReaction():
+                await self._reacting(job)
             case to.Explain(what):
                 await desk.answer(job, notices.CannotTake(what))
             case to.Ignore(reason):

@@ -13,6 +13,7 @@ from aouo.flow.affording import Affording
 from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.approving import show_outcome
 from aouo.flow.desk import Desk
+from aouo.flow.editing import Editing
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.ports import Clock, Rendered, stamp
@@ -40,6 +41,7 @@ class Taps:
         outbox: Outbox,
         waiting: Waiting,
         affording: Affording,
+        editing: Editing,
     ) -> None:
         self._desk = desk
         self._database = database
@@ -47,6 +49,7 @@ class Taps:
         self._outbox = outbox
         self._waiting = waiting
         self._affording = affording
+        self._editing = editing
 
     async def bind(self, job: Job, pack: str, *, tapped: bool) -> None:
         """Bind the conversation to the pack that a person tapped or a topic's title names."""
@@ -110,6 +113,8 @@ class Taps:
             await self._desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
         elif key.startswith("budget_"):
             await self._affording.tap(job, key)
+        elif key.startswith("edited_"):
+            await self._editing.tap(job, key)
         elif key.startswith("summary_"):
             await self._desk.command(job, lambda tx, call: summaries.show(tx, call, key))
         elif key.startswith("unsummary_"):

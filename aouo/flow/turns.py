@@ -18,6 +18,7 @@ from aouo.flow.begin import Begun, begin
 from aouo.flow.commit import Commit
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
+from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.intake import Intake, Reader
 from aouo.flow.prepare import may_call
@@ -60,6 +61,7 @@ class Turns:
         affording: Affording,
         contexts: Contexts,
         intake: Intake,
+        editing: Editing,
         generation: Callable[[], Generation],
     ) -> None:
         self._database = database
@@ -70,6 +72,7 @@ class Turns:
         self._running = running
         self._quota = quota
         self._affording = affording
+        self._editing = editing
         self._generation = generation
         self._contexts = contexts
         self._intake = intake
@@ -98,6 +101,7 @@ class Turns:
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
         ctx = self._contexts.context(job, begun, generation, view, slot, deadline)
         ctx.model = model
+        ctx.listen = lambda: self._editing.tell(ctx, job)
         try:
             if _has_files(job) or wanted.again:
                 ctx.images = await self._intake.images_of(job, model)

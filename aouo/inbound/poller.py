@@ -56,7 +56,18 @@ class Poller:
         self._contested_since_s = 0.0
         self._failures = 0
         self.state = PollState()
-        self.polled = asyncio.Event()
+        self.begun = asyncio.Event()
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """For `aouo status`."""
+        poll = self.state
+        ago_s = self._clock.monotonic_s() - poll.last_poll_s
+        return {
+            "state": "failing" if poll.problem else "polling" if poll.last_poll_s else "starting",
+            "last_poll_s": round(ago_s, 1) if poll.last_poll_s else None,
+            "problem": poll.problem,
+        }
 
     async def run(self, offset: int) -> None:
         """Poll from `offset`; the first call asks with timeout 0, so that start-up shows at once.
@@ -141,4 +152,4 @@ class Poller:
         self._failures = 0
         self._contested_since_s = 0.0
         self.state = PollState(last_poll_s=self._clock.monotonic_s())
-        self.polled.set()
+        self.begun.set()

@@ -18,20 +18,24 @@ from aouo.events import (
     Arrival,
     Attached,
     Button,
-    ChatKind,
     Command,
     Content,
+    Edited,
     Inbound,
     Intruder,
     Migrated,
     Person,
+    Reacted,
     Shown,
     Text,
     TopicNamed,
     Unsupported,
 )
 from aouo.inbound import telegram_media
+from aouo.inbound import telegram_reading as reading
 from aouo.inbound.admission import admits
+
+_KINDS = ("message", "callback_query", "edited_message", "message_reaction")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Normaliser:
         update_id = int(raw["update_id"])
         kind = next((key for key in raw if key != "update_id"), "nothing")
         text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
-        if kind not in ("message", "callback_query"):
+        if kind not in _KINDS:
             return Arrival(update_id, text, None, why=kind, keep_raw=False)
         try:
             update = telegram.Update.de_json(dict(raw), None)
@@ -72,12 +76,17 @@ class Normaliser:
             return Arrival(update_id, text, None, why=f"{kind} we cannot read: {error!r}")
         if inbound is None:
             return Arrival(update_id, text, None, why=f"{kind} without content", keep_raw=False)
-        admitted = not isinstance(inbound.content, Intruder)
-        return Arrival(update_id, text, inbound, keep_raw=admitted)
+        # An edit's words replace others, also those that are not kept: the job has them alone.
+        kept = not isinstance(inbound.content, Intruder | Edited | Reacted)
+        return Arrival(update_id, text, inbound, keep_raw=kept)
 
     def _inbound(self, update: telegram.Update) -> Inbound | None:
         if (query := update.callback_query) is not None:
             return self._tap(query)
+        if update.edited_message is not None:
+            return self._edited(update.edited_message)
+        if update.message_reaction is not None:
+            return self._reacted(update.message_reaction)
         message = update.message
         if message is None:
             return None
@@ -97,11 +106,11 @@ class Normaliser:
         if message is None:
             return None
         thread = ""
-        kind = _chat_kind(message.chat)
+        kind = reading.chat_kind(message.chat)
         label = ""
         if isinstance(message, telegram.Message):
-            thread = _thread(message)
-            label = _label(message, query.data or "")
+            thread = reading.thread(message)
+            label = reading.label(message, query.data or "")
         content = Button(query.data or "", label, query.id)
         address = ConversationAddress("tg", str(message.chat.id), thread)
         tapped = Inbound(address, _person(query.from_user), content, kind, message.message_id)
@@ -109,24 +118,51 @@ class Normaliser:
             return _refused(tapped, Intruder())
         return tapped
 
+    def _edited(self, message: telegram.Message) -> Inbound | None:
+        """New words; whether the message was for us is known by whether we have it."""
+        content = self._content(message)
+        if not admits(self._allowed, _user_id(message.from_user)):
+            return None
+        match content:
+            case Text(text, about):
+                edited = Edited(text, about)
+            case Command(raw=raw):
+                edited = Edited(raw)
+            case Attached(item, about) | Album(items=(item,), about=about):
+                edited = Edited(item.caption, about, item)
+            case _:
+                return None
+        address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
+        person, kind = _person(message.from_user), reading.chat_kind(message.chat)
+        return Inbound(address, person, edited, kind, message.message_id)
+
+    def _reacted(self, update: telegram.MessageReactionUpdated) -> Inbound | None:
+        """Telegram does not say the topic: the message is found by its id in the chat."""
+        if update.user is None or not admits(self._allowed, update.user.id):
+            return None
+        emoji = "".join(map(reading.emoji, update.new_reaction))
+        address = ConversationAddress("tg", str(update.chat.id))
+        person, kind = _person(update.user), reading.chat_kind(update.chat)
+        return Inbound(address, person, Reacted(emoji), kind, update.message_id)
+
     def _message(self, message: telegram.Message) -> Inbound | None:
         content = self._content(message)
         if content is None:
             return None
         return Inbound(
-            ConversationAddress("tg", str(message.chat.id), _thread(message)),
+            ConversationAddress("tg", str(message.chat.id), reading.thread(message)),
             _person(message.from_user),
             content,
-            _chat_kind(message.chat),
+            reading.chat_kind(message.chat),
             message.message_id,
             self._addressed(message, content),
-            _topic_title(message),
+            reading.topic_title(message),
         )
 
     def _content(self, message: telegram.Message) -> Content | None:
         if message.migrate_to_chat_id:
             return Migrated(str(message.migrate_to_chat_id))
-        if (title := _renamed(message)) is not None:
+        if (title := reading.renamed(message)) is not None:
             return TopicNamed(title)
         if message.text is not None:
             command = self._parse_command(message.text)
@@ -134,9 +170,9 @@ class Normaliser:
                 return command
             if command and message.chat.type != "private":
                 return None  # another bot's, also where all talk is ours
-            return Text(self._without_mention(message.text), tuple(_about(message)))
+            return Text(self._without_mention(message.text), tuple(reading.about(message)))
         if line := telegram_media.line(message):
-            return Shown(line, tuple(_about(message)))
+            return Shown(line, tuple(reading.about(message)))
         if found := self._attached(message):
             return found
         # Service messages (pins, joins, titles, …) ask for nothing.
@@ -153,16 +189,16 @@ class Normaliser:
         item = telegram_media.attachment(message, self._without_mention(caption))
         if item is None:
             return None
-        about = tuple(_about(message))
+        about = tuple(reading.about(message))
         if message.media_group_id:
             return Album(message.media_group_id, (item,), about, command)
         return Attached(item, about, command)
 
     def _own_service(self, message: telegram.Message) -> Inbound | None:
         """Our own messages do not come back, but the service messages that we cause do."""
-        if (title := _renamed(message)) is None:
+        if (title := reading.renamed(message)) is None:
             return None
-        address = ConversationAddress("tg", str(message.chat.id), _thread(message))
+        address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
         return Inbound(address, _person(message.from_user), TopicNamed(title), "forum")
 
     def _addressed(self, message: telegram.Message, content: Content) -> bool:
@@ -209,69 +245,6 @@ def _refused(inbound: Inbound, content: Intruder) -> Inbound:
     return Inbound(inbound.address, person, content, inbound.chat_kind, inbound.message_id)
 
 
-def _about(message: telegram.Message) -> list[str]:
-    """What the text refers to, one bracketed line each."""
-    lines: list[str] = []
-    replied = message.reply_to_message
-    if message.quote:
-        lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
-    elif replied and replied.forum_topic_created is None:
-        who = replied.from_user.first_name if replied.from_user else "someone"
-        words = replied.text or replied.caption or telegram_media.called(replied)
-        lines.append(f'[in reply to {who}: "{_short(words)}"]')
-    if message.forward_origin:
-        lines.append(f"[forwarded from {_origin(message.forward_origin)}]")
-    return lines
-
-
-def _origin(origin: telegram.MessageOrigin) -> str:
-    match origin:
-        case telegram.MessageOriginUser():
-            return origin.sender_user.full_name
-        case telegram.MessageOriginHiddenUser():
-            return origin.sender_user_name
-        case telegram.MessageOriginChat():
-            return origin.sender_chat.title or "a group"
-        case telegram.MessageOriginChannel():
-            return origin.chat.title or "a channel"
-        case _:
-            return "somewhere"
-
-
-def _short(text: str, limit: int = 1_000) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}…"
-
-
-def _thread(message: telegram.Message) -> str:
-    """A topic exists only when the message says so; reply chains carry a thread id too."""
-    if not message.is_topic_message or not message.message_thread_id:
-        return ""
-    if message.chat.type != "private" and not message.chat.is_forum:
-        return ""
-    return str(message.message_thread_id)
-
-
-def _topic_title(message: telegram.Message) -> str:
-    """The topic's title, which an implicit reply to its first message carries."""
-    replied = message.reply_to_message
-    created = replied.forum_topic_created if replied else None
-    return created.name if created else ""
-
-
-def _renamed(message: telegram.Message) -> str | None:
-    if message.forum_topic_created:
-        return message.forum_topic_created.name
-    if message.forum_topic_edited and message.forum_topic_edited.name:
-        return message.forum_topic_edited.name
-    return None
-
-
-def _chat_kind(chat: telegram.Chat) -> ChatKind:
-    if chat.type == "private":
-        return "private"
-    return "forum" if chat.is_forum else "group"
-
-
 def _person(user: telegram.User | None) -> Person:
     if user is None:
         return Person("0", "someone")
@@ -280,9 +253,3 @@ def _person(user: telegram.User | None) -> Person:
 
 def _user_id(user: telegram.User | None) -> int | None:
     return user.id if user else None
-
-
-def _label(message: telegram.Message, data: str) -> str:
-    """The text of the button that sends `data`."""
-    rows = message.reply_markup.inline_keyboard if message.reply_markup else ()
-    return next((item.text for row in rows for item in row if item.callback_data == data), "")

@@ -34,6 +34,8 @@ def attachment(message: telegram.Message, caption: str) -> Attachment | None:
             mime_type="image/jpeg",  # Telegram makes it one
             size_bytes=photo.file_size or 0,
             caption=caption,
+            unique_id=photo.file_unique_id,
+            message_id=message.message_id,
         )
     for kind in _FILES:
         if (found := getattr(message, kind, None)) is not None:
@@ -45,6 +47,8 @@ def attachment(message: telegram.Message, caption: str) -> Attachment | None:
                 size_bytes=found.file_size or 0,
                 duration_s=_seconds(found),
                 caption=caption,
+                unique_id=found.file_unique_id,
+                message_id=message.message_id,
             )
     return None
 

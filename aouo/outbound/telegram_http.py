@@ -61,7 +61,7 @@ class AiohttpRequest(BaseRequest):
                 answer = await response.read()
         except aiohttp.ClientConnectorError as error:
             raise NotWritten(type(error).__name__) from error
-        except aiohttp.ConnectionTimeoutError as error:
+        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
             raise NotWritten(type(error).__name__) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise NoAnswer(type(error).__name__) from error

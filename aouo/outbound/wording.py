@@ -50,6 +50,11 @@ def word(notice: Notice) -> Rendered:
             return _summary(notice)
         case notices.ApprovalAsked():
             return _approval(notice)
+        case notices.EditedTooLate(offer):
+            return say(
+                "You edited a message that I had answered. My answer is to what it said before.",
+                [ButtonSpec("Answer again", f"nav:edited_{offer}")],
+            )
         case _:
             return say(_sentence(notice))
 
@@ -108,6 +113,8 @@ def _sentence(notice: Notice) -> str:
             return f"I cannot take in {what} yet. Please write it as text."
         case notices.UnknownButton():
             return TAP_UNKNOWN
+        case notices.AnsweringEdited():
+            return "Answering what you wrote instead."
         case notices.EmptyMessage():
             return "That message was empty. Write me what you need."
         case notices.SetAside():
@@ -155,7 +162,12 @@ def _sentence(notice: Notice) -> str:
             return wording_media.sentence(notice)
         case notices.MediaRefused(error):
             return failure(error, "")
-        case notices.Picker() | notices.Sessions() | notices.ApprovalAsked():
+        case (
+            notices.Picker()
+            | notices.Sessions()
+            | notices.ApprovalAsked()
+            | notices.EditedTooLate()
+        ):
             return ""
         case _:
             assert_never(notice)

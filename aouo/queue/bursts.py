@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aouo.events import Inbound, Text
+from aouo.events import Inbound, Part, Text
 
 LONG_CHARS = 80
 PASTE_UNITS = 4_000
@@ -32,13 +32,20 @@ def join(first: Inbound, then: Inbound) -> Inbound:
     """One inbound of both; replies go to the newest message."""
     assert isinstance(first.content, Text)
     assert isinstance(then.content, Text)
-    content = Text(
-        f"{first.content.text}\n{then.content.text}", first.content.about + then.content.about
-    )
     return replace(
         first,
-        content=content,
+        content=joined((*_parts(first, first.content), *_parts(then, then.content))),
         message_id=then.message_id,
         addressed=first.addressed or then.addressed,
         title=first.title or then.title,
     )
+
+
+def joined(parts: tuple[Part, ...]) -> Text:
+    """One text of several messages, which it remembers."""
+    about = tuple(line for part in parts for line in part.about)
+    return Text("\n".join(part.text for part in parts), about, parts)
+
+
+def _parts(inbound: Inbound, content: Text) -> tuple[Part, ...]:
+    return content.parts or (Part(inbound.message_id, content.text, content.about),)

@@ -14,10 +14,10 @@ from typing import Protocol, TypeAlias
 
 import structlog
 
-from aouo.events import Album, Arrival, Inbound, Intruder
+from aouo.events import Album, Arrival, Edited, Inbound, Intruder
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, bursts
-from aouo.store import gates, jobs, routes, updates
+from aouo.store import asked, gates, jobs, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
@@ -162,6 +162,8 @@ class Inbox:
     def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:
         if inbound is None:
             return False
+        if isinstance(inbound.content, Edited):  # as the message that it is an edit of
+            return asked.has(tx, inbound.address, inbound.message_id)
         if inbound.addressed or _is_more(tx, inbound):
             return True
         route = routes.find(tx, inbound.address)

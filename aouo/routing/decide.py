@@ -11,9 +11,11 @@ from aouo.events import (
     Attached,
     Button,
     Command,
+    Edited,
     Inbound,
     Intruder,
     Migrated,
+    Reacted,
     Shown,
     Text,
     TopicNamed,
@@ -98,6 +100,16 @@ class MoveChat:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplyEdit:
+    """Other words for a message that came before."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteReaction:
+    """Somebody put something on a message, or took it away."""
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """Tell the person that this kind of message cannot be taken in."""
 
@@ -119,6 +131,8 @@ Decision: TypeAlias = (
     | OpenMenu
     | Refuse
     | MoveChat
+    | ApplyEdit
+    | NoteReaction
     | Explain
     | Ignore
 )
@@ -168,13 +182,17 @@ class Doorkeeper:
                 return f"!{lane}"
             case Text() if answers_gate:
                 return f"!{lane}"
+            case Edited() | Reacted():
+                return f"!{lane}"
             case _:
                 return lane
 
 
 def bypasses(button: Button) -> bool:
     """Answers to questions, and reads, do not wait behind a running turn."""
-    return button.data.startswith(("choice_", "approval_", "nav:again_", "nav:budget_"))
+    return button.data.startswith(
+        ("choice_", "approval_", "nav:again_", "nav:budget_", "nav:edited_")
+    )
 
 
 def decide(
@@ -193,6 +211,10 @@ def decide(
         case TopicNamed(title):
             pack = installed.named(title)
             return BindPack(pack, tapped=False) if pack else Ignore("a topic named otherwise")
+        case Edited():
+            return ApplyEdit()
+        case Reacted():
+            return NoteReaction()
         case Unsupported(what):
             return Explain(what)
         case (

@@ -40,6 +40,9 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
         "UPDATE deliveries SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old
     )
     tx.run("UPDATE gates SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
+    # Messages have other ids in the new chat: nothing there is found by the old ones.
+    tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)
+    tx.run("DELETE FROM reactions WHERE platform = ? AND chat_id = ?", platform, old)
     prefix = f"{platform}:{old}"
     tx.run(
         "UPDATE sessions SET session_key = ? || substr(session_key, ?) "

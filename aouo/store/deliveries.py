@@ -72,6 +72,18 @@ def get(tx: Tx, delivery_id: int) -> Delivery | None:
     return _delivery(row) if row else None
 
 
+def of_message(tx: Tx, address: ConversationAddress, message_id: int) -> Delivery | None:
+    """The newest delivery that a message of ours shows."""
+    row = tx.one(
+        "SELECT * FROM deliveries WHERE chat_id = ? AND message_id = ? AND message_id > 0 "
+        "AND platform = ? ORDER BY id DESC LIMIT 1",
+        address.chat_id,
+        message_id,
+        address.platform,
+    )
+    return _delivery(row) if row else None
+
+
 def mark(
     tx: Tx, delivery_id: int, state: State, now: str, *, message_id: int = 0, error: str = ""
 ) -> None:

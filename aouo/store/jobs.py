@@ -8,7 +8,7 @@ from typing import LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim
-from aouo.events import Album, Inbound
+from aouo.events import Album, Attached, Command, Edited, Inbound, Text
 from aouo.store import gates, routes
 from aouo.store.database import Tx
 
@@ -35,7 +35,7 @@ def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> i
     """Store a job, ready at once or gathering until `due_at`; return its id."""
     address = inbound.address
     album = inbound.content.id if isinstance(inbound.content, Album) else ""
-    return tx.insert(
+    job_id = tx.insert(
         "INSERT INTO jobs (lane, platform, chat_id, thread_id, user_id, person, body, state, "
         "due_at, created_at, album) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         lane,
@@ -50,6 +50,9 @@ def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> i
         now,
         album,
     )
+    if inbound.message_id and isinstance(inbound.content, Text | Command | Attached | Album):
+        _found_by(tx, job_id, inbound)
+    return job_id
 
 
 def gathering(tx: Tx, lane: str, person: str) -> tuple[int, Inbound] | None:
@@ -57,7 +60,7 @@ def gathering(tx: Tx, lane: str, person: str) -> tuple[int, Inbound] | None:
     row = tx.one(
         "SELECT * FROM jobs WHERE lane = ? AND person = ? AND state = 'gathering'", lane, person
     )
-    return (row["id"], _inbound(row)) if row else None
+    return (row["id"], inbound_of(row)) if row else None
 
 
 def has_album(tx: Tx, lane: str, album: str) -> bool:
@@ -67,6 +70,33 @@ def has_album(tx: Tx, lane: str, album: str) -> bool:
 
 def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
     tx.run("UPDATE jobs SET body = ?, due_at = ? WHERE id = ?", inbound.dump(), due_at, job_id)
+    _found_by(tx, job_id, inbound)
+
+
+def rewrite(tx: Tx, job_id: int, inbound: Inbound) -> None:
+    """Other words for the same messages."""
+    tx.run("UPDATE jobs SET body = ? WHERE id = ?", inbound.dump(), job_id)
+
+
+def forget_words(tx: Tx, job: Job) -> None:
+    """An edit was applied: its words are where they belong, and nowhere else."""
+    blank = replace(job.inbound, content=Edited(""))
+    tx.run("UPDATE jobs SET body = ? WHERE id = ?", blank.dump(), job.id)
+
+
+def _found_by(tx: Tx, job_id: int, inbound: Inbound) -> None:
+    """The job is found by each of its messages."""
+    content = inbound.content
+    several = content.items if isinstance(content, Album) else ()
+    parts = content.parts if isinstance(content, Text) else several
+    for message_id in [part.message_id for part in parts] or [inbound.message_id]:
+        tx.run(
+            "INSERT OR REPLACE INTO job_messages VALUES (?, ?, ?, ?)",
+            inbound.address.platform,
+            inbound.address.chat_id,
+            message_id,
+            job_id,
+        )
 
 
 def flush(tx: Tx, job_id: int) -> None:
@@ -121,7 +151,7 @@ def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
     )
     if row is None:
         return None
-    inbound = _inbound(row)
+    inbound = inbound_of(row)
     route = routes.find(tx, inbound.address)
     return Job(
         row["id"],
@@ -140,7 +170,7 @@ def of_turn(tx: Tx, turn_id: str) -> Inbound | None:
     row = tx.one(
         "SELECT j.* FROM jobs AS j JOIN turns AS t ON t.job_id = j.id WHERE t.id = ?", turn_id
     )
-    return _inbound(row) if row else None
+    return inbound_of(row) if row else None
 
 
 def renew(tx: Tx, owner: str, lease_until: str) -> None:
@@ -239,7 +269,7 @@ def drop_waiting(tx: Tx, lane: str, person: str, now: str) -> list[tuple[int, In
         "AND person = ? AND state = 'parked' RETURNING *",
     )
     rows = [row for statement in statements for row in tx.all(statement, now, lane, person)]
-    return [(row["id"], _inbound(row)) for row in rows]
+    return [(row["id"], inbound_of(row)) for row in rows]
 
 
 def count(tx: Tx) -> int:
@@ -259,7 +289,7 @@ def count_by_state(tx: Tx) -> dict[str, int]:
     return {row["state"]: row["n"] for row in rows if row["n"]}
 
 
-def _inbound(row: sqlite3.Row) -> Inbound:
+def inbound_of(row: sqlite3.Row) -> Inbound:
     """The columns know where the conversation lives now; the body where it lived."""
     address = ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
     return replace(Inbound.load(row["body"]), address=address)

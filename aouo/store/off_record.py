@@ -30,6 +30,7 @@ def wipe(tx: Tx, job_id: int, inbound: Inbound, *, waits: bool = False) -> None:
     tx.forget()
     for row in tx.all("SELECT id FROM turns WHERE job_id = ?", job_id):
         _wipe_turn(tx, row["id"])
+    tx.run("DELETE FROM edits WHERE job_id = ?", job_id)
     if not waits:
         _wipe_job(tx, job_id, inbound)
 

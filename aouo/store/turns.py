@@ -254,6 +254,23 @@ def record_nudge(tx: Tx, turn: OpenTurn, said_by_model: str, nudge: str, now: st
     _append(tx, turn.session_id, turn.id, "user", nudge, now)
 
 
+def record_line(tx: Tx, turn: OpenTurn, line: str, now: str) -> None:
+    """Append what happened around the turn, as the model reads it."""
+    _append(tx, turn.session_id, turn.id, "user", line, now)
+
+
+def session_of(tx: Tx, turn_id: str) -> str:
+    """The session of a turn, "" = there is no such turn."""
+    row = tx.one("SELECT session_id FROM turns WHERE id = ?", turn_id) if turn_id else None
+    return row["session_id"] if row else ""
+
+
+def session_of_job(tx: Tx, job_id: int) -> str:
+    """The session of a job's newest turn, "" = it had none."""
+    row = tx.one("SELECT session_id FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id)
+    return row["session_id"] if row else ""
+
+
 def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
     """Calls with an intent and no result: call id → may it run again.
 

@@ -119,7 +119,8 @@ class TurnContext:
     `call_tool` is the one door to a tool; a call that comes with an objection is refused there,
     in these words. `day` is the local day that usage counts for. `recalled` is what was said off
     the record before: it is nowhere else. `make_room` shortens the history after a service refused
-    it as too long, once; it says whether that helped.
+    it as too long, once; it says whether that helped. `listen` appends what the person has changed
+    of their words meanwhile.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class TurnContext:
         self.past = Past()
         self.history: list[Message] = []
         self.summarised: Summary | None = None  # by this very turn
+        self.listen: Callable[[], Awaitable[None]] | None = None
         self.make_room: Callable[[], Awaitable[bool]] | None = None
         self.images: tuple[Image, ...] = ()  # of the person's words; no later turn has them
         self.said: list[Message] = []

@@ -46,6 +46,7 @@ def default(
         ),
         dispatch_input=(
             dispatch.loop_policy(max_dispatches),
+            dispatch.listen(),
             dispatch.fit_to_window(max_tokens, context_window, compactor.estimator),
             dispatch.ordering_repair(),
         ),

@@ -21,6 +21,10 @@ FAKES = Path(__file__).parents[1] / "fakes"
 PACK = {"name": "tiny", "version": "1.0.0", "display_name": "Tiny"}
 
 
+WEBHOOK: dict[str, Any] = {}
+"""What Telegram says of the bot's webhook."""
+
+
 class Services(BaseHTTPRequestHandler):
     """A Bot API and a model's server, each with one good credential."""
 
@@ -36,6 +40,8 @@ class Services(BaseHTTPRequestHandler):
         if self.path.startswith("/bot"):
             if self.path == f"/bot{TOKEN}/getMe":
                 return 200, {"ok": True, "result": {"username": "my_bot"}}
+            if self.path == f"/bot{TOKEN}/getWebhookInfo":
+                return 200, {"ok": True, "result": WEBHOOK}
             return 401, {"ok": False, "error_code": 401}
         good = self.headers.get("Authorization") == "Bearer good-key"
         return (200, {"data": []}) if good and self.path == "/v1/models" else (401, {})
@@ -119,6 +125,51 @@ def test_a_server_that_is_not_there_fails_within_the_time_limit(runner: CliRunne
 
     assert code == 1
     assert "Cannot connect" in found["telegram"]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("transport", "info", "status", "words"),
+    [
+        ("polling", {"url": ""}, None, ""),
+        ("polling", {"url": "https://other.example/"}, "warn", "https://other.example/"),
+        ("webhook", {"url": ""}, "warn", "Telegram calls none"),
+        ("webhook", {"url": "https://other.example/"}, "warn", "https://other.example/"),
+        ("webhook", {"url": "https://bot.example/", "pending_update_count": 2}, "ok", "2 updates"),
+        (
+            "webhook",
+            {
+                "url": "https://bot.example/",
+                "pending_update_count": 7,
+                "last_error_date": 0,
+                "last_error_message": "Connection timed out",
+            },
+            "warn",
+            "7 updates wait; the last call failed at 1970-01-01 00:00:00 UTC: Connection timed out",
+        ),
+    ],
+)
+def test_what_telegram_says_of_the_webhook_is_shown(
+    runner: CliRunner,
+    home: Home,
+    services: str,
+    transport: str,
+    info: dict[str, Any],
+    status: str | None,
+    words: str,
+):
+    configure(home, services)
+    config = json.loads(home.config.read_text())
+    hook = {"url": "https://bot.example/", "secret_token": "a-secret"}
+    config["telegram"] |= {"transport": transport, "webhook": hook}
+    home.config.write_text(json.dumps(config))
+    WEBHOOK.clear()
+    WEBHOOK.update(info)
+
+    code, found = checks(runner)
+
+    assert code == 0
+    assert found.get("webhook", {}).get("status") == status
+    assert words in found.get("webhook", {}).get("detail", "")
 
 
 def test_fast_leaves_the_network_out(runner: CliRunner, home: Home):

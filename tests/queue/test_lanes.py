@@ -5,13 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import reduce
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aouo.address import ConversationAddress
-from aouo.events import Inbound, Person, Text
+from aouo.attachments import Attachment
+from aouo.events import (
+    Album,
+    Attached,
+    Button,
+    Command,
+    Content,
+    Inbound,
+    Part,
+    Person,
+    Text,
+    Unsupported,
+)
 from aouo.outbound.limits import CALM_S, Bucket, Pace
 from aouo.queue import bursts
+from aouo.queue.edited import Said, rewritten, words_of
 from aouo.queue.lanes import Lanes, Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store.jobs import Job
@@ -19,6 +36,10 @@ from tests.fakes.clock import FastClock
 
 WAIT_S = 5.0
 ADA = ConversationAddress("tg", "1")
+PHOTO = Attachment("photo", "1", caption="a", unique_id="u1", message_id=7)
+OTHER = replace(PHOTO, caption="b", unique_id="u2")
+SONG = Attachment("audio", "2", unique_id="u3", message_id=8)
+NEW = Command("new", "", "/new")
 
 
 class Table:
@@ -224,6 +245,56 @@ def test_which_lengths_end_a_burst(length: int, closes: bool) -> None:
 def test_a_paste_is_measured_in_utf_16_units() -> None:
     """A thumb is two units for Telegram, so 2,000 of them are a full message."""
     assert not bursts.closes(said("👍" * 2_000))
+
+
+@given(
+    written=st.lists(st.text(max_size=9), min_size=1, max_size=6),
+    edits=st.lists(st.tuples(st.integers(1, 6), st.text(max_size=9)), max_size=8),
+)
+def test_a_burst_with_edited_messages_is_the_burst_of_the_edited_messages(
+    written: list[str], edits: list[tuple[int, str]]
+) -> None:
+    """Whatever is edited, and in whichever order: each message has its newest words, in place."""
+
+    def burst(texts: list[str]) -> Inbound:
+        facts = [replace(said(text), message_id=n) for n, text in enumerate(texts, 1)]
+        return reduce(bursts.join, facts)
+
+    edited, newest = burst(written), list(written)
+    for message_id, text in edits:
+        if message_id <= len(written):
+            newest[message_id - 1] = text
+            edited = rewritten(edited, message_id, Text(text)) or edited
+
+    assert edited == burst(newest)
+    assert Inbound.load(edited.dump()) == edited
+    assert [words_of(edited, n) for n in range(1, len(newest) + 1)] == newest
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "becomes"),
+    [
+        (Text("a"), Text("b"), Text("b")),
+        (Text("a"), NEW, NEW),
+        (NEW, Text("b"), Text("b")),
+        (Text("a\nb", (), (Part(7, "a"), Part(8, "b"))), NEW, None),
+        (Button("x", "X", "1"), Text("b"), None),
+        (Unsupported("dice"), Text("b"), None),
+        (Text("a"), Attached(PHOTO), Attached(PHOTO)),
+        (Attached(PHOTO), Attached(OTHER), Attached(OTHER)),
+        (Attached(PHOTO), Text("b"), None),
+        (Album("g", (PHOTO, SONG)), Attached(OTHER), Album("g", (OTHER, SONG))),
+        (Album("g", (SONG,)), Attached(OTHER), None),
+        (Text("a\nb", (), (Part(7, "a"), Part(8, "b"))), Attached(PHOTO), None),
+    ],
+)
+def test_which_words_can_take_the_place_of_which(
+    before: Content, after: Said, becomes: Content | None
+) -> None:
+    inbound = Inbound(ADA, Person("1"), before, message_id=7)
+    new = rewritten(inbound, 7, after)
+
+    assert (new.content if new else None) == becomes
 
 
 # Pace

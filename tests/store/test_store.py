@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 from typing import LiteralString
 
@@ -13,7 +14,7 @@ import pytest
 
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim, SetupError
-from aouo.events import Inbound, Person, Text
+from aouo.events import Content, Edited, Inbound, Part, Person, Reacted, Text
 from aouo.store import chats, jobs, migrate, routes, sessions, updates
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import statements
@@ -280,8 +281,17 @@ async def test_the_cursor_never_goes_back_and_an_update_is_stored_once(
     assert await database.transact(story) == (10, True, False)
 
 
-def test_an_inbound_survives_being_stored_also_with_unknown_fields() -> None:
-    fact = said(text="ä\n👍")
+@pytest.mark.parametrize(
+    "content",
+    [
+        Text("ä\n👍"),
+        Text("a\nb", ("[x]",), (Part(1, "a", ("[x]",)), Part(2, "b"))),
+        Edited("b", ("[x]",)),
+        Reacted("👍"),
+    ],
+)
+def test_an_inbound_survives_being_stored_also_with_unknown_fields(content: Content) -> None:
+    fact = replace(said(text=""), content=content)
     newer = fact.dump().replace('{"address"', '{"later":1,"address"', 1)
 
     assert Inbound.load(fact.dump()) == Inbound.load(newer) == fact

@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from aouo.emulator.files import file_json
 from aouo.emulator.jsons import JsonObject
@@ -12,6 +13,8 @@ from aouo.emulator.world import World
 
 MAX_COMMANDS = 100
 _COMMAND = re.compile(r"^[a-z0-9_]{1,32}$")
+_SECRET = re.compile(r"^[A-Za-z0-9_-]{1,256}$")
+_PORTS = frozenset({80, 88, 443, 8443})
 
 
 def get_me(world: World, params: Parameters, now: float) -> Any:
@@ -35,11 +38,13 @@ def close(world: World, params: Parameters, now: float) -> bool:
 
 
 def set_webhook(world: World, params: Parameters, now: float) -> bool:
-    """Only remembered: the emulator calls nobody."""
-    url = params.text("url")
-    if url and not url.startswith("https://"):
-        raise bad_request("bad webhook: An HTTPS URL must be provided for webhook")
-    world.webhook = {"url": url} if url else {}
+    """`webhook.WebhookCaller` brings the updates; no name is resolved, but `.invalid` is none."""
+    url, secret = params.text("url"), params.text("secret_token")
+    if url:
+        _check_url(url)
+    if secret and not _SECRET.match(secret):
+        raise bad_request("secret token contains unallowed characters")
+    world.webhook = {"url": url, "secret": secret} if url else {}
     if params.has("allowed_updates"):
         world.updates.allow([str(item) for item in params.values["allowed_updates"]])
     if params.flag("drop_pending_updates"):
@@ -60,6 +65,9 @@ def get_webhook_info(world: World, params: Parameters, now: float) -> Any:
         "has_custom_certificate": False,
         "pending_update_count": len(world.updates),
     }
+    for name in ("last_error_date", "last_error_message"):
+        if name in world.webhook:
+            info[name] = world.webhook[name]
     return info | ({"allowed_updates": world.updates.allowed} if world.updates.allowed else {})
 
 
@@ -97,6 +105,16 @@ def delete_my_commands(world: World, params: Parameters, now: float) -> bool:
 
 def get_file(world: World, params: Parameters, now: float) -> Any:
     return file_json(world, params.text("file_id"))
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme != "https":
+        raise bad_request("bad webhook: An HTTPS URL must be provided for webhook")
+    if (parts.port or 443) not in _PORTS:
+        raise bad_request("bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
+    if (parts.hostname or "").endswith(".invalid"):
+        raise bad_request("bad webhook: Failed to resolve host: Name or service not known")
 
 
 def _scope(params: Parameters) -> tuple[str, str]:

@@ -24,6 +24,17 @@ def loop_policy(max_dispatches: int) -> Step[DispatchContext]:
     return Step("loop policy", run)
 
 
+def listen() -> Step[DispatchContext]:
+    """What the person has changed of their words since the last call; asks nobody if nothing."""
+
+    async def run(ctx: DispatchContext, call_next: Next) -> None:
+        if ctx.turn.listen:
+            await ctx.turn.listen()
+        await call_next()
+
+    return Step("edited messages", run)
+
+
 def fit_to_window(
     max_tokens: int, window_override: int, estimator: Estimator
 ) -> Step[DispatchContext]:

@@ -1,0 +1,120 @@
+"""Brings updates to a bot's webhook as Telegram does: in a chat one at a time, until a 2xx."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
+
+from aouo.emulator.changes import ChangeSignal
+from aouo.emulator.faults import FaultPlan
+from aouo.emulator.jsons import JsonObject, as_object
+from aouo.emulator.world import World
+
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
+FIRST_WAIT_S = 2.0
+LONGEST_WAIT_S = 60.0
+_ANSWER_S = 60.0
+_METHOD = "webhook"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One update brought once; `status` 0 = nobody answered."""
+
+    update_id: int
+    status: int
+
+
+class WebhookCaller:
+    """Calls the webhook that the bot has set, while `run` runs.
+
+    `tls_ends_at` is the bot's own proxy: what goes to its https host is brought to this address.
+    `first_wait_s` is what the second retry waits for; each further one waits twice as long.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        signal: ChangeSignal,
+        faults: FaultPlan,
+        clock: Callable[[], float],
+    ) -> None:
+        self._world = world
+        self._signal = signal
+        self._faults = faults
+        self._clock = clock
+        self._busy: set[object] = set()
+        self.tls_ends_at = ""
+        self.first_wait_s = FIRST_WAIT_S
+        self.attempts: list[Attempt] = []
+
+    async def run(self) -> None:
+        """Bring what waits, for ever."""
+        limit = ClientTimeout(total=_ANSWER_S)
+        async with ClientSession(timeout=limit) as session, asyncio.TaskGroup() as group:
+            while True:
+                for update in self._due():
+                    self._busy.add(_chat_of(update))
+                    group.create_task(self._bring(session, update))
+                await self._signal.wait()
+
+    def _due(self) -> list[JsonObject]:
+        """The oldest update of each chat that none is on its way to."""
+        if not self._world.webhook:
+            return []
+        oldest: dict[object, JsonObject] = {}
+        for update in self._world.updates.head(100):
+            oldest.setdefault(_chat_of(update), update)
+        return [update for chat, update in oldest.items() if chat not in self._busy]
+
+    async def _bring(self, session: ClientSession, update: JsonObject) -> None:
+        """Bring one update until it is taken, or the webhook is another one."""
+        hook = self._world.webhook
+        wait_s = 0.0
+        try:
+            while self._world.webhook is hook:
+                taken = await self._try(session, hook, update)
+                repeated = taken and self._faults.next_for(_METHOD, None, confirms=True)
+                if taken and not repeated:
+                    self._world.updates.remove(update["update_id"])
+                    return
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2 or self.first_wait_s, LONGEST_WAIT_S)
+        finally:
+            self._busy.discard(_chat_of(update))
+            self._signal.bump()
+
+    async def _try(self, session: ClientSession, hook: JsonObject, update: JsonObject) -> bool:
+        url = str(hook["url"])
+        headers = {SECRET_HEADER: str(hook["secret"])} if hook["secret"] else {}
+        status, problem = 0, ""
+        try:
+            async with session.post(self._address(url), json=update, headers=headers) as answer:
+                status = answer.status
+                problem = "" if answer.ok else f"Wrong response from the webhook: {status} "
+                problem += "" if answer.ok else str(answer.reason)
+        except TimeoutError:
+            problem = "Read timeout expired"
+        except (ClientError, OSError):
+            problem = "Connection refused"
+        self.attempts.append(Attempt(update["update_id"], status))
+        if problem:
+            hook["last_error_date"] = int(self._clock())
+            hook["last_error_message"] = problem
+        self._signal.bump()
+        return not problem
+
+    def _address(self, url: str) -> str:
+        if not self.tls_ends_at:
+            return url
+        _, _, rest = url.removeprefix("https://").partition("/")
+        return f"{self.tls_ends_at}/{rest}"
+
+
+def _chat_of(update: JsonObject) -> object:
+    """The chat of an update; those without one wait for each other."""
+    (content,) = (as_object(value) for kind, value in update.items() if kind != "update_id")
+    of_message = as_object((content or {}).get("message")) or {}
+    chat = as_object((content or {}).get("chat")) or as_object(of_message.get("chat")) or {}
+    return chat.get("id")

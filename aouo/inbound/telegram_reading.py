@@ -1,0 +1,90 @@
+"""Where a Telegram message belongs and what it refers to.
+
+Source: core.telegram.org/bots/api#message.
+"""
+
+from __future__ import annotations
+
+import telegram
+
+from aouo.events import ChatKind
+from aouo.inbound import telegram_media
+
+
+def thread(message: telegram.Message) -> str:
+    """A topic exists only when the message says so; reply chains carry a thread id too."""
+    if not message.is_topic_message or not message.message_thread_id:
+        return ""
+    if message.chat.type != "private" and not message.chat.is_forum:
+        return ""
+    return str(message.message_thread_id)
+
+
+def topic_title(message: telegram.Message) -> str:
+    """The topic's title, which an implicit reply to its first message carries."""
+    replied = message.reply_to_message
+    created = replied.forum_topic_created if replied else None
+    return created.name if created else ""
+
+
+def renamed(message: telegram.Message) -> str | None:
+    if message.forum_topic_created:
+        return message.forum_topic_created.name
+    if message.forum_topic_edited and message.forum_topic_edited.name:
+        return message.forum_topic_edited.name
+    return None
+
+
+def chat_kind(chat: telegram.Chat) -> ChatKind:
+    if chat.type == "private":
+        return "private"
+    return "forum" if chat.is_forum else "group"
+
+
+def label(message: telegram.Message, data: str) -> str:
+    """The text of the button that sends `data`."""
+    rows = message.reply_markup.inline_keyboard if message.reply_markup else ()
+    return next((item.text for row in rows for item in row if item.callback_data == data), "")
+
+
+def about(message: telegram.Message) -> list[str]:
+    """What the text refers to, one bracketed line each."""
+    lines: list[str] = []
+    replied = message.reply_to_message
+    if message.quote:
+        lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
+    elif replied and replied.forum_topic_created is None:
+        who = replied.from_user.first_name if replied.from_user else "someone"
+        words = replied.text or replied.caption or telegram_media.called(replied)
+        lines.append(f'[in reply to {who}: "{_short(words)}"]')
+    if message.forward_origin:
+        lines.append(f"[forwarded from {_origin(message.forward_origin)}]")
+    return lines
+
+
+def _origin(origin: telegram.MessageOrigin) -> str:
+    match origin:
+        case telegram.MessageOriginUser():
+            return origin.sender_user.full_name
+        case telegram.MessageOriginHiddenUser():
+            return origin.sender_user_name
+        case telegram.MessageOriginChat():
+            return origin.sender_chat.title or "a group"
+        case telegram.MessageOriginChannel():
+            return origin.chat.title or "a channel"
+        case _:
+            return "somewhere"
+
+
+def emoji(reaction: telegram.ReactionType) -> str:
+    match reaction:
+        case telegram.ReactionTypeEmoji():
+            return reaction.emoji
+        case telegram.ReactionTypePaid():
+            return "⭐"
+        case _:
+            return "(a custom emoji)"
+
+
+def _short(text: str, limit: int = 1_000) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"

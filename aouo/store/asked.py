@@ -1,0 +1,61 @@
+"""The jobs that people's messages are in, found by the message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.address import ConversationAddress
+from aouo.events import Inbound
+from aouo.store.database import Tx
+from aouo.store.jobs import inbound_of
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The job that a message is in: it waits, or it has `begun` and `runs`, or its turn is over
+    (`answered`), or none of these: it needed no turn."""
+
+    job_id: int
+    inbound: Inbound
+    begun: bool
+    runs: bool
+    answered: bool
+
+
+def has(tx: Tx, address: ConversationAddress, message_id: int) -> bool:
+    """Whether a person's message became a job, or a part of one."""
+    return bool(
+        tx.one(
+            "SELECT 1 FROM job_messages WHERE platform = ? AND chat_id = ? AND message_id = ?",
+            address.platform,
+            address.chat_id,
+            message_id,
+        )
+    )
+
+
+def of(tx: Tx, address: ConversationAddress, message_id: int) -> Asked | None:
+    """The job of a person's message, the newest one if it was asked again."""
+    row = tx.one(
+        "SELECT j.*, (SELECT t.status FROM turns AS t WHERE t.job_id = j.id ORDER BY t.id DESC "
+        "LIMIT 1) AS turn FROM job_messages AS m JOIN jobs AS j ON j.id = m.job_id "
+        "WHERE m.platform = ? AND m.chat_id = ? AND m.message_id = ?",
+        address.platform,
+        address.chat_id,
+        message_id,
+    )
+    if row is None:
+        return None
+    waits = row["state"] in ("gathering", "ready", "parked") and row["turn"] != "open"
+    runs = not waits and (row["state"] == "running" or row["turn"] == "open")
+    answered = row["turn"] in ("ack", "nack", "aborted")
+    return Asked(row["id"], inbound_of(row), not waits, runs, answered)
+
+
+def prune(tx: Tx, before: str) -> int:
+    """Edits of messages older than this are not looked for any more."""
+    return tx.run(
+        "DELETE FROM job_messages WHERE job_id <= "
+        "(SELECT coalesce(max(id), 0) FROM jobs WHERE created_at < ?)",
+        before,
+    )

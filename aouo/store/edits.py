@@ -1,0 +1,76 @@
+"""Edited messages whose job has begun: told to its turn, or offered to be answered anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from aouo.events import Inbound
+from aouo.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """New words of a job that was answered; `inbound` is None once they were `taken`."""
+
+    id: int
+    state: Literal["offered", "taken"]
+    inbound: Inbound | None
+
+
+def note(tx: Tx, job_id: int, said: str, inbound: Inbound, now: str) -> None:
+    """Words that a running turn does not know yet."""
+    tx.run(
+        "INSERT INTO edits (job_id, state, said, body, created_at) VALUES (?, 'untold', ?, ?, ?)",
+        job_id,
+        said,
+        inbound.dump(),
+        now,
+    )
+
+
+def untold(tx: Tx, job_id: int) -> list[tuple[str, Inbound]]:
+    """(new words of one message, the whole inbound with them), in the order they came."""
+    rows = tx.all(
+        "SELECT said, body FROM edits WHERE job_id = ? AND state = 'untold' ORDER BY id", job_id
+    )
+    return [(row["said"], Inbound.load(row["body"])) for row in rows]
+
+
+def forget_untold(tx: Tx, job_id: int) -> None:
+    """The turn was told, or is over."""
+    tx.run("DELETE FROM edits WHERE job_id = ? AND state = 'untold'", job_id)
+
+
+def offer(tx: Tx, job_id: int, inbound: Inbound, now: str) -> tuple[int, bool]:
+    """Keep the new words until a person wants them answered: (id, whether it is a new offer)."""
+    row = tx.one(
+        "UPDATE edits SET body = ? WHERE job_id = ? AND state = 'offered' RETURNING id",
+        inbound.dump(),
+        job_id,
+    )
+    if row:
+        return row["id"], False
+    offer_id = tx.insert(
+        "INSERT INTO edits (job_id, state, body, created_at) VALUES (?, 'offered', ?, ?)",
+        job_id,
+        inbound.dump(),
+        now,
+    )
+    return offer_id, True
+
+
+def offered(tx: Tx, offer_id: int) -> Offer | None:
+    row = tx.one("SELECT * FROM edits WHERE id = ? AND state <> 'untold'", offer_id)
+    if row is None:
+        return None
+    return Offer(row["id"], row["state"], Inbound.load(row["body"]) if row["body"] else None)
+
+
+def take(tx: Tx, offer_id: int) -> None:
+    """The words are in a job of their own now."""
+    tx.run("UPDATE edits SET state = 'taken', body = '' WHERE id = ?", offer_id)
+
+
+def prune(tx: Tx, before: str) -> int:
+    return tx.run("DELETE FROM edits WHERE created_at < ?", before)

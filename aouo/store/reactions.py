@@ -1,0 +1,67 @@
+"""What people put on messages, and what their models do not know of it yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.address import ConversationAddress
+from aouo.events import Person
+from aouo.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """`emoji` by the person called `name`, on a message of this id."""
+
+    message_id: int
+    name: str
+    emoji: str
+
+
+def put(
+    tx: Tx,
+    address: ConversationAddress,
+    message_id: int,
+    person: Person,
+    emoji: str,
+    session_id: str,
+    now: str,
+) -> None:
+    """Replace what the person had put on the message; an empty `emoji` takes it away."""
+    tx.run(
+        "DELETE FROM reactions WHERE platform = ? AND chat_id = ? AND message_id = ? "
+        "AND person = ?",
+        address.platform,
+        address.chat_id,
+        message_id,
+        person.id,
+    )
+    if emoji:
+        tx.run(
+            "INSERT INTO reactions (platform, chat_id, message_id, person, name, emoji, "
+            "session_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            address.platform,
+            address.chat_id,
+            message_id,
+            person.id,
+            person.name,
+            emoji,
+            session_id,
+            now,
+        )
+
+
+def tell(tx: Tx, session_id: str) -> list[Reaction]:
+    """What the session's model does not know yet, oldest first; from now on it does."""
+    rows = tx.all(
+        "SELECT message_id, name, emoji FROM reactions WHERE session_id = ? AND told = 0 "
+        "ORDER BY at",
+        session_id,
+    )
+    if rows:
+        tx.run("UPDATE reactions SET told = 1 WHERE session_id = ? AND told = 0", session_id)
+    return [Reaction(row["message_id"], row["name"], row["emoji"]) for row in rows]
+
+
+def prune(tx: Tx, before: str) -> int:
+    return tx.run("DELETE FROM reactions WHERE at < ?", before)
