@@ -41,7 +41,8 @@ class Attachment:
 
     `name` is the sender's, "" = it has none; `size_bytes` and `duration_s` are 0 where the
     platform does not say. `caption` is what the sender wrote under it. `unique_id` is the same
-    whenever it is the same file, `message_id` the message that it came with.
+    whenever it is the same file, `message_id` the message that it came with. `referred`: it came
+    earlier, and this message only replies to it; what cannot be had of it is done without.
     """
 
     kind: Kind
@@ -53,6 +54,7 @@ class Attachment:
     caption: str = ""
     unique_id: str = ""
     message_id: int = 0
+    referred: bool = False
 
     @property
     def is_heard(self) -> bool:

@@ -8,14 +8,14 @@ from dataclasses import replace
 import structlog
 
 from aouo import notices
-from aouo.events import Attached, Button, Command, Edited, Inbound, Text
+from aouo.events import Album, Attached, Button, Command, Content, Edited, Inbound, Text
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.ports import Clock, stamp
 from aouo.queue import edited
 from aouo.routing import lexer
 from aouo.store import asked as asked_jobs
-from aouo.store import deliveries, edits, jobs, off_record, turns
+from aouo.store import deliveries, edits, jobs, media, off_record, turns
 from aouo.store.asked import Asked
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -144,6 +144,8 @@ def _apply(tx: Tx, job: Job, now: str) -> tuple[str, int, Delivery | None]:
     if edited.same(new.content, asked.inbound.content):
         return "unchanged", 0, None
     if not asked.begun:
+        if edited.files_differ(new.content, asked.inbound.content):
+            media.wipe(tx, asked.job_id)
         jobs.rewrite(tx, asked.job_id, new)
         return "replaced before its turn", 0, None
     return _too_late(tx, asked, new, inbound.content.text, now)
@@ -156,10 +158,18 @@ def _said(new: Edited) -> edited.Said:
     return command or Text(new.text, new.about)
 
 
+def _commands(content: Content) -> bool:
+    match content:
+        case Command() | Attached(command=Command()) | Album(command=Command()):
+            return True
+        case _:
+            return False
+
+
 def _too_late(
     tx: Tx, asked: Asked, new: Inbound, said: str, now: str
 ) -> tuple[str, int, Delivery | None]:
-    if isinstance(asked.inbound.content, Command) or isinstance(new.content, Command):
+    if _commands(asked.inbound.content) or _commands(new.content):
         return "a command runs once", 0, None
     if asked.runs:
         jobs.rewrite(tx, asked.job_id, new)

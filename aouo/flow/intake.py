@@ -112,18 +112,28 @@ class Intake:
         kept = await self._database.read(lambda tx: media.of_job(tx, job.id))
         try:
             for position, item in enumerate(content.items):
-                if not (position in kept and kept[position].understood):
+                if not (item.referred or (position in kept and kept[position].understood)):
                     self._refuse_early(item, reader.model)
             async with self._typing(job.inbound.address):
                 for position, item in enumerate(content.items):
-                    one = kept.get(position) or await self._fetch(job, position, item)
-                    if not one.understood:
-                        one = await self._understand(job, item, one, reader)
-                    kept[position] = one
+                    try:
+                        kept[position] = await self._one(job, position, item, reader, kept)
+                    except _Missed:
+                        if not item.referred:
+                            raise
         except _Missed as missed:
             log.info("media_missed", notice=type(missed.notice).__name__)
             return missed.notice
         return words_of(content, said, kept, self._folder if reader.opens_files else None)
+
+    async def _one(
+        self, job: Job, position: int, item: Attachment, reader: Reader, kept: Mapping[int, Kept]
+    ) -> Kept:
+        """Fetch one file and understand it, unless that was done before."""
+        if item.referred:
+            self._refuse_early(item, reader.model)
+        one = kept.get(position) or await self._fetch(job, position, item)
+        return one if one.understood else await self._understand(job, item, one, reader)
 
     async def images_of(self, job: Job, model: ChatModel) -> tuple[Image, ...]:
         """The pictures of a job, for a model that sees; one that was pruned is left out."""

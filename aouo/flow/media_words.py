@@ -26,7 +26,9 @@ def words_of(
         more = "more of the album sent before" if content.late else "album"
         lines.append(f"[{more}: {len(content.items)} item{'s' if len(content.items) > 1 else ''}]")
     for position, item in enumerate(content.items):
-        one = kept[position]
+        one = kept.get(position)
+        if one is None:  # only referred to, and not to be had
+            continue
         lines.append(_line(item, one, media))
         if item.is_heard and one.text:
             lines.append(one.text)

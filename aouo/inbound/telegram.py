@@ -166,11 +166,14 @@ class Normaliser:
             return TopicNamed(title)
         if message.text is not None:
             command = self._parse_command(message.text)
-            if command and self._is_for_us(message.text):
-                return command
-            if command and message.chat.type != "private":
-                return None  # another bot's, also where all talk is ours
-            return Text(self._without_mention(message.text), tuple(reading.about(message)))
+            if command and not self._is_for_us(message.text):
+                command = None
+                if message.chat.type != "private":
+                    return None  # another bot's, also where all talk is ours
+            said, about = self._without_mention(message.text), tuple(reading.about(message))
+            if item := telegram_media.referred(message, said):
+                return Attached(item, about, command)
+            return command or Text(said, about)
         if line := telegram_media.line(message):
             return Shown(line, tuple(reading.about(message)))
         if found := self._attached(message):

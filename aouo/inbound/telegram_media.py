@@ -5,6 +5,7 @@ Source: core.telegram.org/bots/api#message.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import telegram
@@ -51,6 +52,15 @@ def attachment(message: telegram.Message, caption: str) -> Attachment | None:
                 message_id=message.message_id,
             )
     return None
+
+
+def referred(message: telegram.Message, said: str) -> Attachment | None:
+    """The picture or file that a text replies to; `said` is the text."""
+    replied = message.reply_to_message
+    item = attachment(replied, said) if replied else None
+    if item is None or not (item.is_picture or item.kind == "document"):
+        return None
+    return replace(item, message_id=message.message_id, referred=True)
 
 
 def line(message: telegram.Message) -> str:
