@@ -4,7 +4,15 @@ import { $, el } from "/page/dom.js";
 import { act, base64 } from "/page/wire.js";
 
 const MAX_UNITS = 4096;
+const MAX_ALBUM = 10;
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+function kindOf(type) {
+  if (IMAGES.includes(type)) return "photo";
+  if (type === "audio/ogg") return "voice";
+  if (type.startsWith("audio/")) return "audio";
+  return type.startsWith("video/") ? "video" : "document";
+}
 
 export function composer({ where, attempt, bot }) {
   const field = $("text");
@@ -29,7 +37,7 @@ export function composer({ where, attempt, bot }) {
 
   async function submit() {
     const text = field.value;
-    if (!text.trim()) return;
+    if (!text.trim() && !(editing && !editing.text)) return;
     field.value = "";
     grow();
     if (editing) await attempt(() => act("edit", { user: where.user, chat: where.chat, message_id: editing.message_id, text }));
@@ -101,21 +109,31 @@ export function composer({ where, attempt, bot }) {
   $("composer").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
   $("context").querySelector("button").addEventListener("click", () => { if (editing) field.value = ""; leave(); });
   $("file").addEventListener("change", async () => {
-    const [file] = $("file").files;
+    const files = [...$("file").files].slice(0, MAX_ALBUM);
     $("file").value = "";
-    if (!file) return;
-    const kind = IMAGES.includes(file.type) ? "photo" : file.type === "audio/ogg" ? "voice" : file.type.startsWith("audio/") ? "audio" : "document";
-    const content = await base64(file);
-    const caption = field.value;
+    let caption = field.value;
+    let reply = replyTo?.message_id ?? null;
     field.value = "";
-    await attempt(() => act("send_file", { ...place(), kind, content, name: file.name, mime: file.type || "application/octet-stream", caption }));
+    leave();
+    const kinds = files.map((file) => kindOf(file.type));
+    // As in the real apps: pictures and videos are one album, other files only with their like.
+    const family = new Set(kinds.map((kind) => (kind === "photo" || kind === "video" ? "seen" : kind)));
+    const album = files.length > 1 && family.size === 1 && kinds[0] !== "voice" ? crypto.randomUUID() : "";
+    for (const [index, file] of files.entries()) {
+      const content = await base64(file);
+      const mime = file.type || "application/octet-stream";
+      const item = { kind: kinds[index], content, name: file.name, mime, caption, album, reply_to: reply };
+      await attempt(() => act("send_file", { ...place(), ...item }));
+      caption = "";
+      reply = null;
+    }
   });
 
   return {
     say,
     leave,
     reply: (message) => { editing = null; replyTo = message; context("Reply", message); },
-    edit: (message) => { replyTo = null; editing = message; field.value = message.text; context("Edit", message); grow(); },
+    edit: (message) => { replyTo = null; editing = message; field.value = message.text ?? message.caption ?? ""; context("Edit", message); grow(); },
     draw: (view, open) => {
       commands = view.commands;
       const shut = open.closed ? "This topic is closed." : "";

@@ -30,7 +30,7 @@ export function messageNode(message, { me, grouped, follows, on }) {
     "div",
     { class: "tools" },
     el("button", { type: "button", title: "Reply", "aria-label": "Reply", onclick: () => on.reply(message) }, "↩"),
-    own && message.text ? el("button", { type: "button", title: "Edit", "aria-label": "Edit", onclick: () => on.edit(message) }, "✎") : null,
+    own && editable(message) ? el("button", { type: "button", title: "Edit", "aria-label": "Edit", onclick: () => on.edit(message) }, "✎") : null,
     el("button", { type: "button", title: "React with 👍", "aria-label": "React with 👍", onclick: () => on.react(message) }, "👍"),
   );
   const item = el("li", { class: `message ${own ? "own" : "other"} ${follows ? "follows" : ""}` });
@@ -44,6 +44,10 @@ export function messageNode(message, { me, grouped, follows, on }) {
   const column = el("div", { class: "column" }, bubble, keyboardNode(message, on));
   item.append(column, tools);
   return item;
+}
+
+function editable(message) {
+  return message.text !== undefined || message.photo || FILES.some((kind) => kind !== "sticker" && message[kind]);
 }
 
 export function draftNode(draft) {
