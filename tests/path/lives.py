@@ -123,7 +123,7 @@ class Place:
                 "api_base_url": self.emulator.base_url,
                 "message_batch_ms": 20,
             },
-            "provider": {"backend": "fake", "model": "scripted"},
+            "provider": {"backend": "fake", "model": "scripted", "vision": "on"},
             "providers": {"fake": {"base_url": self.model.base_url, "api_key": "key"}},
         }
         self.home.config.write_text(json.dumps(config))

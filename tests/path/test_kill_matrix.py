@@ -8,6 +8,7 @@ person go on meanwhile, as they do.
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 import signal
 from collections import Counter
@@ -33,6 +34,7 @@ PICKER = "Which pack shall answer here? Your message waits and is answered as so
 CHOSEN = "“notes” answers here. Tap another one to change it."
 BOUND = "“notes” answers here now."
 QUESTION = "Which colour?"
+_PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 STATUS = ("Thinking…", "Working: persist …", "Working: msg …", "Working: clarify …")
 
 
@@ -166,6 +168,22 @@ class Queued(Scenario):
         return Says(self.answers[number], stall_after=None if number else 0)
 
 
+class Pictures(Scenario):
+    """Two pictures in one album: fetched, then shown to a model that sees."""
+
+    async def person(self, here: Place) -> None:
+        for caption in ("first", "second"):
+            await here.emulator.client.send_file(
+                ADA, ADA, "photo", _PNG + caption.encode(), caption=caption, album="a"
+            )
+
+    def model(self, body: Body) -> Reply | str:
+        parts = body["messages"][-1]["content"]
+        urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+        seen = [base64.b64decode(url.partition(",")[2]).removeprefix(_PNG) for url in urls]
+        return self.answers[0] if seen == [b"first", b"second"] else f"I see {seen}."
+
+
 class Stopped(Scenario):
     """The owner stops the bot while it answers."""
 
@@ -220,6 +238,10 @@ SCENARIOS = {
             "Second, and at such a length that it is not taken for a beginning of something else",
         ),
         answers=("One.", "Two."),
+    ),
+    "an album": Pictures(
+        said=("[album: 2 items]\n[photo photo.jpg]\nfirst\n[photo photo.jpg]\nsecond",),
+        answers=("Two pictures.",),
     ),
     "a graceful stop": Stopped(),
 }
