@@ -124,7 +124,7 @@ class Intake:
         except _Missed as missed:
             log.info("media_missed", notice=type(missed.notice).__name__)
             return missed.notice
-        return words_of(content, said, kept, self._folder if reader.opens_files else None)
+        return words_of(content, said, kept, opens=reader.opens_files)
 
     async def _one(
         self, job: Job, position: int, item: Attachment, reader: Reader, kept: Mapping[int, Kept]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from aouo.attachments import Attachment
 from aouo.events import Album, Attached
+from aouo.guard.sent_files import FOLDER
 from aouo.store.media import Kept
 
 
-def words_of(
-    content: Attached | Album, said: str, kept: Mapping[int, Kept], media: Path | None
-) -> str:
+def words_of(content: Attached | Album, said: str, kept: Mapping[int, Kept], *, opens: bool) -> str:
     """The person's words of a turn that began with files.
 
-    `media` is where files lie that the model can open, None = it has nothing to open them with.
-    `said` are the words under the files; several captions stand each under its own file instead.
+    `opens`: the model has a tool to open files with. `said` are the words under the files; several
+    captions stand each under its own file instead.
     History keeps exactly this: of a picture itself it keeps nothing.
     """
     lines = [*content.about]
@@ -29,7 +27,7 @@ def words_of(
         one = kept.get(position)
         if one is None:  # only referred to, and not to be had
             continue
-        lines.append(_line(item, one, media))
+        lines.append(_line(item, one, opens=opens))
         if item.is_heard and one.text:
             lines.append(one.text)
         if several and item.caption:
@@ -39,7 +37,7 @@ def words_of(
     return "\n".join(lines)
 
 
-def _line(item: Attachment, kept: Kept, media: Path | None) -> str:
+def _line(item: Attachment, kept: Kept, *, opens: bool) -> str:
     """What it is, and for what can be opened where it lies."""
     length = f", {item.duration_s} s" if item.duration_s else ""
     match item.kind:
@@ -55,16 +53,17 @@ def _line(item: Attachment, kept: Kept, media: Path | None) -> str:
             return f"[photo {item.file_name}]"
         case "document":
             kind = f", {item.mime_type}" if item.mime_type else ""
-            return f"[file {item.file_name}{kind}, {_size(kept)}; {_place(kept, media)}]"
+            return f"[file {item.file_name}{kind}, {_size(kept)}; {_place(kept, opens=opens)}]"
         case "video" | "animation":
             return (
                 f"[{item.kind} {item.file_name}{length}, {_size(kept)}; you have not seen it; "
-                f"{_place(kept, media)}]"
+                f"{_place(kept, opens=opens)}]"
             )
 
 
-def _place(kept: Kept, media: Path | None) -> str:
-    return f"path: {media / kept.path}" if media else "it is kept, but you have no tool to open it"
+def _place(kept: Kept, *, opens: bool) -> str:
+    name = kept.path.rpartition("/")[2]
+    return f"path: {FOLDER}{name}" if opens else "it is kept, but you have no tool to open it"
 
 
 def _size(kept: Kept) -> str:

@@ -97,7 +97,8 @@ class Fence:
         own = self._own(action.pack, action.owner)
         found: list[Touched] = []
         for key, text in named:
-            path = resolved(text, own)
+            sent = self._sent.named(action, text) if self._sent else None
+            path = sent or resolved(text, own)
             if path is None:
                 raise ToolFailed(f"{text!r} is not a path that can be checked.")
             found.append(Touched(key, path))

@@ -7,6 +7,8 @@ from pathlib import Path
 from aouo.guard.action import Action
 
 READERS = frozenset({"read_document", "read_file"})
+FOLDER = "sent/"
+"""How a model names such a file: `sent/<name>`, wherever the home is."""
 
 
 class SentFiles:
@@ -14,6 +16,14 @@ class SentFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+
+    def named(self, action: Action, text: str) -> Path | None:
+        """The file that `text` names as one of the action's conversation; None = there is none."""
+        name = text.strip().removeprefix(FOLDER)
+        if not action.media or name == text.strip() or "/" in name or "\0" in name:
+            return None
+        file = self._root / action.media / name
+        return file.resolve() if file.is_file() and self.opens(action, file.resolve()) else None
 
     def opens(self, action: Action, path: Path) -> bool:
         """Whether `path`, links followed, is a file of the action's own conversation."""

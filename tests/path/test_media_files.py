@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,8 +37,14 @@ def result(body: Body) -> str:
 
 
 async def path_of(bot: Running, world: World) -> str:
+    """Where it lies."""
     rows = await bot.rows("SELECT path FROM media ORDER BY job_id DESC LIMIT 1")
     return str(world.home.media / rows[0]["path"])
+
+
+async def name_of(bot: Running, world: World) -> str:
+    """What the model calls it."""
+    return f"sent/{Path(await path_of(bot, world)).name}"
 
 
 async def test_a_file_is_told_with_its_path_and_can_be_read(world: World) -> None:
@@ -45,7 +53,7 @@ async def test_a_file_is_told_with_its_path_and_can_be_read(world: World) -> Non
         world.model.say("Got it.")
         await send(bot, document, "q1 report.pdf", caption="read this")
         await said(world, "Got it.")
-        path = await path_of(bot, world)
+        path = await name_of(bot, world)
         world.model.call("read_document", {"path": path})
         world.model.say("Forty-two.")
         await bot.people.say(ADA, ADA, "what does it say?")
@@ -76,19 +84,23 @@ async def test_only_what_reads_may_touch_a_file_that_was_sent(world: World, tool
     assert "closed to tools" in result(world.model.requests[-1])
 
 
-async def test_nobody_reads_what_was_sent_to_somebody_else(world: World) -> None:
+@pytest.mark.parametrize("name", [path_of, name_of])
+async def test_nobody_reads_what_was_sent_to_somebody_else(
+    world: World, name: Callable[[Running, World], Awaitable[str]]
+) -> None:
     async with world.running() as bot:
         world.model.say("Got it.")
         await send(bot, b"my diary", "diary.txt")
         await said(world, "Got it.")
-        path = await path_of(bot, world)
-        world.model.call("read_file", {"path": path})
+        world.model.call("read_file", {"path": await name(bot, world)})
         world.model.say("No.")
         await bot.people.say(BEN, BEN, "read Ada's diary")
         await said(world, "No.", chat=BEN)
         await settled(bot)
 
-    assert "closed to tools" in result(world.model.requests[-1])
+    assert (
+        "closed to tools" in (answer := result(world.model.requests[-1])) or "not there" in answer
+    )
     assert "my diary" not in str(world.model.requests)
 
 
@@ -152,7 +164,7 @@ async def test_a_film_is_told_as_a_file_that_was_not_seen(world: World) -> None:
         await bot.people.send_file(ADA, ADA, "video", b"film", name="cat.mp4", caption="look")
         await bot.people.next_message(ADA)
         await settled(bot)
-        path = await path_of(bot, world)
+        path = await name_of(bot, world)
 
     assert prompts(world) == [
         f"[video cat.mp4, 1 s, 4 bytes; you have not seen it; path: {path}]\nlook"
