@@ -86,6 +86,7 @@ def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
 def take_back(tx: Tx, session_id: str, line: Callable[[Sequence[str]], str], now: str) -> str:
     """Take the newest turn of a session out of the history; return its words, "" = there is none.
 
+    What the person changed while it ran is among the words.
     If calls of it took effect, its words stay with one `line` that names them, so that a model
     which answers again knows what was done.
     """
@@ -101,7 +102,7 @@ def take_back(tx: Tx, session_id: str, line: Callable[[Sequence[str]], str], now
     if done := effects(tx, turn_id):
         note = _append(tx, session_id, turn_id, "assistant", line(done), now)
         tx.run("UPDATE messages SET visible = 1 WHERE id IN (?, ?)", rows[0]["id"], note)
-    return rows[0]["text"]
+    return "\n".join(one["text"] for one in rows if one["role"] == "user")
 
 
 def newest_closed(tx: Tx, session_id: str) -> str:

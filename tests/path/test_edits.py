@@ -148,6 +148,24 @@ async def test_a_running_turn_is_told_with_its_next_call(world: World) -> None:
     assert len(await answers(world)) == 1
 
 
+async def test_to_answer_again_is_to_answer_the_new_words_too(world: World) -> None:
+    world.model.reply(
+        Says(calls=(CallPart("memory", {"target": "user", "action": "read"}),), stall_after=0)
+    )
+    world.model.reply(Says("Both."), Says("Both again."))
+    async with world.running() as bot:
+        asked = await bot.people.say(ADA, ADA, "bread")
+        await wait_until_asked(world)
+        await bot.people.edit(ADA, ADA, asked.id, "bread and milk")
+        await applied(bot, 1)
+        world.model.release.set()
+        await said(world, "Both.")
+        await bot.people.say(ADA, ADA, "/retry")
+        await said(world, "Both again.")
+
+    assert prompts(world)[-1] == "bread\n[the person edited their message: bread and milk]"
+
+
 async def test_a_turn_that_ends_without_having_heard_offers_to_answer_again(world: World) -> None:
     world.model.reply(Says("For six.", stall_after=0))
     async with world.running() as bot:
