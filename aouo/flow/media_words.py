@@ -50,7 +50,7 @@ def _line(item: Attachment, kept: Kept, *, opens: bool) -> str:
         case "photo" if kept.text:
             return f"[photo; another model looked at it and says: {kept.text}]"
         case "photo":
-            return f"[photo {item.file_name}]"
+            return "[photo, seen in this turn only; a reply to it shows it again]"
         case "document":
             kind = f", {item.mime_type}" if item.mime_type else ""
             return f"[file {item.file_name}{kind}, {_size(kept)}; {_place(kept, opens=opens)}]"

@@ -10,6 +10,8 @@ from aouo.emulator import ChatMessage
 from tests.path.world import ADA, WAIT_S, Running, World
 
 T = TypeVar("T")
+PHOTO_LINE = "[photo, seen in this turn only; a reply to it shows it again]"
+"""What history keeps of a picture that a model sees."""
 
 
 async def eventually(look: Callable[[], Awaitable[T]]) -> T:

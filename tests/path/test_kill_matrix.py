@@ -21,6 +21,7 @@ import pytest
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, CallPart, Reply, Says
 from tests.path.lives import WAIT_S, Place, kill_runner, place
+from tests.path.looking import PHOTO_LINE
 
 AT_ONCE = 8
 PAIRS = 4  # of kills, for each scenario
@@ -240,7 +241,7 @@ SCENARIOS = {
         answers=("One.", "Two."),
     ),
     "an album": Pictures(
-        said=("[album: 2 items]\n[photo photo.jpg]\nfirst\n[photo photo.jpg]\nsecond",),
+        said=(f"[album: 2 items]\n{PHOTO_LINE}\nfirst\n{PHOTO_LINE}\nsecond",),
         answers=("Two pictures.",),
     ),
     "a graceful stop": Stopped(),

@@ -8,7 +8,7 @@ import pytest
 
 from aouo.queue.albums import COMPLETE_AFTER_S
 from tests.fakes.clock import FastClock
-from tests.path.looking import eventually, prompts, said, settled
+from tests.path.looking import PHOTO_LINE, eventually, prompts, said, settled
 from tests.path.test_media_pictures import last_words, pictures
 from tests.path.world import ADA, BEN, Running, World
 
@@ -60,7 +60,13 @@ async def test_an_album_is_one_turn_with_every_picture_and_its_caption(
     (request,) = world.model.requests
     assert pictures(request) == [picture(f"bike {number}") for number in range(4)]
     (words,) = (part["text"] for part in last_words(request) if part["type"] == "text")
-    assert words == "\n".join(("[album: 4 items]", *["[photo photo.jpg]"] * 4, "how many?"))
+    assert words == "\n".join(
+        (
+            "[album: 4 items]",
+            *[PHOTO_LINE] * 4,
+            "how many?",
+        )
+    )
 
 
 async def test_each_item_of_an_album_starts_the_wait_anew(world: World, clock: FastClock) -> None:
@@ -91,9 +97,9 @@ async def test_several_captions_stay_with_their_pictures(world: World, clock: Fa
         part["text"] for part in last_words(world.model.requests[0]) if part["type"] == "text"
     )
     assert words.splitlines()[1:] == [
-        "[photo photo.jpg]",
+        PHOTO_LINE,
         "before",
-        "[photo photo.jpg]",
+        PHOTO_LINE,
         "after",
     ]
 

@@ -10,7 +10,7 @@ import pytest
 from aouo.queue.running import StopReason
 from tests.fakes.gemini_server import GeminiServer
 from tests.fakes.model_server import Body, Says
-from tests.path.looking import said, settled
+from tests.path.looking import PHOTO_LINE, said, settled
 from tests.path.world import ADA, Running, World
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(40) + b"a red bicycle"
@@ -58,7 +58,7 @@ async def test_a_picture_and_its_caption_reach_a_model_that_sees(world: World, s
     (request,) = world.model.requests
     assert pictures(request) == [PICTURE]
     (words,) = (part["text"] for part in last_words(request) if part["type"] == "text")
-    assert words == "[photo photo.jpg]\nwhat is this?"
+    assert words == f"{PHOTO_LINE}\nwhat is this?"
 
 
 async def test_the_next_turn_has_a_line_for_the_picture_and_not_the_picture(
@@ -72,7 +72,7 @@ async def test_the_next_turn_has_a_line_for_the_picture_and_not_the_picture(
 
     request = world.model.requests[-1]
     assert pictures(request) == []
-    assert "[photo photo.jpg]\nwhat is this?" in [m["content"] for m in request["messages"]]
+    assert f"{PHOTO_LINE}\nwhat is this?" in [m["content"] for m in request["messages"]]
 
 
 async def test_a_picture_that_came_as_a_file_is_seen_too_and_keeps_its_path(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.path.looking import prompts, said, settled
+from tests.path.looking import PHOTO_LINE, prompts, said, settled
 from tests.path.test_media_pictures import PICTURE, last_words, pictures
 from tests.path.world import ADA, Running, World
 
@@ -40,7 +40,7 @@ async def test_a_reply_to_a_picture_shows_it_again(world: World) -> None:
     request = world.model.requests[-1]
     assert pictures(request) == [PICTURE]
     (words,) = (part["text"] for part in last_words(request) if part["type"] == "text")
-    assert words == '[in reply to Ada: "a picture"]\n[photo photo.jpg]\nwhich colour?'
+    assert words == f'[in reply to Ada: "a picture"]\n{PHOTO_LINE}\nwhich colour?'
 
 
 async def test_a_reply_to_a_picture_needs_no_model_that_sees(world: World) -> None:
