@@ -21,7 +21,8 @@ AouoError
 │   ├── ProviderRejected     our request is wrong: a bug or a setting
 │   ├── ProviderAuth         the key is missing or refused
 │   ├── ProviderBilling      no money left there
-│   └── ContentFiltered      the service declined to answer this
+│   ├── ContentFiltered      the service declined to answer this
+│   └── ProviderBroke        what works for us on this machine broke down
 ├── DeliveryError            nobody yet: a chat did not take a message
 │   ├── NotSent              it surely did not arrive: safe to try again
 │   ├── FloodControl         wait, then try again
@@ -206,6 +207,10 @@ class ProviderRejected(ProviderError):
 
 class ProviderAuth(ProviderError):
     """The service refuses the key."""
+
+
+class ProviderBroke(ProviderError):
+    """What works for us on this machine broke down, also when it was asked once more."""
 
 
 class ProviderBilling(ProviderError):

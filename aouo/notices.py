@@ -297,8 +297,14 @@ class NoSuchSummary:
     pass
 
 
-Trouble: TypeAlias = Literal["busy", "late", "key", "money", "refused", "silent"]
+Trouble: TypeAlias = Literal["busy", "late", "key", "money", "refused", "silent", "broken"]
 """Why a service gave nothing, as far as a person can do something about it."""
+
+Lack: TypeAlias = Literal["unset", "not_installed", "no_model"]
+"""Why there is nobody who hears or speaks: no key or not wanted; wanted from this machine, where
+its packages are not, or where the configured model is not."""
+VOICE_INSTALL = "scripts/setup voice"
+"""The command that installs speech without a service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +337,7 @@ class FilesTookTooLong:
 @dataclass(frozen=True, slots=True)
 class HearingNotSetUp:
     what: str
+    lack: Lack = "unset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,9 +350,10 @@ class NotHeard:
 
 @dataclass(frozen=True, slots=True)
 class NothingHeard:
-    """There are no words in it."""
+    """There are no words in it, or none that are understood (`unclear`)."""
 
     what: str
+    unclear: bool = False
 
 
 @dataclass(frozen=True, slots=True)

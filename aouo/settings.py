@@ -201,7 +201,7 @@ class SpeechToText(Section):
     backend: Literal["groq", "openai", "local", "off"] = "groq"
     """Who writes down voice messages."""
     model: str = "whisper-large-v3-turbo"
-    """The service's name for the model."""
+    """The service's name for the model; with `local` a folder with Whisper for CTranslate2."""
     groq_api_key: SecretStr = NO_SECRET
     """Empty = `groq.api_key`."""
 
@@ -210,7 +210,7 @@ class TextToSpeech(Section):
     backend: Literal["openai", "groq", "local", "off"] = "off"
     """Who speaks."""
     model: str = ""
-    """Empty = the backend's default."""
+    """Empty = the backend's default; with `local` a voice's file."""
     voice: str = ""
     """Empty = the backend's default."""
 

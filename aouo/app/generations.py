@@ -18,7 +18,7 @@ from aouo.app.mcp import Servers, supervised
 from aouo.app.models import model_of
 from aouo.app.outside import outside
 from aouo.app.persona import PersonaFiles
-from aouo.app.speech import speaker_of
+from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
 from aouo.flow.generation import Generation
 from aouo.packs import library as packs
@@ -53,6 +53,7 @@ class Built:
     asides: Asides
     door: Guarding
     servers: Servers
+    speech: Speech
     redact: Callable[[str], str]
 
 
@@ -78,7 +79,8 @@ async def build_generation(
         scan_dirs=settings.packs.scan_dirs,
     )
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
-    tools = [*_tools(base, library, stores), *door.tools, *more_tools]
+    speech = speech_of(settings, base.session, base.stack)
+    tools = [*_tools(base, library, stores, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
     quota = await _quota(base)
     asides = Asides(quota=quota, redact=redact)
@@ -105,7 +107,7 @@ async def build_generation(
         extended(pipelines),
         compactor,
     )
-    return Built(generation, quota, asides, door, servers, redact)
+    return Built(generation, quota, asides, door, servers, speech, redact)
 
 
 def _library(base: Base) -> Library:
@@ -124,7 +126,7 @@ def _library(base: Base) -> Library:
     return library
 
 
-def _tools(base: Base, library: Library, stores: PackStores) -> list[Tool]:
+def _tools(base: Base, library: Library, stores: PackStores, speech: Speech) -> list[Tool]:
     settings, session, clock = base.settings, base.session, base.clock
     return [
         msg(),
@@ -136,7 +138,7 @@ def _tools(base: Base, library: Library, stores: PackStores) -> list[Tool]:
         load_skills(),
         sessions(base.database),
         *outside(settings.tools, lambda: library, stores, session=session, clock=clock),
-        tts(speaker_of(settings, session), stores.folder),
+        tts(speech.voice, stores.folder),
     ]
 
 

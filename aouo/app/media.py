@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aouo.app.base import Base
-from aouo.app.speech import transcriber_of
 from aouo.flow.intake import Intake, Senses
+from aouo.notices import Lack
 from aouo.outbound.outbox import Outbox
+from aouo.providers.speech import Ears
 from aouo.providers.windows import known
 from aouo.turn.quota import Quota
 from aouo.turn.sight import Sight
 
 
-def intake_of(base: Base, quota: Quota, outbox: Outbox, redact: Callable[[str], str]) -> Intake:
+def intake_of(
+    base: Base, ears: Ears | Lack, quota: Quota, outbox: Outbox, redact: Callable[[str], str]
+) -> Intake:
     """Whatever is not set up is said to the person when it is needed."""
-    ears = transcriber_of(base.settings, base.session)
     return Intake(
         database=base.database,
         clock=base.clock,

@@ -2,31 +2,74 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from aouo.notices import Lack
 from aouo.providers.http import Session
-from aouo.providers.speech import Backend, Speaker, SpeechService, Transcriber
-from aouo.settings import Settings
+from aouo.providers.speech import Backend, Ears, Speaker, SpeechService, Transcriber, Voice
+from aouo.settings import Settings, SpeechToText
 
 
-def speaker_of(settings: Settings, session: Session) -> Speaker | None:
-    """None = `tts.backend` is off, not built, or has no key."""
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Both, or why there is nobody."""
+
+    ears: Ears | Lack
+    voice: Voice | Lack
+
+
+def speech_of(settings: Settings, session: Session, stack: AsyncExitStack) -> Speech:
+    """What is set up; what it starts is closed with `stack`."""
+    if "local" in (settings.stt.backend, settings.tts.backend):
+        return _with_local(settings, session, stack)
+    return Speech(_ears(settings, session), _voice(settings, session))
+
+
+def own_ears(settings: Settings) -> str:
+    """The folder of the owner's own model, "" = the packaged one.
+
+    The default of `stt.model` names a service's model and was chosen by nobody.
+    """
+    model = settings.stt.model
+    return "" if model == SpeechToText().model else model
+
+
+def _with_local(settings: Settings, session: Session, stack: AsyncExitStack) -> Speech:
+    """One worker process for whichever of the two is `local`."""
+    from aouo.providers.local_speech import LocalSpeech, Models, lack_of_ears, lack_of_voice  # rare
+
+    models = Models(ears=own_ears(settings), voice=settings.tts.model)
+    patience_s = float(settings.provider.request_timeout_s)
+    local = LocalSpeech(models, usual_voice=settings.tts.voice, patience_s=patience_s)
+    stack.push_async_callback(local.aclose)
+    return Speech(
+        lack_of_ears(models.ears) or local
+        if settings.stt.backend == "local"
+        else _ears(settings, session),
+        lack_of_voice(models.voice) or local
+        if settings.tts.backend == "local"
+        else _voice(settings, session),
+    )
+
+
+def _voice(settings: Settings, session: Session) -> Voice | Lack:
+    """A service's voice; unset = `tts.backend` is off, or has no key."""
     wish = settings.tts
     if wish.backend not in ("openai", "groq"):
-        return None
-    service = _service(settings, session, wish.backend, _key(settings, wish.backend))
-    return service and Speaker(service, model=wish.model, voice=wish.voice)
+        return "unset"
+    key = settings.provider_endpoint(wish.backend).api_key
+    service = _service(settings, session, wish.backend, key)
+    return Speaker(service, model=wish.model, voice=wish.voice) if service else "unset"
 
 
-def transcriber_of(settings: Settings, session: Session) -> Transcriber | None:
-    """None = `stt.backend` is off, not built, or has no key."""
+def _ears(settings: Settings, session: Session) -> Ears | Lack:
+    """A service that listens; unset = `stt.backend` is off, or has no key."""
     wish = settings.stt
     if wish.backend not in ("openai", "groq"):
-        return None
+        return "unset"
     service = _service(settings, session, wish.backend, settings.stt_api_key)
-    return service and Transcriber(service, model=wish.model)
-
-
-def _key(settings: Settings, backend: Backend) -> str:
-    return settings.provider_endpoint(backend).api_key
+    return Transcriber(service, model=wish.model) if service else "unset"
 
 
 def _service(

@@ -196,7 +196,7 @@ def _flow(
         affording=affording,
         contexts=contexts,
         editing=editing,
-        intake=intake_of(base, quota, outbox, built.redact),
+        intake=intake_of(base, built.speech.ears, quota, outbox, built.redact),
         generation=lambda: generation,
     )
     taps = Taps(

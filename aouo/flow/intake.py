@@ -26,6 +26,7 @@ from aouo.errors import (
     FileTooBig,
     ProviderAuth,
     ProviderBilling,
+    ProviderBroke,
     ProviderBusy,
     ProviderError,
     ProviderTimeout,
@@ -34,9 +35,9 @@ from aouo.errors import (
 from aouo.events import Album, Attached
 from aouo.flow import media_files
 from aouo.flow.media_words import words_of
-from aouo.notices import MediaNotice
+from aouo.notices import Lack, MediaNotice
 from aouo.ports import ChatModel, Clock, Files, stamp
-from aouo.providers.speech import Heard, Transcriber
+from aouo.providers.speech import Ears, Heard
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
@@ -66,10 +67,10 @@ class _Missed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Senses:
-    """What understands files; None = it is not set up."""
+    """What understands files; None, or a lack, = it is not set up."""
 
     files: Files | None
-    ears: Transcriber | None
+    ears: Ears | Lack
     eyes: Sight | None
 
 
@@ -170,8 +171,8 @@ class Intake:
 
     def _refuse_early(self, item: Attachment, model: ChatModel) -> None:
         """What is not set up needs no download."""
-        if item.is_heard and self._senses.ears is None:
-            raise _Missed(notices.HearingNotSetUp(item.in_words))
+        if item.is_heard and isinstance(self._senses.ears, str):
+            raise _Missed(notices.HearingNotSetUp(item.in_words, self._senses.ears))
         if item.kind == "photo" and not model.sees and self._senses.eyes is None:
             raise _Missed(notices.SeeingNotSetUp())
 
@@ -211,7 +212,7 @@ class Intake:
 
     async def _hear(self, item: Attachment, kept: Kept, row: Spent, spent: list[Spent]) -> str:
         ears, file = self._senses.ears, self._folder / kept.path
-        assert ears is not None
+        assert not isinstance(ears, str)
         try:
             await self._quota.check("")
             heard: Heard = await self._patiently(lambda: ears.transcribe(file))
@@ -231,7 +232,7 @@ class Intake:
             )
         )
         if not heard.text:
-            raise _Missed(notices.NothingHeard(item.in_words))
+            raise _Missed(notices.NothingHeard(item.in_words, heard.unclear))
         return heard.text
 
     async def _look(self, item: Attachment, kept: Kept, row: Spent, spent: list[Spent]) -> str:
@@ -299,5 +300,7 @@ def trouble_of(error: BaseException) -> notices.Trouble:
             return "key"
         case ProviderBilling():
             return "money"
+        case ProviderBroke():
+            return "broken"
         case _:
             return "refused"

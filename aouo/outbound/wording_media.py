@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from aouo import notices
-from aouo.notices import MediaNotice, Trouble
+from aouo.notices import VOICE_INSTALL, Lack, MediaNotice, Trouble
 
 
 def sentence(notice: MediaNotice) -> str:
@@ -21,14 +21,15 @@ def sentence(notice: MediaNotice) -> str:
             return f"I could not download your {what}. Please send it again in a minute."
         case notices.FilesTookTooLong():
             return "Downloading this took too long, so I stopped. Please send it again."
-        case notices.HearingNotSetUp(what):
-            return (
-                f"I cannot listen to your {what}: speech recognition is not set up. Please write "
-                "it. The owner sets it up with a key in stt.groq_api_key, or with stt.backend "
-                "openai and openai.api_key."
-            )
+        case notices.HearingNotSetUp(what, lack):
+            return _no_ears(what, lack)
         case notices.NotHeard(what, why):
             return f"I could not listen to your {what}: {_because('speech recognition', why)}"
+        case notices.NothingHeard(what, True):
+            return (
+                f"I could not make out what is said in your {what}. Please say it again clearly, "
+                "in a language that my speech recognition knows, or write it."
+            )
         case notices.NothingHeard(what):
             return f"I heard no words in your {what}. Please say it again, or write it."
         case notices.SeeingNotSetUp():
@@ -45,6 +46,28 @@ def sentence(notice: MediaNotice) -> str:
             assert_never(notice)
 
 
+def _no_ears(what: str, lack: Lack) -> str:
+    cannot = f"I cannot listen to your {what}: speech recognition is not"
+    match lack:
+        case "unset":
+            return (
+                f"{cannot} set up. Please write it. The owner sets it up with a key in "
+                "stt.groq_api_key, with stt.backend openai and openai.api_key, or without a "
+                "service with stt.backend local."
+            )
+        case "not_installed":
+            return (
+                f"{cannot} installed. Please write it. The owner installs it with: {VOICE_INSTALL}"
+            )
+        case "no_model":
+            return (
+                f"{cannot} set up: its model is not there. Please write it. The owner finds out "
+                "more with: aouo doctor"
+            )
+        case _:
+            assert_never(lack)
+
+
 def _because(who: str, why: Trouble) -> str:
     match why:
         case "busy":
@@ -57,6 +80,8 @@ def _because(who: str, why: Trouble) -> str:
             return f"the account of {who} has no money left; the owner has to top it up."
         case "refused":
             return f"{who} does not take it. Send it in another form, or write it."
+        case "broken":
+            return f"{who} broke down on it. Send it in another form, or write it."
         case "silent":
             return f"{who} said nothing. Send it again, or describe it."
         case _:

@@ -56,9 +56,9 @@ def voice_note(data: bytes) -> Audio:
         return Audio(data, *kind)
 
 
-def _as_opus(data: bytes) -> bytes:
+def opus_of(samples: Any, rate_hz: int) -> bytes:
+    """An array of frames and channels as Ogg/Opus with one channel."""
     soundfile: Any = import_module("soundfile")
-    samples, rate_hz = soundfile.read(io.BytesIO(data), dtype="float32", always_2d=True)
     if rate_hz not in OPUS_RATES_HZ:
         samples, rate_hz = _resampled(samples, rate_hz, OPUS_RATES_HZ[-1])
     note = io.BytesIO()
@@ -67,6 +67,12 @@ def _as_opus(data: bytes) -> bytes:
         for at in range(0, len(samples), _BLOCK):
             file.write(samples[at : at + _BLOCK].mean(axis=1))
     return note.getvalue()
+
+
+def _as_opus(data: bytes) -> bytes:
+    soundfile: Any = import_module("soundfile")
+    samples, rate_hz = soundfile.read(io.BytesIO(data), dtype="float32", always_2d=True)
+    return opus_of(samples, rate_hz)
 
 
 def _resampled(samples: Any, rate_hz: int, wanted_hz: int) -> tuple[Any, int]:

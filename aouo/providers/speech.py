@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from aouo.errors import (
     ProviderAuth,
@@ -57,8 +57,35 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
+    """`text` "" = no words, or (`unclear`) none that are understood."""
+
     text: str
     call: SpeechCall
+    unclear: bool = False
+
+
+class Ears(Protocol):
+    """Who writes down what is said."""
+
+    async def transcribe(self, file: Path) -> Heard:
+        """What is said in `file`.
+
+        Raises:
+            ProviderError: it was not written down.
+        """
+        ...
+
+
+class Voice(Protocol):
+    """Who speaks."""
+
+    async def speak(self, text: str, voice: str = "") -> Spoken:
+        """`text` as a voice note; `voice` as whoever speaks names it, "" = the usual one.
+
+        Raises:
+            ProviderError: nothing was spoken.
+        """
+        ...
 
 
 class SpeechService:

@@ -11,9 +11,10 @@ import structlog
 
 from aouo.errors import ProviderError, ToolFailed
 from aouo.ids import ulid
+from aouo.notices import VOICE_INSTALL, Lack
 from aouo.ports import Payload
 from aouo.providers.audio import Audio
-from aouo.providers.speech import Speaker
+from aouo.providers.speech import Voice
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 log = structlog.get_logger()
@@ -28,8 +29,18 @@ class Tts(Arguments):
     """the service's name for it; leave out for the usual one"""
 
 
-def tts(speaker: Speaker | None, folder_of: Callable[[str, str], Path]) -> Tool:
-    """The tool; `folder_of(pack, owner)` is where a pack keeps files, None = nobody speaks."""
+_LACKS: dict[Lack, str] = {
+    "unset": "There is no voice: tts.backend in config.json has to be openai or groq, with a key "
+    "of that service, or local. Write your words instead.",
+    "not_installed": "The voice is not installed; the owner does that with "
+    f"`{VOICE_INSTALL}`. Write your words instead.",
+    "no_model": "There is no voice: tts.model in config.json names a file that is not there. Write "
+    "your words instead.",
+}
+
+
+def tts(speaker: Voice | Lack, folder_of: Callable[[str, str], Path]) -> Tool:
+    """The tool; `folder_of(pack, owner)` is where a pack keeps files, a lack = nobody speaks."""
 
     async def _speak(wish: Tts, context: ToolContext, call_id: str) -> str:
         text = wish.text.strip()
@@ -37,11 +48,8 @@ def tts(speaker: Speaker | None, folder_of: Callable[[str, str], Path]) -> Tool:
             raise ToolFailed("tts needs a text.")
         if len(text) > MAX_CHARS:
             raise ToolFailed(f"tts takes {MAX_CHARS:,} characters; these are {len(text):,}.")
-        if speaker is None:
-            raise ToolFailed(
-                "There is no voice: tts.backend in config.json has to be openai or groq, with a "
-                "key of that service. Write your words instead."
-            )
+        if isinstance(speaker, str):
+            raise ToolFailed(_LACKS[speaker])
         try:
             spoken = await speaker.speak(text, wish.voice)
         except ProviderError as error:
