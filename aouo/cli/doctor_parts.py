@@ -9,9 +9,12 @@ from aouo.app.budgets import budget_of
 from aouo.app.clock import SystemClock
 from aouo.app.mcp import Server, supervised
 from aouo.app.models import configured
+from aouo.app.speech import own_ears
 from aouo.cli.check import Check
 from aouo.errors import ToolFailed
 from aouo.logs import Logs, Nowhere
+from aouo.notices import VOICE_INSTALL, Lack
+from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.redact import Redactor
 from aouo.settings import Settings, SpeechToText
 
@@ -38,12 +41,13 @@ def speech(settings: Settings) -> Iterator[Check]:
     """Speech that the owner chose and that cannot work; the default without a key is no choice."""
     wish = settings.tts.backend
     if wish == "local":
-        yield _not_there("tts")
+        yield _here("tts", lack_of_voice(settings.tts.model), settings.tts.model, "a file")
     elif wish != "off":
         key = settings.provider_endpoint(wish).api_key
         yield Check("tts", "ok", wish) if key else _no_key("tts", wish, f"{wish}.api_key")
     if settings.stt.backend == "local":
-        yield _not_there("stt")
+        model = own_ears(settings)
+        yield _here("stt", lack_of_ears(model), model, "a folder with Whisper for CTranslate2")
     elif settings.stt.backend not in ("off", SpeechToText().backend) and not settings.stt_api_key:
         yield _no_key("stt", settings.stt.backend, f"{settings.stt.backend}.api_key")
 
@@ -70,13 +74,16 @@ async def _mcp(server: Server) -> Check:
     return Check(server.group, "ok", f"{len(tools)} tools")
 
 
-def _not_there(part: str) -> Check:
-    return Check(
-        part,
-        "warn",
-        f"{part}.backend: local is not built yet",
-        f"Set {part}.backend to groq, openai or off.",
-    )
+def _here(part: str, lack: Lack | None, model: str, kind: str) -> Check:
+    """Speech on this machine; the packaged models know one language."""
+    match lack:
+        case None:
+            return Check(part, "ok", f"local, {model or 'English only'}")
+        case "no_model":
+            fix = f"Set {part}.model to {kind}, or leave it out."
+            return Check(part, "warn", f"{part}.model: there is no model at {model}", fix)
+        case _:
+            return Check(part, "warn", "local is chosen and not installed", VOICE_INSTALL)
 
 
 def _no_key(part: str, backend: str, key: str) -> Check:

@@ -66,6 +66,7 @@ class Ears:
         samples = _samples(path)
         vad: Any = import_module("faster_whisper.vad")
         said: list[str] = []
+        # Looked at first, since a model of several languages asks for the language before all else.
         if len(samples) and vad.get_speech_timestamps(samples):
             pieces, _ = model.transcribe(
                 samples,

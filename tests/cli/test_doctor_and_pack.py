@@ -275,7 +275,6 @@ def test_speech_that_was_chosen_without_a_key_is_a_warning(runner: CliRunner, ho
         "--fast",
         tts={"backend": "groq"},
         groq={"api_key": "k"},
-        stt={"backend": "local"},
     )
 
     assert not {"tts", "stt"} & set(plain)
@@ -284,7 +283,39 @@ def test_speech_that_was_chosen_without_a_key_is_a_warning(runner: CliRunner, ho
         "Set groq.api_key, or tts.backend.",
     )
     assert chosen["stt"][2] == "Set openai.api_key, or stt.backend."
-    assert (sound["tts"], sound["stt"][0]) == (("ok", "groq", ""), "warn")
+    assert sound["tts"] == ("ok", "groq", "")
+
+
+def test_speech_on_this_machine_is_said_to_be_there_or_how_it_is_installed(
+    runner: CliRunner, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    fakes = FAKES / "speech_packages"
+    monkeypatch.syspath_prepend(str(fakes))
+    gone = str(tmp_path / "gone")
+    there = told(home, runner, "--fast", tts={"backend": "local"}, stt={"backend": "local"})
+    wrong = told(
+        home,
+        runner,
+        "--fast",
+        tts={"backend": "local", "model": gone},
+        stt={"backend": "local", "model": gone},
+    )
+    monkeypatch.setattr("aouo.providers.local_speech.find_spec", nothing_installed)
+    missing = told(home, runner, "--fast", tts={"backend": "local"}, stt={"backend": "local"})
+
+    assert there["tts"] == there["stt"] == ("ok", "local, English only", "")
+    assert wrong["stt"] == (
+        "warn",
+        f"stt.model: there is no model at {gone}",
+        "Set stt.model to a folder with Whisper for CTranslate2, or leave it out.",
+    )
+    assert wrong["tts"][0] == "warn"
+    found = ("warn", "local is chosen and not installed", "scripts/setup voice")
+    assert missing["tts"] == missing["stt"] == found
+
+
+def nothing_installed(_name: str) -> None:
+    return None
 
 
 def test_mcp_servers_are_connected_to_and_one_that_is_down_is_a_warning(
