@@ -165,9 +165,10 @@ class TelegramChannel:
 
     async def action(self, to: ConversationAddress, action: str) -> None:
         """In a forum's General topic it is seen only where it names that topic, as no send may."""
+        messenger = await self._ready()
         if not to.thread_id and to.chat_id in self._forums:
             to = replace(to, thread_id=GENERAL)
-        await (await self._ready()).action(to, action)
+        await messenger.action(to, action)
 
     async def standing(self, chat: ConversationAddress) -> Standing:
         return await (await self._ready()).standing(chat)

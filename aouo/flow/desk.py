@@ -144,9 +144,10 @@ class Desk:
             chats.rename_chat(tx, address.platform, address.chat_id, new_chat_id)
             return []
 
-        log.info("chat_moved", to=new_chat_id)
         await self.settle(job, work, outcome="moved")
-        self._moved(address, new_chat_id)
+        if address.chat_id != new_chat_id:  # both chats are told, and the other one came first
+            log.info("chat_moved", to=new_chat_id)
+            self._moved(address, new_chat_id)
 
     async def settle(
         self,

@@ -94,8 +94,9 @@ async def test_a_title_that_was_changed_since_counts_and_not_the_first_one(world
         await bot.people.say(ADA, HOUSEHOLD, "talk among people", thread=thread)
         await bot.ask("der Hund", chat=HOUSEHOLD, thread=VOCAB)
         await settled(bot)
+        there = await answers(world, HOUSEHOLD, thread)
 
-    assert prompts(world) == ["der Hund"]
+    assert (prompts(world), there) == (["der Hund"], [])
 
 
 async def test_what_strangers_do_with_topics_binds_nothing_and_is_not_answered(
@@ -208,12 +209,15 @@ async def test_a_topic_deleted_while_it_is_answered_is_marked_and_the_answer_arr
 
 
 async def test_in_general_typing_names_the_topic_and_messages_do_not(world: World) -> None:
-    """Behaviour 40; elsewhere there is no such topic to name, and it survives a restart."""
+    """Behaviour 40; elsewhere there is no such topic to name. A turn that is taken up knows it
+    before anything comes in."""
     us = f"@{(await world.people.act('state'))['bot']['username']}"
     async with world.running() as bot:
         for chat in (HOUSEHOLD, FAMILY):
             await bot.ask("/use notes", chat=chat)
     async with world.running() as bot:
+        await bot.app.outbox.action(ConversationAddress("tg", str(HOUSEHOLD)), "typing")
+        (taken_up,) = [call["params"] for call in await bot.people.calls("sendChatAction")]
         for chat, thread in ((HOUSEHOLD, None), (FAMILY, None), (HOUSEHOLD, NOTES)):
             world.model.stall(after_chunks=0, text="slow")
             before = len(await bot.people.calls("sendChatAction"))
@@ -230,6 +234,7 @@ async def test_in_general_typing_names_the_topic_and_messages_do_not(world: Worl
         sends = [call["params"] for call in await bot.people.calls("sendMessage")]
 
     shown = {(call["chat_id"], call.get("message_thread_id")) for call in calls}
+    assert taken_up["message_thread_id"] == 1
     assert shown == {(HOUSEHOLD, 1), (FAMILY, None), (HOUSEHOLD, NOTES)}
     assert 1 not in [params.get("message_thread_id") for params in sends]
 
