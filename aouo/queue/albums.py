@@ -62,7 +62,7 @@ class Unclaimed:
 
     def claim(self, inbound: Inbound) -> Inbound:
         """An item that is ours, with those of its album that came before it."""
-        for kept in [item for _, item in self._items if _same(item, inbound)]:
+        for kept in [item for _, item in reversed(self._items) if _same(item, inbound)]:
             self._items = [(at, item) for at, item in self._items if item is not kept]
             inbound = replace(join(kept, inbound), addressed=True)
         return inbound
