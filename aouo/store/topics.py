@@ -61,6 +61,17 @@ def forums(tx: Tx, platform: str) -> frozenset[str]:
     return frozenset(row["chat_id"] for row in rows)
 
 
+def groups(tx: Tx, platform: str, *, all_talk: bool) -> list[str]:
+    """Groups where every message is for us: those with a topic of a pack, or `all_talk` each."""
+    rows = tx.all(
+        "SELECT chat_id, max(thread_id <> '' AND active_pack <> '') AS packs "
+        "FROM conversation_routes WHERE platform = ? AND chat_kind <> 'private' AND gone = '' "
+        "GROUP BY chat_id ORDER BY max(id) DESC",
+        platform,
+    )
+    return [row["chat_id"] for row in rows if all_talk or row["packs"]]
+
+
 def _found(
     tx: Tx, chat: ConversationAddress, pack: str, title: str
 ) -> list[tuple[ConversationAddress, Route]]:

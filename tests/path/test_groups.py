@@ -5,10 +5,14 @@ Source: issue 4, contract `telegram.groups`; single messages and commands are in
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Sequence
 
 import pytest
+from click.testing import CliRunner
 
+from aouo.cli.main import aouo
 from aouo.emulator import HOUSEHOLD, ChatMessage
 from aouo.queue.albums import COMPLETE_AFTER_S
 from tests.fakes.clock import FastClock
@@ -141,3 +145,38 @@ async def test_a_topic_that_a_person_gave_a_pack_needs_no_mention(world: World) 
 
     assert (answer.text, there) == ("der Hund", [])
     assert prompts(world) == ["der Hund", "end"]
+
+
+# Privacy mode
+
+
+def _doctor(world: World) -> dict[str, str]:
+    """What `aouo doctor` warns of in groups: the message by the group."""
+    result = CliRunner().invoke(aouo, ["--home", str(world.home.path), "doctor", "--json"])
+    checks = json.loads(result.stdout)["checks"]
+    return {one["name"]: one["fix"] for one in checks if one["name"].startswith("group ")}
+
+
+async def test_doctor_names_the_groups_whose_messages_privacy_mode_hides(world: World) -> None:
+    """Only where every message is for the bot: a pack's topic, or `telegram.groups` = all."""
+    world.install("notes", "vocab")
+    people = world.people
+    club = await people.create_chat("Club", [ADA], kind="forum", bot_status="member")
+    led = await people.create_chat("Led", [ADA], kind="forum")
+    plain = await people.create_chat("Plain", [ADA], bot_status="member")
+    async with world.running() as bot:
+        for chat in (club, led):
+            thread = await people.topic_created(ADA, chat, "Vocab")
+            await said(world, "“vocab” answers here now.", chat, thread)
+        await bot.ask("/use notes", chat=plain)
+    mention = await asyncio.to_thread(_doctor, world)
+    world.config["telegram"] = {"groups": "all"}
+    async with world.running():
+        pass
+    every = await asyncio.to_thread(_doctor, world)
+    await people.set_bot_status(ADA, club, "administrator")
+    mended = await asyncio.to_thread(_doctor, world)
+
+    assert (sorted(mention), sorted(every)) == (["group Club"], ["group Club", "group Plain"])
+    assert sorted(mended) == ["group Plain"]
+    assert mention["group Club"].startswith("Make the bot an administrator there")
