@@ -1,4 +1,7 @@
-"""`/setup_topics` gives each pack its topic, as often as it is sent. Source: issue 4, reference §7."""
+"""`/setup_topics` gives each pack its topic, however often it is sent.
+
+Source: issue 4, reference §7.
+"""
 
 from __future__ import annotations
 
@@ -338,7 +341,7 @@ async def private(tmp_path: Path) -> AsyncGenerator[World]:
 
 
 async def test_a_private_chat_with_topics_gets_them_too(private: World) -> None:
-    """`getMe.has_topics_enabled`; there a topic cannot be opened or closed to see if it is there."""
+    """`getMe.has_topics_enabled`; nothing can be opened or closed there to see if it exists."""
     async with private.running() as bot:
         first = await set_up(bot, ADA)
         threads = await bound(bot, ADA)
