@@ -273,6 +273,7 @@ async def test_a_topic_whose_creation_nobody_answered_for_is_taken_over(world: W
 
 async def test_a_process_that_ended_behind_a_creation_does_not_create_again(world: World) -> None:
     """What its successor finds: an intent, a topic nobody bound, its service message to come."""
+    world.clock = FastClock(speed=2)
     async with world.running() as bot:
         club = await forum(world)
         await bot.people.fault("slow", method="getChat", seconds=0.3)
