@@ -306,7 +306,7 @@ async def test_a_process_that_ended_behind_a_creation_does_not_create_again(worl
 
 async def test_a_topic_that_may_be_on_its_way_is_waited_for(world: World) -> None:
     """A former process meant to create it; whether it did, only its service message tells."""
-    world.clock = FastClock(speed=4)
+    world.clock = FastClock(speed=2)
     async with world.running() as bot:
         club = await forum(world)
         address = ConversationAddress("tg", str(club))
