@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import structlog
 
@@ -143,8 +143,8 @@ class SettingUp:
         self, job: Job, platform: Topics, chat: ConversationAddress, pack: str
     ) -> bool:
         """Create a topic; False: nobody answered, and it did not show up."""
-        begun = await self._intend(job, chat, pack)
-        if not begun and await self._comes_back(chat, pack):
+        found = await self._intend(job, chat, pack)
+        if found == "there" or (found == "unfinished" and await self._comes_back(chat, pack)):
             return True
         try:
             thread = await self._patiently(lambda: platform.create_topic(chat, pack))
@@ -156,12 +156,17 @@ class SettingUp:
         await self._bind(job, replace(chat, thread_id=thread), pack, job.inbound.chat_kind)
         return True
 
-    async def _intend(self, job: Job, chat: ConversationAddress, pack: str) -> bool:
+    async def _intend(
+        self, job: Job, chat: ConversationAddress, pack: str
+    ) -> Literal["new", "unfinished", "there"]:
+        """Write down that a topic is about to be created, unless it has just been heard of."""
         now = stamp(self._clock)
 
-        def write(tx: Tx) -> bool:
+        def write(tx: Tx) -> Literal["new", "unfinished", "there"]:
             jobs.hold(tx, job)
-            return topics.intend(tx, chat, pack, now)
+            if topics.of_pack(tx, chat, pack):
+                return "there"
+            return "new" if topics.intend(tx, chat, pack, now) else "unfinished"
 
         return await self._database.transact(write, durable=True)
 
