@@ -73,19 +73,22 @@ class Ledger:
         log.warning("recipient_gone", conversation=str(address), reason=reason)
         await self._database.transact(write)
 
-    async def gone_topic(self, address: ConversationAddress, error: TopicGone) -> Delivery | None:
+    async def gone_topic(self, row: Delivery, error: TopicGone) -> Delivery | None:
         """A topic was closed or deleted; what waits for it will go to the chat around it, behind
-        the line that is returned, if nobody knew."""
+        the line that is returned: one for each turn."""
+        address = row.address
         now = stamp(self._clock)
         log.warning("topic_gone", conversation=str(address), reason=str(error))
 
         def write(tx: Tx) -> Delivery | None:
             route = routes.find(tx, address)
             shut = "closed" if error.closed else "deleted"
-            if not route or not routes.set_paused(tx, address, shut, now):
-                return None
-            said = wording.topic_shut(route.title or route.active_pack, shut)
-            return deliveries.add(tx, replace(address, thread_id=""), "notice", said, now)
+            routes.set_paused(tx, address, shut, now)
+            title = (route.title or route.active_pack) if route else ""
+            said, around = wording.topic_shut(title, shut), replace(address, thread_id="")
+            key = f"shut:{address.thread_id}:{row.turn_id or row.id}"
+            told = deliveries.add(tx, around, "notice", said, now, key=key)
+            return told if told.state == "queued" else None
 
         return await self._database.transact(write)
 

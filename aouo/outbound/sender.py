@@ -149,7 +149,7 @@ class Sender:
             await self._settle(row, "refused", error=str(error))
             return
         await self._ledger.mark(row, "queued", error=str(error))
-        told = await self._ledger.gone_topic(self.address, error)
+        told = await self._ledger.gone_topic(row, error)
         self._redirect(replace(self.address, thread_id=""))
         if told:
             self.rows.appendleft(told)

@@ -144,8 +144,9 @@ async def test_a_topic_that_is_closed_stays_so_over_a_restart(world: World) -> N
         assert await paused(bot, VOCAB)
 
 
+@pytest.mark.parametrize("told", [True, False])
 async def test_an_answer_for_a_topic_that_was_closed_meanwhile_says_why_it_comes_elsewhere(
-    world: World,
+    world: World, told: bool
 ) -> None:
     """Behaviour 43; and once it is open again, answers go there."""
     world.config = {"telegram": {"streaming": "off"}}
@@ -153,9 +154,11 @@ async def test_an_answer_for_a_topic_that_was_closed_meanwhile_says_why_it_comes
     async with world.running() as bot:
         await bot.people.say(ADA, HOUSEHOLD, "der Hund", thread=VOCAB)
         await world.model.stalled.wait()
-        # Nobody who may be listened to closed it, so the bot learns of it by its own message.
-        eve = await bot.people.create_user("Eve")
+        # If nobody who is listened to closes it, the bot learns of it by its own message.
+        eve = ADA if told else await bot.people.create_user("Eve")
         await bot.people.topic_closed(eve, HOUSEHOLD, VOCAB)
+        if told:
+            await eventually(lambda: paused(bot, VOCAB))
         world.model.release.set()
         await said(world, "a dog", HOUSEHOLD)
         await settled(bot)
