@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aouo.address import ConversationAddress
 from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
@@ -25,7 +26,9 @@ from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
 from aouo.flow.reacting import note_reaction
+from aouo.flow.setting_up import SettingUp
 from aouo.flow.taps import Taps
+from aouo.flow.topics import TopicEvents
 from aouo.flow.turns import Turns
 from aouo.home import Home
 from aouo.ids import ulid
@@ -83,7 +86,19 @@ def _wire(base: Base, built: Built) -> App:
     settings = generation.settings
     bus, running, terminal = Bus(), Running(), TerminalMessenger()
     messengers: dict[str, Messenger] = {"cli": terminal}
-    ledger = Ledger(database=database, clock=clock, resend_unknown=settings.telegram.resend_unknown)
+
+    def moved(address: ConversationAddress, chat_id: str) -> None:
+        old, new = address.chat_id, chat_id
+        for sign in ("", "!", "!refuse:"):
+            running.move(f"{sign}{old}", f"{sign}{new}")
+            lanes.move(f"{sign}{old}", f"{sign}{new}")
+
+    ledger = Ledger(
+        database=database,
+        clock=clock,
+        resend_unknown=settings.telegram.resend_unknown,
+        moved=moved,
+    )
     outbox = Outbox(ledger=ledger, clock=clock, messengers=messengers)
     lanes: Lanes
     affording = Affording(
@@ -114,6 +129,7 @@ def _wire(base: Base, built: Built) -> App:
         library=lambda: generation.library,
         running=running,
         wake=lambda lane: lanes.wake(lane),
+        moved=moved,
     )
     editing = Editing(
         database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
@@ -223,5 +239,9 @@ def _flow(
         taps=taps,
         compacting=compacting,
         editing=editing,
+        topics=TopicEvents(database=database, clock=clock, desk=desk),
+        setting_up=SettingUp(
+            database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
+        ),
         reacting=lambda job: note_reaction(database, clock, job),
     )

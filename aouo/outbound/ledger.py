@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import structlog
 
 from aouo.address import ConversationAddress
+from aouo.errors import TopicGone
 from aouo.outbound import wording
 from aouo.ports import Clock, stamp
 from aouo.store import chats, deliveries, routes
@@ -17,10 +21,18 @@ log = structlog.get_logger()
 class Ledger:
     """The deliveries table as the senders see it. Every write survives a cancellation."""
 
-    def __init__(self, *, database: Database, clock: Clock, resend_unknown: bool) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        resend_unknown: bool,
+        moved: Callable[[ConversationAddress, str], None],
+    ) -> None:
         self._database = database
         self._clock = clock
         self._resend_unknown = resend_unknown
+        self._moved = moved
 
     async def recover(self) -> list[Delivery]:
         """Take up what a former process left; returns what waits to be sent, in order."""
@@ -61,11 +73,24 @@ class Ledger:
         log.warning("recipient_gone", conversation=str(address), reason=reason)
         await self._database.transact(write)
 
-    async def gone_topic(self, address: ConversationAddress, reason: str) -> None:
-        """A topic was closed or deleted; what waits for it will go to the chat around it."""
+    async def gone_topic(self, row: Delivery, error: TopicGone) -> Delivery | None:
+        """A topic was closed or deleted; what waits for it will go to the chat around it, behind
+        the line that is returned: one for each turn."""
+        address = row.address
         now = stamp(self._clock)
-        log.warning("topic_gone", conversation=str(address), reason=reason)
-        await self._database.transact(lambda tx: routes.set_gone(tx, address, reason, now))
+        log.warning("topic_gone", conversation=str(address), reason=str(error))
+
+        def write(tx: Tx) -> Delivery | None:
+            route = routes.find(tx, address)
+            shut = "closed" if error.closed else "deleted"
+            routes.set_paused(tx, address, shut, now)
+            title = (route.title or route.active_pack) if route else ""
+            said, around = wording.topic_shut(title, shut), replace(address, thread_id="")
+            key = f"shut:{address.thread_id}:{row.turn_id or row.id}"
+            told = deliveries.add(tx, around, "notice", said, now, key=key)
+            return told if told.state == "queued" else None
+
+        return await self._database.transact(write)
 
     async def moved(self, address: ConversationAddress, chat_id: str) -> None:
         """A group became a supergroup: everything stored follows."""
@@ -73,6 +98,7 @@ class Ledger:
         await self._database.transact(
             lambda tx: chats.rename_chat(tx, address.platform, address.chat_id, chat_id)
         )
+        self._moved(address, chat_id)
 
     def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:
         """Say once that an answer may not have arrived, or repeat it if the owner wants that."""

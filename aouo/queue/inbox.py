@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
 import structlog
 
-from aouo.events import Album, Arrival, Edited, Inbound, Intruder
+from aouo.events import (
+    Album,
+    Arrival,
+    Edited,
+    Inbound,
+    Intruder,
+    Migrated,
+    TopicNamed,
+    TopicShut,
+)
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, bursts
-from aouo.store import asked, gates, jobs, routes, updates
+from aouo.store import asked, chats, gates, jobs, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
@@ -68,6 +77,7 @@ class Inbox:
         self._policy = policy
         self._burst_s = burst_s
         self._ready = ready
+        self._unclaimed = albums.Unclaimed()
         self._bursts_changed = asyncio.Event()
 
     async def accept(self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int) -> None:
@@ -148,13 +158,17 @@ class Inbox:
         now = self._clock.now()
         lanes: list[str] = []
         facts: list[tuple[str, dict[str, object]]] = []
+        self._unclaimed.forget_old(now)
         for arrival in arrivals:
-            wanted = arrival.inbound if self._is_ours(tx, arrival.inbound) else None
+            inbound = _at_home(tx, arrival.inbound) if arrival.inbound else None
+            wanted = inbound if self._is_ours(tx, inbound) else None
             raw = arrival.raw if wanted and arrival.keep_raw else ""
             if not updates.add(tx, bot_id, arrival.update_id, raw, iso(now)):
                 facts.append(("update_duplicate", {"update_id": arrival.update_id}))
             elif wanted:
-                lanes += self._file(tx, wanted, now)
+                lanes += self._file(tx, self._unclaimed.claim(wanted), now)
+            elif inbound:
+                self._unclaimed.keep(inbound, now)
             elif arrival.why:
                 facts.append(("update_ignored", {"kind": arrival.why}))
         return _Filed(tuple(lanes), tuple(facts))
@@ -167,6 +181,8 @@ class Inbox:
         if inbound.addressed or _is_more(tx, inbound):
             return True
         route = routes.find(tx, inbound.address)
+        if route and route.title:  # what is said there brings the title of its beginning
+            inbound = replace(inbound, title=route.title)
         return self._policy.concerns_us(inbound, route.active_pack if route else "")
 
     def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
@@ -175,6 +191,8 @@ class Inbox:
             hour_ago = iso(now - timedelta(hours=1))
             if not updates.may_refuse(tx, inbound.person.id, iso(now), hour_ago):
                 return []
+        elif not isinstance(inbound.content, TopicNamed | TopicShut | Migrated):
+            routes.heard_from(tx, inbound.address)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
         lane = self._policy.lane_of(inbound, answers_gate=gate is not None)
         if lane.startswith("!"):
@@ -221,6 +239,14 @@ class Inbox:
         inbound = albums.late(inbound) if _is_more(tx, inbound) else inbound
         jobs.add(tx, lane, inbound, iso(now), due_at=due_at)
         return [lane] if opened else []
+
+
+def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
+    """What was said in a group that has become a supergroup since; numbers differ there."""
+    address = chats.where_it_is(tx, inbound.address)
+    if address == inbound.address or isinstance(inbound.content, Migrated):
+        return inbound
+    return replace(inbound, address=address, message_id=0)
 
 
 def _is_more(tx: Tx, inbound: Inbound) -> bool:

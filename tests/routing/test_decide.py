@@ -21,6 +21,7 @@ from aouo.events import (
     Shown,
     Text,
     TopicNamed,
+    TopicShut,
     Unsupported,
 )
 from aouo.routing import lexer
@@ -34,6 +35,7 @@ from aouo.routing.decide import (
     Ignore,
     Installed,
     MoveChat,
+    NameTopic,
     NoteReaction,
     ObeyCommand,
     OpenMenu,
@@ -41,6 +43,7 @@ from aouo.routing.decide import (
     Refuse,
     RefuseCommand,
     RunTurn,
+    ShutTopic,
     decide,
 )
 
@@ -91,7 +94,7 @@ def tap(data: str) -> Button:
             RunTurn("vocab", "/study x", "vocab:study"),
         ),
         (Command("study", "", "/study"), "notes", TWO, RefuseCommand("study", "vocab")),
-        (tap("pack:vocab"), "notes", TWO, BindPack("vocab", tapped=True)),
+        (tap("pack:vocab"), "notes", TWO, BindPack("vocab")),
         (tap("choice_g1:2"), "notes", TWO, AnswerGate("g1", 2)),
         (tap("choice_g1:-1"), "notes", TWO, AnswerGate("g1", -1)),
         (tap("choice_g1:²"), "notes", TWO, AnswerGate("g1", -1)),
@@ -101,8 +104,9 @@ def tap(data: str) -> Button:
         (tap("yes"), "notes", TWO, RunTurn("notes", "[callback] yes")),
         (tap("yes"), "", TWO, PickPack(BOTH)),
         (tap("packing"), "notes", TWO, RunTurn("notes", "[callback] packing")),
-        (TopicNamed("Vocab "), "", TWO, BindPack("vocab", tapped=False)),
-        (TopicNamed("kitchen"), "", TWO, Ignore("a topic named otherwise")),
+        (TopicNamed("Vocab "), "", TWO, NameTopic("Vocab ", "vocab")),
+        (TopicNamed("kitchen"), "", TWO, NameTopic("kitchen", "")),
+        (TopicShut(closed=True), "notes", TWO, ShutTopic(closed=True)),
         (Migrated("-100"), "notes", TWO, MoveChat("-100")),
         (Unsupported("games"), "notes", TWO, Explain("games")),
         (
@@ -140,6 +144,15 @@ def test_a_topics_title_chooses_the_pack_of_its_first_message() -> None:
     assert decide(first, "notes", TWO) == RunTurn("notes", "der Hund")
 
 
+def test_a_title_of_general_binds_nothing() -> None:
+    """It is the forum itself, not a topic."""
+    general = ConversationAddress("tg", "-5")
+
+    decision = decide(Inbound(general, Person("1"), TopicNamed("vocab")), "", TWO)
+
+    assert decision == Ignore("General is the forum itself, whatever it is called")
+
+
 def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
     assert decide(said(Text("red")), "notes", TWO, answers_gate=True) == AnswerGate(text="red")
     assert decide(said(Command("stop", "", "/stop")), "notes", TWO, answers_gate=True) == (
@@ -161,6 +174,8 @@ def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
         (tap("nav:edited_3"), False, "!-5:7"),
         (Edited("red"), True, "!-5:7"),
         (Reacted("👍"), False, "!-5:7"),
+        (TopicShut(closed=True), False, "!-5:7"),
+        (Migrated("-6"), False, "!-5:7"),
         (tap("pack:notes"), False, "-5:7"),
         (tap("more"), True, "-5:7"),
         (Unsupported("games"), True, "-5:7"),
