@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from aouo.queue.inbox import Inbox
 
 log = structlog.get_logger()
-CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True)
+CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
 
 
 class TelegramChannel:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from aouo.address import ConversationAddress
 from aouo.outbound import wording
-from aouo.outbound.degrade import Capabilities, degrade
+from aouo.outbound.degrade import Capabilities, degraded
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
 from aouo.outbound.payloads import messages_of
@@ -128,11 +128,12 @@ class LiveView:
 
     async def dispatch_message(self, payload: Payload, key: str) -> Sent:
         """Send one payload in order and wait for it; `key` makes a repeated wish the same one."""
-        shown, note = degrade(payload, self._capabilities)
-        if shown.type == "action":
-            await self._outbox.action(self._address, shown.action)
+        if payload.type == "action":
+            await self._outbox.action(self._address, payload.action)
             return Sent(ok=True)
-        rows = await self._queue(messages_of(shown, self._reply_to(shown)), key)
+        shown, note = degraded(payload, self._capabilities)
+        messages = [part for item in shown for part in messages_of(item, self._reply_to(item))]
+        rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
         worst = next((row for row in settled if row.state != "sent"), settled[-1])
         self._pages.leave_behind()

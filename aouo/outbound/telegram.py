@@ -38,6 +38,12 @@ MAX_UPLOAD_BYTES = 50 * 1024 * 1024
 """Source, also of the next: core.telegram.org/bots/api#sending-files."""
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
 _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
+_ITEMS = {
+    "photo": telegram.InputMediaPhoto,
+    "video": telegram.InputMediaVideo,
+    "audio": telegram.InputMediaAudio,
+    "document": telegram.InputMediaDocument,
+}
 
 
 class TelegramMessenger:
@@ -59,6 +65,8 @@ class TelegramMessenger:
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
         if message.media:
             return await self._send_file(to, message, message.media)
+        if message.album:
+            return await self._send_album(to, message)
         async with _translated():
             sent = await self._bot.send_message(
                 int(to.chat_id),
@@ -75,6 +83,7 @@ class TelegramMessenger:
         """An address is fetched by Telegram; a local file is uploaded."""
         calls = {
             "photo": self._bot.send_photo,
+            "video": self._bot.send_video,
             "audio": self._bot.send_audio,
             "voice": self._bot.send_voice,
             "document": self._bot.send_document,
@@ -91,6 +100,24 @@ class TelegramMessenger:
                 reply_parameters=_reply(message),
             )
         return sent.message_id
+
+    async def _send_album(self, to: ConversationAddress, message: Rendered) -> int:
+        items = [
+            _ITEMS[media.kind](
+                await _source(media, attached=True),
+                caption=None if number else message.text or None,
+                caption_entities=None if number else _entities(message.entities) or None,
+            )
+            for number, media in enumerate(message.album)
+        ]
+        async with _translated():
+            sent = await self._bot.send_media_group(
+                int(to.chat_id),
+                items,
+                message_thread_id=_thread(to),
+                reply_parameters=_reply(message),
+            )
+        return sent[0].message_id
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         async with _translated(editing=True):
@@ -160,12 +187,14 @@ async def _translated(*, editing: bool = False) -> AsyncGenerator[None]:
         raise DeliveryUnknown(str(error)) from error
 
 
-async def _source(media: Media) -> str | telegram.InputFile:
-    """What Telegram is given: the address, or the file's bytes.
+async def _source(media: Media, *, attached: bool = False) -> str | telegram.InputFile:
+    """What Telegram is given: the address, or the file's bytes; those of an album are `attached`.
 
     Raises:
         DeliveryRefused: it is no file, not there, or larger than a bot may upload.
     """
+    if media.text:
+        return telegram.InputFile(media.text.encode(), filename=media.name, attach=attached)
     if not looks_local(media.source):
         address = media.source.strip()
         if ".." in address.split("/"):
@@ -178,7 +207,7 @@ async def _source(media: Media) -> str | telegram.InputFile:
         content = await asyncio.to_thread(_content, file, limit)
     except (ToolFailed, OSError, ValueError) as error:
         raise DeliveryRefused(f"{file.name} cannot be read: {error}") from error
-    return telegram.InputFile(content, filename=file.name)
+    return telegram.InputFile(content, filename=file.name, attach=attached)
 
 
 def _content(file: Path, limit: int) -> bytes:

@@ -16,6 +16,8 @@ from aouo.ports import ButtonSpec, Rendered
 THINKING = "Thinking…"
 STOPPED_TURN = "Stopped."
 CUT_SHORT = "…"
+BUTTONS_OF_ALBUM = "⬆️"
+"""Stands above buttons that belong to an album without words."""
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 _SHOWN_PATH_CHARS = 400

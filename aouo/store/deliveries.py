@@ -229,6 +229,8 @@ def load(text: str) -> Rendered:
     body["buttons"] = tuple(tuple(ButtonSpec(**item) for item in row) for row in rows)
     media: dict[str, Any] | None = body.pop("media", None)
     body["media"] = Media(**media) if media else None
+    items: Sequence[dict[str, Any]] = body.pop("album", ())
+    body["album"] = tuple(Media(**item) for item in items)
     return Rendered(**body)
 
 
