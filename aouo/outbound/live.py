@@ -44,6 +44,7 @@ class LiveView:
         turn_id: str,
         streaming: bool,
         capabilities: Capabilities,
+        max_parts: int,
         said_id: int = 0,
         reply: bool = False,
         live: Sequence[Delivery] = (),
@@ -57,6 +58,7 @@ class LiveView:
         self._turn_id = turn_id
         self._streaming = streaming
         self._capabilities = capabilities
+        self._max_parts = max_parts
         self._said_id = said_id
         self._tags: dict[str, int] = {}
         self._pages = Pages(
@@ -73,6 +75,7 @@ class LiveView:
         self._shown = ""
         self._shown_at_s = 0.0
         self._fresh = False
+        self._full = self._pages.number >= self._max_parts
         self._asks = False
         self._since_s = clock.monotonic_s()
 
@@ -95,7 +98,8 @@ class LiveView:
     async def settle(self) -> Filled:
         """What the final text finds in the chat; nothing stays in flight."""
         filled = await self._pages.settle()
-        return replace(filled, text="" if self._fresh else self._redact(self._text.strip()))
+        text = self._shown if self._full else self._text
+        return replace(filled, text="" if self._fresh else self._redact(text.strip()))
 
     async def send_thinking(self) -> None:
         self._status = self._status or wording.THINKING
@@ -119,7 +123,7 @@ class LiveView:
     async def streaming_reply(self, delta: str) -> None:
         """Take in more of the answer; after a tool call the text begins anew."""
         if self._fresh:
-            self._text, self._fresh = "", False
+            self._text, self._fresh, self._full = "", False, False
         self._text += delta
 
     async def start_over(self) -> None:
@@ -173,7 +177,8 @@ class LiveView:
     async def _refresh(self, now_s: float) -> None:
         """Show the newest text, or a status line while there is none."""
         if self._text and not self._fresh:
-            await self._show_text(now_s)
+            if not self._full:
+                await self._show_text(now_s)
         elif self._status_due(now_s):
             self._shown, self._shown_at_s = self._status or wording.THINKING, now_s
             await self._pages.show(Rendered(self._shown, preview=False))
@@ -195,6 +200,9 @@ class LiveView:
         finished, rest = stable_prefix(self._text)
         if finished:
             await self._show(finished, now_s)
+            self._full = self._pages.number >= self._max_parts
+            if self._full:
+                return
             self._pages.turn_over()
             self._text, self._shown = rest, ""
         await self._show(self._text, now_s)

@@ -80,6 +80,22 @@ def block_starts(markdown: str) -> list[tuple[int, int]]:
     return placed
 
 
+def first_heading(markdown: str) -> str:
+    """The words of the first heading, "" = there is none."""
+    words: list[str] | None = None
+    for event, _, _ in _events(markdown, _options()):
+        if isinstance(event, str):
+            continue
+        tag = next(iter(event.values()))
+        if "Start" in event and isinstance(tag, dict) and "Heading" in tag:
+            words = []
+        elif "End" in event and words is not None and (tag == "Heading" or "Heading" in tag):
+            return " ".join("".join(words).split())
+        elif words is not None and ("Text" in event or "Code" in event):
+            words.append(str(tag))
+    return ""
+
+
 def _lines_to_repeat(event: "Event") -> int:
     if isinstance(event, str) or "Start" not in event or isinstance(event["Start"], str):
         return 0

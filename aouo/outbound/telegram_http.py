@@ -77,9 +77,11 @@ def _body(request_data: RequestData | None) -> aiohttp.FormData | dict[str, str]
         return None
     if not request_data.contains_files:
         return request_data.json_parameters
-    form = aiohttp.FormData()
+    # Quoted, "my file" would be called "my%20file" in the chat.
+    form = aiohttp.FormData(quote_fields=False)
     for name, value in request_data.json_parameters.items():
         form.add_field(name, value)
     for name, (filename, content, kind) in request_data.multipart_data.items():
-        form.add_field(name, content, filename=filename, content_type=kind)
+        legible = "".join(char if char.isprintable() else "_" for char in filename)
+        form.add_field(name, content, filename=legible, content_type=kind)
     return form

@@ -247,6 +247,11 @@ def calling(tool: str) -> str:
     return f"Working: {tool} …"
 
 
+def whole_answer(words: int) -> str:
+    """Stands below the file that a very long answer is sent as."""
+    return f"The whole answer is in this file: {words:,} words."
+
+
 def badge(pack_name: str) -> str:
     return f"\n\n— {pack_name}"
 

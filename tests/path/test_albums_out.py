@@ -173,9 +173,7 @@ async def test_a_caption_that_is_too_long_follows_the_album(world: World) -> Non
 
 async def test_an_album_may_answer_a_message(world: World) -> None:
     async with world.running() as bot:
-        messages = await shown(
-            world, bot, {"url": f"{WEB}/a.jpg\n{WEB}/b.jpg", "reply_to": "user"}
-        )
+        messages = await shown(world, bot, {"url": f"{WEB}/a.jpg\n{WEB}/b.jpg", "reply_to": "user"})
 
     assert {message["reply_to_message"]["text"] for message in messages} == {"go"}
 
