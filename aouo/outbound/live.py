@@ -75,7 +75,7 @@ class LiveView:
         self._shown = ""
         self._shown_at_s = 0.0
         self._fresh = False
-        self._full = self._pages.number >= self._max_parts
+        self._full = False
         self._asks = False
         self._since_s = clock.monotonic_s()
 

@@ -39,6 +39,16 @@ async def clock(world: World) -> FastClock:
     return clock
 
 
+async def typed(world: World, times: int) -> None:
+    """Wait until typing was shown that many times more."""
+    before = len(await world.people.calls("sendChatAction"))
+
+    async def look() -> bool:
+        return len(await world.people.calls("sendChatAction")) >= before + times
+
+    await world.people.until(look)
+
+
 async def test_an_answer_of_too_many_messages_is_an_opening_and_a_document(world: World) -> None:
     world.install("notes", "vocab")
     world.config = {"telegram": {"max_parts": 3, "streaming": "off"}}
@@ -80,7 +90,7 @@ async def test_what_is_read_already_stays_and_stops_growing(world: World, clock:
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "tell me")
         second = await bot.people.next_message(ADA, contains="20. lorem")
-        clock.jump(60)
+        await typed(world, 3)  # a dozen seconds in which a third message would be there
         shown = [m for m in await bot.people.messages(ADA) if m.from_bot]
         world.model.release.set()
         document = await bot.people.next_message(ADA, contains="whole answer")
