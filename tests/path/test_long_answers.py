@@ -14,9 +14,9 @@ from aouo.emulator import Emulator
 from aouo.emulator.description import Upload
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
-from tests.path.lives import kill_runner, place
+from tests.path.lives import WAIT_S, kill_runner, place
 from tests.path.looking import answers, eventually, settled
-from tests.path.world import ADA, WAIT_S, World
+from tests.path.world import ADA, World
 
 PART = "lorem ipsum dolor " * 12
 TITLE = "## A *long* story: part 1/2"
@@ -66,7 +66,8 @@ async def test_an_answer_of_too_many_messages_is_an_opening_and_a_document(world
     assert len(opening.text) <= 1100
     assert file_of(world.emulator, document.raw) == (NAME, LONG)
     assert (
-        document.text == f"The whole answer is in this file: {len(LONG.split()):,} words.\n\n— notes"
+        document.text
+        == f"The whole answer is in this file: {len(LONG.split()):,} words.\n\n— notes"
     )
     assert len(uploads) == 1
 
@@ -86,10 +87,12 @@ async def test_an_answer_of_just_as_many_messages_stays_messages(world: World) -
 async def test_what_is_read_already_stays_and_stops_growing(world: World, clock: FastClock) -> None:
     """Text that somebody reads is not taken away; the document is added below it."""
     world.config = {"telegram": {"max_parts": 2}}
-    world.model.reply(Says(LONG, chunks=20, stall_after=19))
+    world.model.reply(Says(LONG, chunks=20, stall_after=(14, 18)))
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "tell me")
         second = await bot.people.next_message(ADA, contains="20. lorem")
+        world.model.release.set()
+        world.model.release.clear()
         await typed(world, 3)  # a dozen seconds in which a third message would be there
         shown = [m for m in await bot.people.messages(ADA) if m.from_bot]
         world.model.release.set()
