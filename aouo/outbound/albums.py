@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
@@ -42,4 +43,4 @@ def grouped(files: Sequence[Media]) -> list[tuple[Media, ...]]:
 def _cut(items: Sequence[Media]) -> list[tuple[Media, ...]]:
     count = -(-len(items) // MAX_ITEMS)
     ends = [len(items) * number // count for number in range(count + 1)]
-    return [tuple(items[start:end]) for start, end in zip(ends, ends[1:], strict=False)]
+    return [tuple(items[start:end]) for start, end in pairwise(ends)]

@@ -4,7 +4,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from aouo.outbound.entities import Entity, Mark, Part, joins, part, utf16_len
+from aouo.outbound.entities import (
+    MAX_ENTITIES,
+    Entity,
+    Mark,
+    Part,
+    joins,
+    laid,
+    part,
+    utf16_len,
+)
 from aouo.outbound.markdown import Document, block_starts, read
 
 __all__ = ["Entity", "Part", "render", "stable_prefix", "utf16_len"]
@@ -68,8 +77,9 @@ def stable_prefix(markdown: str, *, limit: int = LIMIT) -> tuple[str, str]:
     newlines = [m.end() for m in re.finditer(r"\n", markdown)]
     spaces = [m.end() for m in re.finditer(r"[ \n]", markdown)]
     signs = [i for i in range(1, min(len(markdown), 8 * limit)) if not joins(markdown, i)]
-    for places in (newlines, spaces, signs, range(1, len(markdown))):
-        at = _last_fit(markdown, [place for place in places if place >= floor], limit)
+    ways = (newlines, spaces, signs, range(1, len(markdown)))
+    for least, places in [(floor, way) for way in ways] + [(1, way) for way in ways]:
+        at = _last_fit(markdown, [place for place in places if place >= least], limit)
         if at:
             break
     opening = _opening(markdown, starts, at)
@@ -135,12 +145,22 @@ def _split(document: Document, limit: int, room: int, tail: str) -> list[Part]:
         if stop < end:
             fits = _reach(text, at, end, limit) == end
             stop = _cut(text, at, stop if fits else _reach(text, at, end, limit), document, links)
+        while (crowded := _crowded(text, at, stop, marks)) < stop:
+            stop = _cut(text, at, crowded, document, links)
         last = stop >= end
         close = at + len(text[at:stop].rstrip(_BLANK))
         if close > at:
             parts.append(part(text, at, close, marks, tail if last else ""))
         at = _skip(text, stop, end)
     return parts
+
+
+def _crowded(text: str, start: int, stop: int, marks: Sequence[Mark]) -> int:
+    """Where the first entity begins that one message has no place for; `stop` = there is none."""
+    if len(marks) < MAX_ENTITIES // 10:  # cut by each other they still are not as many
+        return stop
+    found = sorted(mark.start for mark in laid(text, start, stop, marks))
+    return start + found[MAX_ENTITIES] if len(found) > MAX_ENTITIES else stop
 
 
 def _skip(text: str, at: int, end: int) -> int:

@@ -1,4 +1,7 @@
-"""An answer of very many messages is a document. Source: contract, telegram.max_parts; design §3.6."""
+"""An answer of very many messages is a document.
+
+Source: contract, `telegram.max_parts`; design §3.6.
+"""
 
 from __future__ import annotations
 
