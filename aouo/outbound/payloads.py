@@ -24,8 +24,8 @@ def messages_of(payload: Payload, reply_to: int) -> list[Rendered]:
             messages = _with_caption([Rendered("", media=Media(kind, payload.url))], payload.text)
         case "album":
             messages = [
-                Rendered("", album=group) if len(group) > 1 else Rendered("", media=group[0])
-                for group in grouped([media_of(source) for source in payload.album])
+                Rendered("", album=(first, *others)) if others else Rendered("", media=first)
+                for first, *others in grouped([media_of(source) for source in payload.album])
             ]
             if payload.buttons and messages[-1].album:
                 messages += _texts(payload.text) or [Rendered(wording.BUTTONS_OF_ALBUM)]
