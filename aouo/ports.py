@@ -158,6 +158,13 @@ class Messenger(Protocol):
         """Replace a message; the same content again is success."""
         ...
 
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        """Show a text that is still being written, for about 30 seconds; no message comes of it.
+
+        `draft_id` is not 0; a second call with the same one replaces the text.
+        """
+        ...
+
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
         """Take a message of ours away; one that is gone already is success."""
         ...

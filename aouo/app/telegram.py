@@ -156,6 +156,9 @@ class TelegramChannel:
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         await (await self._ready()).edit(to, message_id, message)
 
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        await (await self._ready()).draft(to, draft_id, message)
+
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
         await (await self._ready()).delete(to, message_id)
 

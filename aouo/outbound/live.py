@@ -2,11 +2,13 @@
 
 The message it fills is a row like any other, so that a process that takes the turn up takes
 the message up too. The final text is not sent from here: it is committed with the turn, and
-edits the messages that `settle` names.
+edits the messages that `settle` names. As a draft it is no message and no row, and vanishes when
+the final text is sent.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -28,6 +30,8 @@ _STATUS_AFTER_S = 1.5
 _TOOL_AFTER_S = 0.3  # most are done by then, and a line that flashes tells nobody anything
 _LOOK_EVERY_S = 0.25
 _EDIT_CHARS = 50
+_DRAFT_AGAIN_S = 20.0
+"""Telegram shows a draft for 30 s. Source: core.telegram.org/bots/api#sendmessagedraft."""
 _SPEAKING = frozenset({"msg", "clarify"})  # what they do is seen without a status line
 
 
@@ -45,6 +49,7 @@ class LiveView:
         streaming: bool,
         capabilities: Capabilities,
         max_parts: int,
+        drafts: bool = False,
         said_id: int = 0,
         reply: bool = False,
         live: Sequence[Delivery] = (),
@@ -59,6 +64,9 @@ class LiveView:
         self._streaming = streaming
         self._capabilities = capabilities
         self._max_parts = max_parts
+        self._drafts = drafts and not live
+        self._draft_id = zlib.crc32(turn_id.encode()) or 1
+        self._drafted = Rendered("")
         self._said_id = said_id
         self._tags: dict[str, int] = {}
         self._pages = Pages(
@@ -97,6 +105,7 @@ class LiveView:
 
     async def settle(self) -> Filled:
         """What the final text finds in the chat; nothing stays in flight."""
+        self._outbox.drop_draft(self._address)
         filled = await self._pages.settle()
         text = self._shown if self._full else self._text
         return replace(filled, text="" if self._fresh else self._redact(text.strip()))
@@ -176,12 +185,17 @@ class LiveView:
 
     async def _refresh(self, now_s: float) -> None:
         """Show the newest text, or a status line while there is none."""
+        if self._drafts and not self._outbox.drafts_work:
+            self._drafts, self._shown = False, ""
+        if self._drafts and self._shown and now_s - self._shown_at_s >= _DRAFT_AGAIN_S:
+            self._shown_at_s = now_s
+            await self._put(self._drafted)
         if self._text and not self._fresh:
             if not self._full:
                 await self._show_text(now_s)
         elif self._status_due(now_s):
             self._shown, self._shown_at_s = self._status or wording.THINKING, now_s
-            await self._pages.show(Rendered(self._shown, preview=False))
+            await self._put(Rendered(self._shown, preview=False))
 
     def _status_due(self, now_s: float) -> bool:
         """A tool at work is named soon; without one, silence is covered after a while."""
@@ -210,4 +224,11 @@ class LiveView:
     async def _show(self, text: str, now_s: float) -> None:
         self._shown, self._shown_at_s = text, now_s
         if parts := render(self._redact(text)):
-            await self._pages.show(Rendered(parts[0].text, parts[0].entities))
+            await self._put(Rendered(parts[0].text, parts[0].entities))
+
+    async def _put(self, message: Rendered) -> None:
+        if self._drafts:
+            self._drafted = message
+            self._outbox.show_draft(self._address, self._draft_id, message)
+        else:
+            await self._pages.show(message)

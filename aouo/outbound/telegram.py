@@ -130,6 +130,16 @@ class TelegramMessenger:
                 link_preview_options=None if message.preview else _NO_PREVIEW,
             )
 
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        async with _translated():
+            await self._bot.send_message_draft(
+                int(to.chat_id),
+                draft_id,
+                message.text,
+                message_thread_id=_thread(to),
+                entities=_entities(message.entities),
+            )
+
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
         try:
             async with _translated():
