@@ -119,7 +119,8 @@ class Rendered:
     """What one Telegram message holds: text that needs no parse mode, and its buttons.
 
     With `media` the text is its caption and may be empty. An `album` are 2 to 10 files that are
-    shown as one, without buttons; the text is the caption of the first.
+    shown as one, without buttons; the text is the caption of the first. `tag` is what its turn
+    calls the message, to reply to it.
     """
 
     text: str
@@ -129,6 +130,7 @@ class Rendered:
     preview: bool = True
     media: Media | None = None
     album: tuple[Media, ...] = ()
+    tag: str = ""
 
 
 class Files(Protocol):

@@ -208,7 +208,7 @@ def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
 
 def _said_already(tx: Tx, turn_id: str, text: str) -> bool:
     """Only the very same text is not said twice."""
-    wanted = _normal("".join(part.text for part in render(text)))
+    wanted = _normal(" ".join(part.text for part in render(text)))
     return any(_normal(said) == wanted for said in deliveries.texts_of(tx, turn_id))
 
 

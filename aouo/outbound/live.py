@@ -68,7 +68,6 @@ class LiveView:
         self._draft_id = zlib.crc32(turn_id.encode()) or 1
         self._drafted = Rendered("")
         self._said_id = said_id
-        self._tags: dict[str, int] = {}
         self._pages = Pages(
             outbox=outbox,
             database=database,
@@ -145,15 +144,20 @@ class LiveView:
             await self._outbox.action(self._address, payload.action)
             return Sent(ok=True)
         shown, note = degraded(payload, self._capabilities)
-        messages = [part for item in shown for part in messages_of(item, self._reply_to(item))]
+        reply_to, missing = await self._reply_to(payload)
+        messages = [
+            message
+            for number, item in enumerate(shown)
+            for message in messages_of(item, 0 if number else reply_to)
+        ]
+        messages[-1] = replace(messages[-1], tag=payload.tag)
         rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
         worst = next((row for row in settled if row.state != "sent"), settled[-1])
         self._pages.leave_behind()
         self._shown = ""
-        if payload.tag:
-            self._tags[payload.tag] = settled[-1].message_id
-        return Sent(worst.state == "sent", settled[-1].message_id, note or worst.error)
+        notes = dict.fromkeys((note, missing, worst.error))
+        return Sent(worst.state == "sent", settled[-1].message_id, "; ".join(filter(None, notes)))
 
     async def reply(self, text: str) -> None:
         """The final text goes with the turn's commit; here it only stops the live edits."""
@@ -176,12 +180,18 @@ class LiveView:
     async def _wait(self, row: Delivery) -> Delivery:
         return await self._outbox.settled(row) if row.state in ("queued", "sending") else row
 
-    def _reply_to(self, payload: Payload) -> int:
-        """The message a payload replies to: an id, a tag of this turn, or the person's own."""
-        wanted = payload.reply_to
+    async def _reply_to(self, payload: Payload) -> tuple[int, str]:
+        """The message a payload replies to, and a note if there is none.
+
+        It is an id, a tag of this turn, in whichever life it was given, or the person's own.
+        """
+        wanted = payload.reply_to.strip()
+        if not wanted or wanted == "user":
+            return self._said_id if wanted else 0, ""
         if wanted.isascii() and wanted.isdigit():
-            return int(wanted)
-        return self._said_id if wanted == "user" else self._tags.get(wanted, 0)
+            return int(wanted), ""
+        found = await self._database.read(lambda tx: deliveries.tagged(tx, self._turn_id, wanted))
+        return found, "" if found else f"no message of this turn has the tag {wanted!r}"
 
     async def _refresh(self, now_s: float) -> None:
         """Show the newest text, or a status line while there is none."""
