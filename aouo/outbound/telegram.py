@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import aiohttp
 import telegram
@@ -38,7 +38,13 @@ MAX_UPLOAD_BYTES = 50 * 1024 * 1024
 """Source, also of the next: core.telegram.org/bots/api#sending-files."""
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
 _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
-_ITEMS = {
+_Item: TypeAlias = (
+    telegram.InputMediaPhoto
+    | telegram.InputMediaVideo
+    | telegram.InputMediaAudio
+    | telegram.InputMediaDocument
+)
+_ITEMS: dict[str, type[_Item]] = {
     "photo": telegram.InputMediaPhoto,
     "video": telegram.InputMediaVideo,
     "audio": telegram.InputMediaAudio,
@@ -102,14 +108,21 @@ class TelegramMessenger:
         return sent.message_id
 
     async def _send_album(self, to: ConversationAddress, message: Rendered) -> int:
-        items = [
-            _ITEMS[media.kind](
-                await _source(media, attached=True),
-                caption=None if number else message.text or None,
-                caption_entities=None if number else _entities(message.entities) or None,
+        items: list[_Item] = []
+        size = 0
+        for number, media in enumerate(message.album):
+            source = await _source(media, attached=True)
+            if isinstance(source, telegram.InputFile):
+                content = source.input_file_content
+                size += len(content) if isinstance(content, bytes) else 0
+            if size > MAX_UPLOAD_BYTES:
+                limit = f"{MAX_UPLOAD_BYTES:,}"
+                raise DeliveryRefused(f"the files of an album may have {limit} bytes together")
+            text = "" if number else message.text
+            entities = _entities(message.entities) if text else None
+            items.append(
+                _ITEMS[media.kind](source, caption=text or None, caption_entities=entities)
             )
-            for number, media in enumerate(message.album)
-        ]
         async with _translated():
             sent = await self._bot.send_media_group(
                 int(to.chat_id),

@@ -14,6 +14,8 @@ from aouo import failpoint
 
 _READ_S = 30.0
 _CONNECT_S = 10.0
+_UPLOAD_S = 110.0
+"""For all of a request with files; a little less than a tool may take."""
 
 
 class NotWritten(NetworkError):
@@ -51,6 +53,8 @@ class AiohttpRequest(BaseRequest):
         pool_timeout: object = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
         read_s = read_timeout if isinstance(read_timeout, int | float) else _READ_S
+        if request_data and request_data.contains_files:
+            read_s = max(read_s, _UPLOAD_S)
         timeout = aiohttp.ClientTimeout(total=read_s, sock_connect=_CONNECT_S)
         called = url.rpartition("/")[2]
         failpoint.reached(f"before {called}")

@@ -189,6 +189,17 @@ async def test_a_file_that_is_not_there_shows_nothing_and_is_told_to_the_model(
     assert "gone.png cannot be read" in json.loads(result(world))["note"]
 
 
+async def test_an_album_is_no_larger_than_one_upload(world: World) -> None:
+    """50 MB: core.telegram.org/bots/api#sending-files."""
+    for name in ("a.pdf", "b.pdf"):
+        with own_file(world, name, b"%PDF").open("r+b") as file:
+            file.truncate(26 * 1024 * 1024)
+    async with world.running() as bot:
+        assert await shown(world, bot, {"url": "a.pdf\nb.pdf"}) == []
+
+    assert "may have 52,428,800 bytes together" in json.loads(result(world))["note"]
+
+
 async def test_an_album_without_files_is_explained_to_the_model(world: World) -> None:
     async with world.running() as bot:
         assert await shown(world, bot, {"url": [" "]}) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -36,6 +36,11 @@ def results(world: World) -> list[dict[str, Any]]:
     return [json.loads(m["content"].partition("\n")[0]) for m in messages if m["role"] == "tool"]
 
 
+def kind_of(value: object) -> str:
+    """What a test of a payload is called."""
+    return str(cast("dict[str, Any]", value)["type"]) if isinstance(value, dict) else ""
+
+
 @pytest.mark.parametrize(
     ("wish", "method", "field"),
     [
@@ -51,7 +56,7 @@ def results(world: World) -> list[dict[str, Any]]:
         ),
         ({"type": "album", "url": f"{PICTURE}\n{PICTURE}"}, "sendMediaGroup", "media_group_id"),
     ],
-    ids=lambda value: value["type"] if isinstance(value, dict) else "",
+    ids=kind_of,
 )
 async def test_a_payload_is_one_call(
     world: World, wish: dict[str, Any], method: str, field: str
@@ -207,7 +212,7 @@ async def test_a_caption_that_is_the_answer_is_not_said_again(world: World) -> N
             "album not supported; photo not supported",
         ),
     ],
-    ids=lambda value: value["type"] if isinstance(value, dict) else "",
+    ids=kind_of,
 )
 async def test_a_terminal_shows_what_it_can_and_the_model_is_told(
     world: World, wish: dict[str, Any], lines: Sequence[str], note: str | None
