@@ -78,23 +78,18 @@ def part(text: str, start: int, end: int, marks: Iterable[Mark], tail: str = "")
     Whoever cuts the text sees to it that these are not too many.
     """
     body = text[start:end]
-    kept = sorted(laid(text, start, end, marks), key=lambda m: (m.start, -m.end))
+    clipped = [
+        Mark(m.kind, max(m.start, start) - start, min(m.end, end) - start, m.url, m.language)
+        for m in marks
+        if m.start < end and m.end > start
+    ]
+    kept = sorted(nest(tight(body, clipped)), key=lambda m: (m.start, -m.end))
     units = _units(body)
     entities = (
         Entity(m.kind, units[m.start], units[m.end] - units[m.start], m.url, m.language)
         for m in kept
     )
     return Part(body + tail, tuple(entities))
-
-
-def laid(text: str, start: int, end: int, marks: Iterable[Mark]) -> list[Mark]:
-    """What of `marks` falls in `text[start:end]`, as Telegram allows it, counted from `start`."""
-    clipped = [
-        Mark(m.kind, max(m.start, start) - start, min(m.end, end) - start, m.url, m.language)
-        for m in marks
-        if m.start < end and m.end > start
-    ]
-    return nest(_tight(text[start:end], clipped))
 
 
 def nest(marks: Iterable[Mark]) -> list[Mark]:
@@ -158,7 +153,7 @@ def _kept(stack: Sequence[tuple[int, Mark]], wanted: Sequence[Mark]) -> int:
     return len(stack)
 
 
-def _tight(text: str, marks: Iterable[Mark]) -> Iterable[Mark]:
+def tight(text: str, marks: Iterable[Mark]) -> Iterable[Mark]:
     """Marks without blank space at their edges, as the server trims them; no empty ones."""
     for mark in marks:
         start, end = mark.start, mark.end
