@@ -56,7 +56,7 @@ class ChatModel(Protocol):
 
 
 PayloadType: TypeAlias = Literal[
-    "text", "photo", "audio", "voice", "document", "keyboard", "action"
+    "text", "photo", "audio", "voice", "document", "keyboard", "action", "album"
 ]
 
 
@@ -73,12 +73,13 @@ class Payload:
     """A wish to say something, as the `msg` tool makes it; `text` is Markdown.
 
     `reply_to` is a message id, a tag given earlier in this turn, or `user`; `tag` names this
-    message for later.
+    message for later; `album` holds an album's addresses and paths, in order.
     """
 
     type: PayloadType
     text: str = ""
     url: str = ""
+    album: tuple[str, ...] = ()
     buttons: tuple[tuple[ButtonSpec, ...], ...] = ()
     reply_to: str = ""
     tag: str = ""
@@ -96,22 +97,30 @@ class Entity:
     language: str = ""
 
 
-MediaKind: TypeAlias = Literal["photo", "audio", "voice", "document"]
+MediaKind: TypeAlias = Literal["photo", "video", "audio", "voice", "document"]
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A file of a message: `source` is an http(s) address or the path of a local file."""
+    """A file of a message: `source` is an http(s) address or the path of a local file.
+
+    A file that we write ourselves has `text` and a `name` instead, so that it lives and goes
+    with its row.
+    """
 
     kind: MediaKind
     source: str
+    name: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
     """What one Telegram message holds: text that needs no parse mode, and its buttons.
 
-    With `media` the text is its caption and may be empty.
+    With `media` the text is its caption and may be empty. An `album` are 2 to 10 files that are
+    shown as one, without buttons; the text is the caption of the first. `tag` is what its turn
+    calls the message, to reply to it.
     """
 
     text: str
@@ -120,6 +129,8 @@ class Rendered:
     reply_to: int = 0
     preview: bool = True
     media: Media | None = None
+    album: tuple[Media, ...] = ()
+    tag: str = ""
 
 
 class Files(Protocol):
@@ -142,11 +153,18 @@ class Messenger(Protocol):
         ...
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
-        """Send one message and return its id."""
+        """Send one message and return its id; an album's is that of its first item."""
         ...
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         """Replace a message; the same content again is success."""
+        ...
+
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        """Show a text that is still being written, for about 30 seconds; no message comes of it.
+
+        `draft_id` is not 0; a second call with the same one replaces the text.
+        """
         ...
 
     async def delete(self, to: ConversationAddress, message_id: int) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 GENERAL = "1"
-CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True)
+CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
 
 
 class TelegramChannel:
@@ -159,6 +159,9 @@ class TelegramChannel:
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         await (await self._ready()).edit(to, message_id, message)
+
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        await (await self._ready()).draft(to, draft_id, message)
 
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
         await (await self._ready()).delete(to, message_id)

@@ -13,6 +13,7 @@ from aouo.emulator.jsons import JsonObject, as_array, as_object
 Flaw: TypeAlias = Literal["unknown", "missing", "type"]
 
 _CONSTANT = re.compile(r"(?:always|must be) [“\"*]?(\w+)[”\"*]?$")
+_ARRAY = "Array of "
 _SCALARS = {"Integer", "Float", "String", "Boolean", "InputFile"}
 
 
@@ -137,8 +138,11 @@ def check_object(type_name: str, value: object) -> list[Problem]:
 
 def check(types: Iterable[str], value: object, path: str) -> list[Problem]:
     """The problems of `value` read as the best fitting of `types`."""
-    attempts = [_check_one(name, value, path) for name in types]
-    return min(attempts, key=len)
+    names = tuple(types)
+    inner = tuple(name.removeprefix(_ARRAY) for name in names if name.startswith(_ARRAY))
+    if len(inner) > 1:  # several kinds of arrays mean one whose items are of any of these kinds
+        return _check_items(inner, value, path)
+    return min((_check_one(name, value, path) for name in names), key=len)
 
 
 def _fields(item: JsonObject) -> dict[str, Field]:
@@ -177,22 +181,27 @@ def _decode(types: tuple[str, ...], raw: object) -> object:
 
 
 def _check_one(name: str, value: object, path: str) -> list[Problem]:
-    if name.startswith("Array of "):
-        items = as_array(value)
-        if items is None:
-            return [Problem("type", path, "an array is expected")]
-        inner = (name.removeprefix("Array of "),)
-        return [
-            problem
-            for index, item in enumerate(items)
-            for problem in check(inner, item, f"{path}[{index}]")
-        ]
+    if name.startswith(_ARRAY):
+        return _check_items((name.removeprefix(_ARRAY),), value, path)
     if name in _SCALARS:
         return [] if _is_scalar(name, value) else [Problem("type", path, f"{name} is expected")]
     kind = description().types[name]
     if kind.subtypes:
         return check(_named_by(value, kind.subtypes), value, path)
     return _check_fields(kind, value, path)
+
+
+def _check_items(inner: tuple[str, ...], value: object, path: str) -> list[Problem]:
+    items = as_array(value)
+    if items is None:
+        return [Problem("type", path, "an array is expected")]
+    return [
+        problem
+        for index, item in enumerate(items)
+        for problem in check(
+            _named_by(item, inner) if len(inner) > 1 else inner, item, f"{path}[{index}]"
+        )
+    ]
 
 
 def _named_by(value: object, subtypes: tuple[str, ...]) -> tuple[str, ...]:

@@ -165,14 +165,22 @@ def _span(entity: Entity, start: int, end: int) -> Entity:
 
 
 def _without_code_contents(entities: list[Entity]) -> list[Entity]:
-    """`code` and `pre` contain nothing: what lies inside them vanishes."""
+    """`code` and `pre` contain nothing: what lies inside them vanishes; a quote lies around."""
     blocks = [entity for entity in entities if entity.kind in ("code", "pre")]
     return [
         entity
         for entity in entities
-        if entity.kind in ("code", "pre")
-        or not any(block.offset <= entity.offset and entity.end <= block.end for block in blocks)
+        if entity.kind in ("code", "pre") or not any(_is_inside(entity, block) for block in blocks)
     ]
+
+
+def _is_inside(entity: Entity, block: Entity) -> bool:
+    if entity.kind.endswith("blockquote") and (entity.offset, entity.end) == (
+        block.offset,
+        block.end,
+    ):
+        return False
+    return block.offset <= entity.offset and entity.end <= block.end
 
 
 def _overlaps(offset: int, length: int, other: Entity) -> bool:

@@ -10,9 +10,10 @@ from aouo import notices
 from aouo.flow.affording import refusal_by
 from aouo.flow.editing import offer_untold
 from aouo.outbound import wording
+from aouo.outbound.answers import messages_of_answer
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
-from aouo.outbound.render import Part, render
+from aouo.outbound.render import render
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import StopReason
 from aouo.store import audit, budgets, deliveries, gates, jobs, off_record, sessions, traces, turns
@@ -38,12 +39,20 @@ class Commit:
         self._outbox = outbox
 
     async def answer(
-        self, job: Job, ctx: TurnContext, answer: Ack, filled: Filled, *, badge: str
+        self,
+        job: Job,
+        ctx: TurnContext,
+        answer: Ack,
+        filled: Filled,
+        *,
+        badge: str,
+        max_parts: int,
     ) -> int:
         """Make the whole turn history and queue its answer; returns how many messages that is."""
         text = answer.text
         tail = wording.badge(badge) if badge else ""
-        parts = render(text, tail=tail) or (Part(wording.NOTHING_TO_SHOW, ()),)
+        shown = len(filled.ids)
+        messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
         facts = ctx.facts
 
         def write(tx: Tx, now: str) -> list[Delivery]:
@@ -51,7 +60,7 @@ class Commit:
             turns.close_ack(tx, facts.turn, said, ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
             again = _said_already(tx, facts.turn.id, text)
-            return self._queue(tx, job, facts.turn.id, () if again else parts, filled, now)
+            return self._queue(tx, job, facts.turn.id, () if again else messages, filled, now)
 
         return await self._end(job, ctx, write)
 
@@ -95,7 +104,7 @@ class Commit:
     ) -> int:
         turn = ctx.facts.turn
         shown = "\n\n".join(filter(None, (filled.text if filled.ids else "", said)))
-        parts = render(shown) if said else ()
+        messages = messages_of_answer(shown, tail="") if said else ()
         last = replace(filled, ids=filled.ids[-1:])
         buttons = wording.ways_on(turn.id, refusal.raise_usd, refusal.model) if refusal else ()
 
@@ -106,7 +115,7 @@ class Commit:
             turns.close_without_answer(tx, turn, status, line(turns.effects(tx, turn.id)), now)
             if refusal:
                 budgets.refuse(tx, refusal, now)
-            return self._queue(tx, job, turn.id, parts, last, now, buttons)
+            return self._queue(tx, job, turn.id, messages, last, now, buttons)
 
         return await self._end(job, ctx, write)
 
@@ -115,20 +124,21 @@ class Commit:
         tx: Tx,
         job: Job,
         turn_id: str,
-        parts: Sequence[Part],
+        messages: Sequence[Rendered],
         filled: Filled,
         now: str,
         buttons: wording.Rows = (),
     ) -> list[Delivery]:
-        """The parts replace the live messages one by one; more parts are new messages, and
-        messages that no part is for are taken away; `buttons` stand under the last part."""
+        """The texts replace the live messages one by one; what is more are new messages, and
+        messages that no text is for are taken away; `buttons` stand under the last message."""
         deliveries.end_live(tx, turn_id, now)
         first_reply = job.inbound.message_id if job.inbound.chat_kind == "group" else 0
         rows: list[Delivery] = []
-        for number, part in enumerate(parts):
-            edits = filled.ids[number] if number < len(filled.ids) else 0
-            under = buttons if number == len(parts) - 1 else ()
-            message = Rendered(part.text, part.entities, under)
+        texts = [message for message in messages if not message.media]
+        for number, message in enumerate(messages):
+            edits = filled.ids[number] if number < min(len(filled.ids), len(texts)) else 0
+            if number == len(messages) - 1:
+                message = replace(message, buttons=buttons)
             if number == 0 and not edits:
                 message = replace(message, reply_to=first_reply)
             rows.append(
@@ -143,7 +153,7 @@ class Commit:
                     edits=edits,
                 )
             )
-        unused = (*filled.ids[len(parts) :], *filled.stale_ids)
+        unused = (*filled.ids[len(texts) :], *filled.stale_ids)
         rows += [
             deliveries.add(
                 tx,
@@ -198,7 +208,7 @@ def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
 
 def _said_already(tx: Tx, turn_id: str, text: str) -> bool:
     """Only the very same text is not said twice."""
-    wanted = _normal("".join(part.text for part in render(text)))
+    wanted = _normal(" ".join(part.text for part in render(text)))
     return any(_normal(said) == wanted for said in deliveries.texts_of(tx, turn_id))
 
 

@@ -135,6 +135,10 @@ class Contexts:
             address=address,
             turn_id=begun.turn.id,
             streaming=address.platform == "tg" and settings.telegram.streaming != "off",
+            drafts=settings.telegram.streaming == "draft"
+            and job.inbound.chat_kind == "private"
+            and not address.thread_id,
+            max_parts=settings.telegram.max_parts,
             capabilities=self._capabilities.get(address.platform, Capabilities()),
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",

@@ -214,8 +214,15 @@ class Turns:
         """End the turn in one transaction; returns how many messages are queued by it."""
         match ended:
             case Ack():
-                badge = _badge(ctx.facts, generation)
-                return await self._commit.answer(job, ctx, ended, filled, badge=badge)
+                in_telegram = ctx.facts.address.platform == "tg"
+                return await self._commit.answer(
+                    job,
+                    ctx,
+                    ended,
+                    filled,
+                    badge=_badge(ctx.facts, generation),
+                    max_parts=generation.settings.telegram.max_parts if in_telegram else 0,
+                )
             case Nack(error):
                 log_failure(error, ctx)
                 return await self._commit.fail(job, ctx, error, filled)

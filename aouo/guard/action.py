@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from aouo.events import Origin
+from aouo.guard.paths import listed
 from aouo.transcript import ToolCall
 
 _MAX_DEPTH = 64
@@ -20,11 +21,13 @@ _TOO_DEEP = f"The arguments are nested more than {_MAX_DEPTH} deep. Send somethi
 class Touched:
     """A file or folder that a call names, links followed.
 
-    `key` is the argument that it is handed over in, "" = the tool gets it as it was given.
+    `key` is the argument that it is handed over in, "" = the tool gets it as it was given; `at`
+    is its place there if that argument is an album's list.
     """
 
     key: str
     path: Path
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,13 @@ class Action:
     @property
     def bound(self) -> Mapping[str, Any]:
         """The payload with each path as it was judged, so that nothing is resolved again."""
-        named = {touched.key: str(touched.path) for touched in self.paths if touched.key}
+        named: dict[str, Any] = {}
+        for touched in self.paths:
+            if touched.at is not None:
+                items = named.setdefault(touched.key, list(listed(self.payload[touched.key])))
+                items[touched.at] = str(touched.path)
+            elif touched.key:
+                named[touched.key] = str(touched.path)
         return {**self.payload, **named}
 
 

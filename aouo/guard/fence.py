@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 import structlog
 
 from aouo.errors import ToolFailed
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict
-from aouo.guard.paths import looks_local, mentioned, resolved
+from aouo.guard.paths import listed, looks_local, mentioned, resolved
 from aouo.guard.sent_files import SentFiles
 
 log = structlog.get_logger()
@@ -31,9 +31,15 @@ TOUCHING = {
     "read_document": "path",
     "msg": "url",
 }
-"""The argument in which a built-in tool takes a file; `msg` takes an address there as well. A tool
+"""The argument in which a built-in tool takes a file; `msg` takes an address there as well, and an
+album several of both. A tool
 that a pack brings takes them anywhere; that of an MCP server lives with its server, which the
 owner has set up."""
+
+_ONE_QUESTION = (
+    "The owner would have to allow several of these files, and is asked about one file at a time. "
+    "Make a call for each of them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +102,28 @@ class Fence:
             return action
         own = self._own(action.pack, action.owner)
         found: list[Touched] = []
-        for key, text in named:
+        for key, text, at in named:
             sent = self._sent.named(action, text) if self._sent else None
             path = sent or resolved(text, own)
             if path is None:
                 raise ToolFailed(f"{text!r} is not a path that can be checked.")
-            found.append(Touched(key, path))
+            found.append(Touched(key, path, at))
         return replace(action, paths=tuple(found))
 
     def judge(self, action: Action) -> Verdict:
-        """Judge a bound action. Pure but for resolving links."""
+        """Judge a bound action. Pure but for resolving links.
+
+        The owner is asked about one file in a call, and never about a second one unseen.
+        """
         question: Ask | None = None
         for touched in action.paths:
             match self._judge(action, touched.path):
                 case Blocked() as blocked:
                     return blocked
                 case Ask() as ask:
-                    question = question or ask
+                    if question and question != ask:
+                        return Blocked(_ONE_QUESTION, rule="several files to ask about")
+                    question = ask
                 case Allowed():
                     pass
         return question or Allowed("inside the fence")
@@ -161,17 +172,23 @@ class Fence:
         return (Area.of(text, base) for text in texts if text.strip())
 
 
-def _named(action: Action) -> Iterator[tuple[str, str]]:
-    """(argument or "", path as the model wrote it)."""
+def _named(action: Action) -> Iterator[tuple[str, str, int | None]]:
+    """(argument or "", path as the model wrote it, its place in a list)."""
     if key := TOUCHING.get(action.tool):
-        text = action.payload.get(key)
-        if not isinstance(text, str) or not text.strip():
-            return
-        if action.tool != "msg" or looks_local(text):
-            yield key, text
+        given = action.payload.get(key)
+        if action.tool == "msg" and (action.payload.get("type") == "album" or not _is_text(given)):
+            for at, text in enumerate(listed(given)):
+                if looks_local(text):
+                    yield key, text, at
+        elif _is_text(given) and (action.tool != "msg" or looks_local(given)):
+            yield key, given, None
     elif "__" in action.tool and not action.tool.startswith("mcp__"):
         for text in mentioned(action.payload):
-            yield "", text
+            yield "", text, None
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _is_absolute(text: str) -> bool:

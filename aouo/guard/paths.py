@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -40,6 +41,26 @@ def looks_local(text: str) -> bool:
     """Whether this is no address in the web; "" is neither."""
     text = text.strip().lower()
     return not text.startswith(("http://", "https://")) and bool(text)
+
+
+def listed(value: object) -> tuple[str, ...]:
+    """The addresses and paths of an album: a list, its JSON text, or one a line.
+
+    Whoever judges an album and whoever sends it read it by this.
+    """
+    if isinstance(value, str):
+        value = _from_json(value) or value.replace("\\n", "\n").split("\n")
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return tuple(text for item in items if (text := str(item).strip()))
+
+
+def _from_json(text: str) -> object:
+    """The list that `text` is as JSON, None = it is none."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def resolved(text: str, base: Path) -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from aouo.outbound.albums import media_of
 from aouo.ports import Payload
 
 
@@ -15,10 +16,20 @@ class Capabilities:
     voice: bool = False
     audio: bool = False
     document: bool = False
+    album: bool = False
 
 
-def degrade(payload: Payload, can: Capabilities) -> tuple[Payload, str]:
+def degraded(payload: Payload, can: Capabilities) -> tuple[tuple[Payload, ...], str]:
     """Return what can be shown instead, and the note the model reads, "" = unchanged."""
+    if payload.type != "album" or can.album:
+        shown, note = _degraded(payload, can)
+        return (shown,), note
+    items = [_degraded(item, can) for item in _one_by_one(payload)]
+    notes = dict.fromkeys(note for _, note in items if note)
+    return tuple(item for item, _ in items), "; ".join(("album not supported", *notes))
+
+
+def _degraded(payload: Payload, can: Capabilities) -> tuple[Payload, str]:
     match payload.type:
         case "voice" if not can.voice and can.audio:
             return replace(payload, type="audio"), "voice rendered as audio"
@@ -32,6 +43,18 @@ def degrade(payload: Payload, can: Capabilities) -> tuple[Payload, str]:
             return _as_text(payload), "document not supported"
         case _:
             return payload, ""
+
+
+def _one_by_one(album: Payload) -> list[Payload]:
+    """The items of an album as payloads of their own: words on the first, buttons on the last."""
+    items: list[Payload] = []
+    for source in album.album:
+        kind = media_of(source).kind
+        kind = "document" if kind == "video" else kind
+        items.append(Payload(kind, url=source))
+    items[0] = replace(items[0], text=album.text, reply_to=album.reply_to)
+    items[-1] = replace(items[-1], buttons=album.buttons)
+    return items
 
 
 def _as_text(payload: Payload) -> Payload:

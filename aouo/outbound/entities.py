@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from aouo.ports import Entity
 
 MAX_ENTITIES = 100  # Telegram drops the rest without a word
-_IMPORTANCE = (
-    "text_link",  # only here is the address kept
+_OUTERMOST_FIRST = (
+    "text_link",
     "spoiler",
     "pre",
     "blockquote",
@@ -18,7 +18,7 @@ _IMPORTANCE = (
     "italic",
 )
 _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-_RANK = {kind: rank for rank, kind in enumerate(_IMPORTANCE)}
+_RANK = {kind: rank for rank, kind in enumerate(_OUTERMOST_FIRST)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +73,23 @@ def joins(text: str, at: int) -> bool:
 
 
 def part(text: str, start: int, end: int, marks: Iterable[Mark], tail: str = "") -> Part:
-    """Make a message of `text[start:end]` and a plain `tail`, with what of `marks` falls in it."""
+    """Make a message of `text[start:end]` and a plain `tail`, with what of `marks` falls in it.
+
+    Whoever cuts the text sees to it that these are not too many.
+    """
     body = text[start:end]
     clipped = [
         Mark(m.kind, max(m.start, start) - start, min(m.end, end) - start, m.url, m.language)
         for m in marks
         if m.start < end and m.end > start
     ]
-    kept = _important(nest(_important(list(_tight(body, clipped)))))
-    kept.sort(key=lambda m: (m.start, -m.end))
+    kept = sorted(nest(tight(body, clipped)), key=lambda m: (m.start, -m.end))
     units = _units(body)
     entities = (
         Entity(m.kind, units[m.start], units[m.end] - units[m.start], m.url, m.language)
         for m in kept
     )
     return Part(body + tail, tuple(entities))
-
-
-def _important(marks: list[Mark]) -> list[Mark]:
-    """The marks the server will keep, chosen by what losing them costs the reader."""
-    if len(marks) <= MAX_ENTITIES:
-        return marks
-    return sorted(marks, key=lambda m: (_RANK[m.kind], m.start))[:MAX_ENTITIES]
 
 
 def nest(marks: Iterable[Mark]) -> list[Mark]:
@@ -158,7 +153,7 @@ def _kept(stack: Sequence[tuple[int, Mark]], wanted: Sequence[Mark]) -> int:
     return len(stack)
 
 
-def _tight(text: str, marks: Iterable[Mark]) -> Iterable[Mark]:
+def tight(text: str, marks: Iterable[Mark]) -> Iterable[Mark]:
     """Marks without blank space at their edges, as the server trims them; no empty ones."""
     for mark in marks:
         start, end = mark.start, mark.end

@@ -2,17 +2,19 @@
 
 The message it fills is a row like any other, so that a process that takes the turn up takes
 the message up too. The final text is not sent from here: it is committed with the turn, and
-edits the messages that `settle` names.
+edits the messages that `settle` names. As a draft it is no message and no row, and vanishes when
+the final text is sent.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aouo.address import ConversationAddress
 from aouo.outbound import wording
-from aouo.outbound.degrade import Capabilities, degrade
+from aouo.outbound.degrade import Capabilities, degraded
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
 from aouo.outbound.payloads import messages_of
@@ -28,6 +30,8 @@ _STATUS_AFTER_S = 1.5
 _TOOL_AFTER_S = 0.3  # most are done by then, and a line that flashes tells nobody anything
 _LOOK_EVERY_S = 0.25
 _EDIT_CHARS = 50
+_DRAFT_AGAIN_S = 20.0
+"""Telegram shows a draft for 30 s. Source: core.telegram.org/bots/api#sendmessagedraft."""
 _SPEAKING = frozenset({"msg", "clarify"})  # what they do is seen without a status line
 
 
@@ -44,6 +48,8 @@ class LiveView:
         turn_id: str,
         streaming: bool,
         capabilities: Capabilities,
+        max_parts: int,
+        drafts: bool = False,
         said_id: int = 0,
         reply: bool = False,
         live: Sequence[Delivery] = (),
@@ -57,8 +63,11 @@ class LiveView:
         self._turn_id = turn_id
         self._streaming = streaming
         self._capabilities = capabilities
+        self._max_parts = max_parts
+        self._drafts = drafts and not live
+        self._draft_id = zlib.crc32(turn_id.encode()) or 1
+        self._drafted = Rendered("")
         self._said_id = said_id
-        self._tags: dict[str, int] = {}
         self._pages = Pages(
             outbox=outbox,
             database=database,
@@ -73,6 +82,7 @@ class LiveView:
         self._shown = ""
         self._shown_at_s = 0.0
         self._fresh = False
+        self._full = False
         self._asks = False
         self._since_s = clock.monotonic_s()
 
@@ -94,8 +104,10 @@ class LiveView:
 
     async def settle(self) -> Filled:
         """What the final text finds in the chat; nothing stays in flight."""
+        self._outbox.drop_draft(self._address)
         filled = await self._pages.settle()
-        return replace(filled, text="" if self._fresh else self._redact(self._text.strip()))
+        text = self._shown if self._full else self._text
+        return replace(filled, text="" if self._fresh else self._redact(text.strip()))
 
     async def send_thinking(self) -> None:
         self._status = self._status or wording.THINKING
@@ -119,7 +131,7 @@ class LiveView:
     async def streaming_reply(self, delta: str) -> None:
         """Take in more of the answer; after a tool call the text begins anew."""
         if self._fresh:
-            self._text, self._fresh = "", False
+            self._text, self._fresh, self._full = "", False, False
         self._text += delta
 
     async def start_over(self) -> None:
@@ -128,18 +140,24 @@ class LiveView:
 
     async def dispatch_message(self, payload: Payload, key: str) -> Sent:
         """Send one payload in order and wait for it; `key` makes a repeated wish the same one."""
-        shown, note = degrade(payload, self._capabilities)
-        if shown.type == "action":
-            await self._outbox.action(self._address, shown.action)
+        if payload.type == "action":
+            await self._outbox.action(self._address, payload.action)
             return Sent(ok=True)
-        rows = await self._queue(messages_of(shown, self._reply_to(shown)), key)
+        shown, note = degraded(payload, self._capabilities)
+        reply_to, missing = await self._reply_to(payload)
+        messages = [
+            message
+            for number, item in enumerate(shown)
+            for message in messages_of(item, 0 if number else reply_to)
+        ]
+        messages[-1] = replace(messages[-1], tag=payload.tag)
+        rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
         worst = next((row for row in settled if row.state != "sent"), settled[-1])
         self._pages.leave_behind()
         self._shown = ""
-        if payload.tag:
-            self._tags[payload.tag] = settled[-1].message_id
-        return Sent(worst.state == "sent", settled[-1].message_id, note or worst.error)
+        notes = dict.fromkeys((note, missing, worst.error))
+        return Sent(worst.state == "sent", settled[-1].message_id, "; ".join(filter(None, notes)))
 
     async def reply(self, text: str) -> None:
         """The final text goes with the turn's commit; here it only stops the live edits."""
@@ -162,20 +180,32 @@ class LiveView:
     async def _wait(self, row: Delivery) -> Delivery:
         return await self._outbox.settled(row) if row.state in ("queued", "sending") else row
 
-    def _reply_to(self, payload: Payload) -> int:
-        """The message a payload replies to: an id, a tag of this turn, or the person's own."""
-        wanted = payload.reply_to
+    async def _reply_to(self, payload: Payload) -> tuple[int, str]:
+        """The message a payload replies to, and a note if there is none.
+
+        It is an id, a tag of this turn, in whichever life it was given, or the person's own.
+        """
+        wanted = payload.reply_to.strip()
+        if not wanted or wanted == "user":
+            return self._said_id if wanted else 0, ""
         if wanted.isascii() and wanted.isdigit():
-            return int(wanted)
-        return self._said_id if wanted == "user" else self._tags.get(wanted, 0)
+            return int(wanted), ""
+        found = await self._database.read(lambda tx: deliveries.tagged(tx, self._turn_id, wanted))
+        return found, "" if found else f"no message of this turn has the tag {wanted!r}"
 
     async def _refresh(self, now_s: float) -> None:
         """Show the newest text, or a status line while there is none."""
+        if self._drafts and not self._outbox.drafts_work:
+            self._drafts, self._shown = False, ""
+        if self._drafts and self._shown and now_s - self._shown_at_s >= _DRAFT_AGAIN_S:
+            self._shown_at_s = now_s
+            await self._put(self._drafted)
         if self._text and not self._fresh:
-            await self._show_text(now_s)
+            if not self._full:
+                await self._show_text(now_s)
         elif self._status_due(now_s):
             self._shown, self._shown_at_s = self._status or wording.THINKING, now_s
-            await self._pages.show(Rendered(self._shown, preview=False))
+            await self._put(Rendered(self._shown, preview=False))
 
     def _status_due(self, now_s: float) -> bool:
         """A tool at work is named soon; without one, silence is covered after a while."""
@@ -194,6 +224,9 @@ class LiveView:
         finished, rest = stable_prefix(self._text)
         if finished:
             await self._show(finished, now_s)
+            self._full = self._pages.number >= self._max_parts
+            if self._full:
+                return
             self._pages.turn_over()
             self._text, self._shown = rest, ""
         await self._show(self._text, now_s)
@@ -201,4 +234,11 @@ class LiveView:
     async def _show(self, text: str, now_s: float) -> None:
         self._shown, self._shown_at_s = text, now_s
         if parts := render(self._redact(text)):
-            await self._pages.show(Rendered(parts[0].text, parts[0].entities))
+            await self._put(Rendered(parts[0].text, parts[0].entities))
+
+    async def _put(self, message: Rendered) -> None:
+        if self._drafts:
+            self._drafted = message
+            self._outbox.show_draft(self._address, self._draft_id, message)
+        else:
+            await self._pages.show(message)

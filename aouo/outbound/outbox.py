@@ -38,6 +38,8 @@ class Outbox:
         self._senders: dict[ConversationAddress, Sender] = {}
         self._begun: asyncio.Queue[Sender | None] = asyncio.Queue()
         self._waited_for: dict[int, asyncio.Future[Delivery]] = {}
+        self.drafts_work = True
+        """No draft has failed yet; after one that did, all that is live are edits."""
 
     async def run(self) -> None:
         """Send until closed."""
@@ -60,12 +62,22 @@ class Outbox:
         for row in rows:
             sender = self._sender(row.address)
             sender.edits.pop(row.edits, None)
+            sender.draft = None
             if all(waiting.id != row.id for waiting in sender.rows):
                 sender.rows.append(row)
 
     def show(self, address: ConversationAddress, message_id: int, message: Rendered) -> None:
         """Edit a live message soon; a newer wish, or a final for it, replaces this one."""
         self._sender(address).edits[message_id] = message
+
+    def show_draft(self, address: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        """Show what is being written soon; a newer wish, or a message, replaces this one."""
+        self._sender(address).draft = draft_id, message
+
+    def drop_draft(self, address: ConversationAddress) -> None:
+        """What has not been shown of a draft yet need not be."""
+        if sender := self._senders.get(address):
+            sender.draft = None
 
     def withdraw(self, row: Delivery) -> bool:
         """Take back a row that nobody has begun to send; the caller then marks it."""
@@ -117,6 +129,7 @@ class Outbox:
                 pace=self._pace,
                 clock=self._clock,
                 settled=self._tell,
+                draft_failed=self._without_drafts,
             )
             self._begun.put_nowait(sender)
         return sender
@@ -127,6 +140,11 @@ class Outbox:
             await sender.drain()
         finally:
             del self._senders[known_as]
+
+    def _without_drafts(self, error: DeliveryError) -> None:
+        if self.drafts_work:
+            log.warning("drafts_given_up", error=str(error))
+        self.drafts_work = False
 
     def _tell(self, row: Delivery) -> None:
         future = self._waited_for.pop(row.id, None)

@@ -52,6 +52,11 @@ class Pages:
         self._at = 0
         self._beginning: tuple[Delivery, asyncio.Future[Delivery]] | None = None
 
+    @property
+    def number(self) -> int:
+        """Which message is being filled, from 1."""
+        return self._at + 1
+
     async def show(self, message: Rendered) -> None:
         """Put `message` on the current page; the first time, that sends it and waits for its id."""
         if self._at < len(self._ids):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from aouo.outbound import wording
+from aouo.outbound.albums import grouped, media_of
 from aouo.outbound.render import render
 from aouo.ports import Media, Payload, Rendered
 
@@ -14,24 +16,36 @@ MAX_CAPTION = 1024
 def messages_of(payload: Payload, reply_to: int) -> list[Rendered]:
     """The messages that show a payload, in order; the buttons are below the last one.
 
-    A caption that is too long for its file follows it as text.
+    A caption that is too long for its file follows it as text. Below an album there can be no
+    buttons: the words that would be its caption then stand below it, with the buttons.
     """
     match payload.type:
         case "photo" | "audio" | "voice" | "document" as kind:
-            media = Media(kind, payload.url)
-            captions = render(payload.text, limit=MAX_CAPTION)
-            if len(captions) <= 1:
-                caption = captions[0] if captions else None
-                entities = caption.entities if caption else ()
-                text = caption.text if caption else ""
-                messages = [Rendered(text, entities, reply_to=reply_to, media=media)]
-            else:
-                messages = [Rendered("", reply_to=reply_to, media=media)]
-                messages += [Rendered(part.text, part.entities) for part in render(payload.text)]
-        case _:
+            messages = _with_caption([Rendered("", media=Media(kind, payload.url))], payload.text)
+        case "album":
             messages = [
-                Rendered(part.text, part.entities, reply_to=reply_to)
-                for part in render(payload.text)
-            ] or [Rendered("…")]
+                Rendered("", album=(first, *others)) if others else Rendered("", media=first)
+                for first, *others in grouped([media_of(source) for source in payload.album])
+            ]
+            if payload.buttons and messages[-1].album:
+                messages += _texts(payload.text) or [Rendered(wording.BUTTONS_OF_ALBUM)]
+            else:
+                messages = _with_caption(messages, payload.text)
+        case _:
+            messages = _texts(payload.text) or [Rendered("…")]
+    messages[0] = replace(messages[0], reply_to=reply_to)
     messages[-1] = replace(messages[-1], buttons=payload.buttons)
     return messages
+
+
+def _with_caption(messages: list[Rendered], text: str) -> list[Rendered]:
+    captions = render(text, limit=MAX_CAPTION)
+    if len(captions) > 1:
+        return [*messages, *_texts(text)]
+    for caption in captions:
+        messages[0] = replace(messages[0], text=caption.text, entities=caption.entities)
+    return messages
+
+
+def _texts(text: str) -> list[Rendered]:
+    return [Rendered(part.text, part.entities) for part in render(text)]

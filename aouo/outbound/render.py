@@ -1,15 +1,30 @@
 """Markdown as a model writes it becomes messages Telegram accepts by construction."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from aouo.outbound.entities import Entity, Mark, Part, joins, part, utf16_len
+from aouo.outbound.entities import (
+    MAX_ENTITIES,
+    Entity,
+    Mark,
+    Part,
+    joins,
+    nest,
+    part,
+    tight,
+    utf16_len,
+)
 from aouo.outbound.markdown import Document, block_starts, read
 
 __all__ = ["Entity", "Part", "render", "stable_prefix", "utf16_len"]
 
 LIMIT = 4096  # Telegram counts characters or UTF-16 units; the latter is safe under both readings
+
+_FEW = 14  # so many marks, each cut by the others, are less than a hundred entities
+
+# Addresses, mentions, tags, commands: roughly, and rather too many of them.
+_FOUND_BY_ITSELF = re.compile(r"(?<!\w)[@#$]\w|(?<!\S)/[A-Za-z]|(?<=\w)[.@][^\W\d_]{2}|\w://")
 
 _SPECIAL = re.compile(r"[*_`~\[\]<>#|&$\\]|^(?:[ \t]|[-+=]|\d+[.)])", re.MULTILINE)
 _MANY_NEWLINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
@@ -68,8 +83,9 @@ def stable_prefix(markdown: str, *, limit: int = LIMIT) -> tuple[str, str]:
     newlines = [m.end() for m in re.finditer(r"\n", markdown)]
     spaces = [m.end() for m in re.finditer(r"[ \n]", markdown)]
     signs = [i for i in range(1, min(len(markdown), 8 * limit)) if not joins(markdown, i)]
-    for places in (newlines, spaces, signs, range(1, len(markdown))):
-        at = _last_fit(markdown, [place for place in places if place >= floor], limit)
+    ways = (newlines, spaces, signs, range(1, len(markdown)))
+    for least, places in [(floor, way) for way in ways] + [(1, way) for way in ways]:
+        at = _last_fit(markdown, [place for place in places if place >= least], limit)
         if at:
             break
     opening = _opening(markdown, starts, at)
@@ -129,18 +145,42 @@ def _split(document: Document, limit: int, room: int, tail: str) -> list[Part]:
     at = _skip(text, 0, end)
     marks = sorted(document.marks, key=lambda m: m.start)
     links = [m for m in marks if m.kind == "text_link"]
+    entities = [] if len(marks) < _FEW else _counted(text, marks)
     parts: list[Part] = []
     while at < end:
         stop = _reach(text, at, end, room)
         if stop < end:
             fits = _reach(text, at, end, limit) == end
             stop = _cut(text, at, stop if fits else _reach(text, at, end, limit), document, links)
+        while (crowded := _crowded(at, stop, entities)) < stop:
+            stop = _cut(text, at, crowded, document, links)
         last = stop >= end
         close = at + len(text[at:stop].rstrip(_BLANK))
         if close > at:
             parts.append(part(text, at, close, marks, tail if last else ""))
         at = _skip(text, stop, end)
     return parts
+
+
+def _counted(text: str, marks: Sequence[Mark]) -> list[Mark]:
+    """The entities of the whole text in order, also those that the server finds by itself."""
+    ours = nest(tight(text, marks))
+    taken = sorted((m.start, m.end) for m in ours if m.kind in ("code", "pre", "text_link"))
+    for match in _FOUND_BY_ITSELF.finditer(text):
+        around = bisect_right(taken, (match.start(), len(text))) - 1
+        if around < 0 or taken[around][1] <= match.start():
+            ours.append(Mark("url", match.start(), match.end()))
+    return sorted(ours, key=lambda m: m.start)
+
+
+def _crowded(start: int, stop: int, entities: Sequence[Mark]) -> int:
+    """Where the first entity begins that one message has no place for; `stop` = there is none."""
+    if len(entities) <= MAX_ENTITIES:
+        return stop
+    first = bisect_left(entities, start, key=lambda mark: mark.start)
+    begun = sum(mark.end > start for mark in entities[:first])
+    over = first + MAX_ENTITIES - begun
+    return entities[over].start if over < len(entities) and entities[over].start < stop else stop
 
 
 def _skip(text: str, at: int, end: int) -> int:

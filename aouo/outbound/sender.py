@@ -32,8 +32,9 @@ _RETRY_AT_MOST_S = 30.0
 class Sender:
     """Holds what waits to be said in one conversation and says it, never two things at once.
 
-    A row stays first in `rows` until it is settled. Edits of live messages are wishes: only the
-    newest counts, they give way to rows, and losing one loses nothing.
+    A row stays first in `rows` until it is settled. Edits of live messages, and drafts, are
+    wishes: only the newest counts, they give way to rows, and losing one loses nothing. A draft
+    never leaves behind a row that was put after it, or it would stand below the answer.
     """
 
     def __init__(
@@ -45,24 +46,29 @@ class Sender:
         pace: Pace,
         clock: Clock,
         settled: Callable[[Delivery], None],
+        draft_failed: Callable[[DeliveryError], None],
     ) -> None:
         self.address = address
         self.rows: deque[Delivery] = deque()
         self.edits: dict[int, Rendered] = {}
+        self.draft: tuple[int, Rendered] | None = None
         self.sending = 0
         self._messenger = messenger
         self._ledger = ledger
         self._pace = pace
         self._clock = clock
         self._settled = settled
+        self._draft_failed = draft_failed
 
     async def drain(self) -> None:
         """Say what waits; returns when nothing does."""
-        while self.rows or self.edits:
+        while self.rows or self.edits or self.draft:
             if self.rows:
                 await self._deliver(self.rows[0])
-            else:
+            elif self.edits:
                 await self._show()
+            else:
+                await self._show_draft()
 
     async def _deliver(self, row: Delivery) -> None:
         await self._messenger.ready()
@@ -128,6 +134,18 @@ class Sender:
             await self._clock.sleep(error.retry_after_s)
         except DeliveryError as error:
             log.debug("edit_failed", conversation=str(self.address), error=str(error))
+
+    async def _show_draft(self) -> None:
+        """Carry out the newest draft; the first that fails is the last."""
+        await self._messenger.ready()
+        await self._pace.wait(self.address)
+        if self.rows or not self.draft:
+            return
+        (draft_id, message), self.draft = self.draft, None
+        try:
+            await self._messenger.draft(self.address, draft_id, message)
+        except DeliveryError as error:
+            self._draft_failed(error)
 
     async def _again(self, row: Delivery, wait_s: float, error: str) -> None:
         """Queue a row again: if we die while waiting, it is not taken for sent."""

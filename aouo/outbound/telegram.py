@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import aiohttp
 import telegram
@@ -41,6 +41,18 @@ MAX_UPLOAD_BYTES = 50 * 1024 * 1024
 """Source, also of the next: core.telegram.org/bots/api#sending-files."""
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
 _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
+_Item: TypeAlias = (
+    telegram.InputMediaPhoto
+    | telegram.InputMediaVideo
+    | telegram.InputMediaAudio
+    | telegram.InputMediaDocument
+)
+_ITEMS: dict[str, type[_Item]] = {
+    "photo": telegram.InputMediaPhoto,
+    "video": telegram.InputMediaVideo,
+    "audio": telegram.InputMediaAudio,
+    "document": telegram.InputMediaDocument,
+}
 
 
 class TelegramMessenger:
@@ -62,6 +74,8 @@ class TelegramMessenger:
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
         if message.media:
             return await self._send_file(to, message, message.media)
+        if message.album:
+            return await self._send_album(to, message)
         async with _translated():
             sent = await self._bot.send_message(
                 int(to.chat_id),
@@ -78,6 +92,7 @@ class TelegramMessenger:
         """An address is fetched by Telegram; a local file is uploaded."""
         calls = {
             "photo": self._bot.send_photo,
+            "video": self._bot.send_video,
             "audio": self._bot.send_audio,
             "voice": self._bot.send_voice,
             "document": self._bot.send_document,
@@ -95,6 +110,31 @@ class TelegramMessenger:
             )
         return sent.message_id
 
+    async def _send_album(self, to: ConversationAddress, message: Rendered) -> int:
+        items: list[_Item] = []
+        size = 0
+        for number, media in enumerate(message.album):
+            source = await _source(media, attached=True)
+            if isinstance(source, telegram.InputFile):
+                content = source.input_file_content
+                size += len(content) if isinstance(content, bytes) else 0
+            if size > MAX_UPLOAD_BYTES:
+                limit = f"{MAX_UPLOAD_BYTES:,}"
+                raise DeliveryRefused(f"the files of an album may have {limit} bytes together")
+            text = "" if number else message.text
+            entities = _entities(message.entities) if text else None
+            items.append(
+                _ITEMS[media.kind](source, caption=text or None, caption_entities=entities)
+            )
+        async with _translated():
+            sent = await self._bot.send_media_group(
+                int(to.chat_id),
+                items,
+                message_thread_id=_thread(to),
+                reply_parameters=_reply(message),
+            )
+        return sent[0].message_id
+
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         async with _translated(editing=True):
             await self._bot.edit_message_text(
@@ -104,6 +144,16 @@ class TelegramMessenger:
                 entities=_entities(message.entities),
                 reply_markup=_keyboard(message.buttons),
                 link_preview_options=None if message.preview else _NO_PREVIEW,
+            )
+
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        async with _translated():
+            await self._bot.send_message_draft(
+                int(to.chat_id),
+                draft_id,
+                message.text,
+                message_thread_id=_thread(to),
+                entities=_entities(message.entities),
             )
 
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
@@ -206,12 +256,14 @@ async def _translated(*, editing: bool = False) -> AsyncGenerator[None]:
         raise DeliveryUnknown(str(error)) from error
 
 
-async def _source(media: Media) -> str | telegram.InputFile:
-    """What Telegram is given: the address, or the file's bytes.
+async def _source(media: Media, *, attached: bool = False) -> str | telegram.InputFile:
+    """What Telegram is given: the address, or the file's bytes; those of an album are `attached`.
 
     Raises:
         DeliveryRefused: it is no file, not there, or larger than a bot may upload.
     """
+    if media.text:
+        return telegram.InputFile(media.text.encode(), filename=media.name, attach=attached)
     if not looks_local(media.source):
         address = media.source.strip()
         if ".." in address.split("/"):
@@ -224,7 +276,7 @@ async def _source(media: Media) -> str | telegram.InputFile:
         content = await asyncio.to_thread(_content, file, limit)
     except (ToolFailed, OSError, ValueError) as error:
         raise DeliveryRefused(f"{file.name} cannot be read: {error}") from error
-    return telegram.InputFile(content, filename=file.name)
+    return telegram.InputFile(content, filename=file.name, attach=attached)
 
 
 def _content(file: Path, limit: int) -> bytes:

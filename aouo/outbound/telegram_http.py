@@ -14,6 +14,8 @@ from aouo import failpoint
 
 _READ_S = 30.0
 _CONNECT_S = 10.0
+_UPLOAD_S = 110.0
+"""For all of a request with files; a little less than a tool may take."""
 
 
 class NotWritten(NetworkError):
@@ -51,6 +53,8 @@ class AiohttpRequest(BaseRequest):
         pool_timeout: object = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
         read_s = read_timeout if isinstance(read_timeout, int | float) else _READ_S
+        if request_data and request_data.contains_files:
+            read_s = max(read_s, _UPLOAD_S)
         timeout = aiohttp.ClientTimeout(total=read_s, sock_connect=_CONNECT_S)
         called = url.rpartition("/")[2]
         failpoint.reached(f"before {called}")
@@ -77,9 +81,11 @@ def _body(request_data: RequestData | None) -> aiohttp.FormData | dict[str, str]
         return None
     if not request_data.contains_files:
         return request_data.json_parameters
-    form = aiohttp.FormData()
+    # Quoted, "my file" would be called "my%20file" in the chat.
+    form = aiohttp.FormData(quote_fields=False)
     for name, value in request_data.json_parameters.items():
         form.add_field(name, value)
     for name, (filename, content, kind) in request_data.multipart_data.items():
-        form.add_field(name, content, filename=filename, content_type=kind)
+        legible = "".join(char if char.isprintable() else "_" for char in filename)
+        form.add_field(name, content, filename=legible, content_type=kind)
     return form

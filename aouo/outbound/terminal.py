@@ -44,6 +44,10 @@ class TerminalMessenger:
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         self._tell(to, "edit", message_id, message)
 
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        del to, draft_id, message
+        raise DeliveryRefused("a terminal shows no drafts")
+
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
         del to, message_id  # what is printed stays printed
 

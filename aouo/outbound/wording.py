@@ -16,6 +16,8 @@ from aouo.ports import ButtonSpec, Rendered
 THINKING = "Thinking…"
 STOPPED_TURN = "Stopped."
 CUT_SHORT = "…"
+BUTTONS_OF_ALBUM = "⬆️"
+"""Stands above buttons that belong to an album without words."""
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 _SHOWN_PATH_CHARS = 400
@@ -247,6 +249,11 @@ def taken_back_in_history(effects: Sequence[str]) -> str:
 
 def calling(tool: str) -> str:
     return f"Working: {tool} …"
+
+
+def whole_answer(words: int) -> str:
+    """Stands below the file that a very long answer is sent as."""
+    return f"The whole answer is in this file: {words:,} words."
 
 
 def badge(pack_name: str) -> str:

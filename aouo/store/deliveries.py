@@ -185,12 +185,27 @@ def end_live(tx: Tx, turn_id: str, now: str) -> None:
 
 
 def texts_of(tx: Tx, turn_id: str) -> list[str]:
-    """What the turn's `msg` calls have shown."""
+    """What the turn's `msg` calls have shown, the messages of a call as one text."""
     rows = tx.all(
-        "SELECT body FROM deliveries WHERE turn_id = ? AND kind = 'msg' AND state <> 'refused'",
+        "SELECT key, body FROM deliveries WHERE turn_id = ? AND kind = 'msg' "
+        "AND state <> 'refused' ORDER BY id",
         turn_id,
     )
-    return [load(row["body"]).text for row in rows]
+    said: dict[str, list[str]] = {}
+    for row in rows:
+        said.setdefault(row["key"].rpartition(":")[0], []).append(load(row["body"]).text)
+    return [" ".join(filter(None, texts)) for texts in said.values()]
+
+
+def tagged(tx: Tx, turn_id: str, tag: str) -> int:
+    """The newest message that the turn calls so, 0 = there is none in the chat."""
+    row = tx.one(
+        "SELECT message_id FROM deliveries WHERE turn_id = ? AND kind = 'msg' AND message_id > 0 "
+        "AND json_extract(nullif(body, ''), '$.tag') = ? ORDER BY id DESC LIMIT 1",
+        turn_id,
+        tag,
+    )
+    return row["message_id"] if row else 0
 
 
 def drop_chat(tx: Tx, address: ConversationAddress, error: str, now: str) -> int:
@@ -254,6 +269,8 @@ def load(text: str) -> Rendered:
     body["buttons"] = tuple(tuple(ButtonSpec(**item) for item in row) for row in rows)
     media: dict[str, Any] | None = body.pop("media", None)
     body["media"] = Media(**media) if media else None
+    items: Sequence[dict[str, Any]] = body.pop("album", ())
+    body["album"] = tuple(Media(**item) for item in items)
     return Rendered(**body)
 
 

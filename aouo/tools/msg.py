@@ -8,16 +8,18 @@ from typing import Any, cast
 from pydantic import Field, field_validator
 
 from aouo.errors import ToolFailed
+from aouo.guard.paths import listed
 from aouo.ports import ButtonSpec, Payload, PayloadType
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 MAX_DATA_BYTES = 64
+MAX_FILES = 30
 
 
 class Msg(Arguments):
     type: PayloadType
     text: str = ""
-    url: str = ""
+    url: str = Field(default="", description="album: one a line")
     buttons: list[list[str]] = Field(
         default_factory=list[list[str]], description="rows of Label|data"
     )
@@ -36,6 +38,12 @@ class Msg(Arguments):
             return [[row] if isinstance(row, str) else row for row in rows]
         return value
 
+    @field_validator("url", mode="before")
+    @classmethod
+    def _as_json(cls, value: Any) -> Any:
+        """Of several addresses the list, which the guard has written down as JSON."""
+        return json.dumps(value) if isinstance(value, list) else value
+
     @field_validator("reply_to", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
@@ -47,10 +55,16 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
         raise ToolFailed(f"msg of type {wish.type} needs a text.")
     if wish.type not in ("text", "keyboard", "action") and not wish.url.strip():
         raise ToolFailed(f"msg of type {wish.type} needs a url.")
+    album = listed(wish.url) if wish.type == "album" else ()
+    if wish.type == "album" and not album:
+        raise ToolFailed("msg of type album needs addresses or paths in url, one a line.")
+    if len(album) > MAX_FILES:
+        raise ToolFailed(f"An album has at most {MAX_FILES} files; show the rest with another.")
     payload = Payload(
         type=wish.type,
         text=wish.text.replace("\\n", "\n"),
-        url=wish.url.strip(),
+        url="" if album else wish.url.strip(),
+        album=album,
         buttons=tuple(tuple(map(_button, row)) for row in wish.buttons),
         reply_to=wish.reply_to,
         tag=wish.tag,

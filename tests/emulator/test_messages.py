@@ -268,6 +268,20 @@ async def test_an_album_takes_its_files_from_the_other_parts(
     assert await emu.client.violations() == []
 
 
+async def test_pictures_and_videos_go_together_and_nothing_else_does(
+    emu: Emulator, ask: Ask
+) -> None:
+    def items(*kinds: str) -> list[dict[str, str]]:
+        return [{"type": kind, "media": "https://a.example/x"} for kind in kinds]
+
+    mixed = await result(ask, "sendMediaGroup", chat_id=ADA, media=items("photo", "video"))
+    refused = await ask("sendMediaGroup", chat_id=ADA, media=items("photo", "document"))
+
+    assert ["photo" in mixed[0], "video" in mixed[1]] == [True, True]
+    assert "can't use the media of the specified type" in refused["description"]
+    assert await emu.client.violations() == []
+
+
 async def test_what_breaks_the_description_is_noted(emu: Emulator, ask: Ask) -> None:
     await result(ask, "sendMessage", chat_id=ADA, text="a", thread=1, parse_mode="HTML")
 

@@ -54,6 +54,10 @@ class FakeMessenger:
             raise DeliveryRefused("message to edit not found")
         self.chats[to][message_id] = message
 
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        await asyncio.sleep(0)
+        assert draft_id
+
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
         await asyncio.sleep(0)
         self.chats[to].pop(message_id, None)

@@ -131,6 +131,11 @@ def test_an_approval_is_bound_to_the_call_and_to_where_its_path_leads(yard: Yard
         ("msg", {"type": "photo", "url": "/etc/passwd"}, Blocked),
         ("msg", {"type": "photo", "url": "https://example.org/a.png"}, Allowed),
         ("msg", {"type": "photo", "url": "chart.png"}, Allowed),
+        ("msg", {"type": "album", "url": "https://example.org/a.png\n/etc/passwd"}, Blocked),
+        ("msg", {"type": "album", "url": '["a.png", "/etc/passwd"]'}, Blocked),
+        ("msg", {"type": "album", "url": ["a.png", " /etc/passwd"]}, Blocked),
+        ("msg", {"type": "photo", "url": ["a.png", "/etc/passwd"]}, Blocked),
+        ("msg", {"type": "album", "url": "a.png\nhttps://example.org/a.png\nb.png"}, Allowed),
         ("read_document", {"path": "/etc/hosts"}, Blocked),
         ("read_document", {"path": "https://example.org/a.pdf"}, Allowed),
         ("notes__export", {"deep": [{"file": "/etc/hosts"}]}, Blocked),
@@ -235,6 +240,32 @@ def test_what_would_hold_the_persons_home_cannot_be_allowed_for_good(yard: Yard)
     }
 
     assert asked == {"~/notes.txt": None, "~/docs/a.txt": yard.me / "docs", "/notes.txt": None}
+
+
+def test_what_was_judged_of_an_album_is_what_the_tool_is_given(yard: Yard) -> None:
+    fence = yard.fence(["~/docs"], "deny", ["~/docs"])
+    bound = fence.bind(
+        action("msg", type="album", url="~/shortcut/a.png\nhttps://example.org/b.png\nc d.png")
+    )
+
+    assert isinstance(fence.judge(bound), Allowed)
+    assert bound.bound["url"] == [
+        str(yard.me / "docs" / "a.png"),
+        "https://example.org/b.png",
+        str(yard.own / "c d.png"),
+    ]
+
+
+def test_the_owner_is_never_asked_about_one_file_and_gives_two(yard: Yard) -> None:
+    """The card shows one path, and a yes would be bound to all of them."""
+    fence = yard.fence([], "ask", ["~"])
+
+    def verdict(*paths: str) -> Verdict:
+        return fence.judge(fence.bind(action("msg", type="album", url=list(paths))))
+
+    assert isinstance(verdict("~/docs/a.png", "b.png"), Ask)
+    assert isinstance(verdict("~/docs/a.png", "~/docs/../docs/a.png"), Ask)
+    assert isinstance(verdict("~/docs/a.png", "~/docs/secret.png"), Blocked)
 
 
 def test_a_manifest_full_of_stars_costs_nothing_to_speak_of() -> None:

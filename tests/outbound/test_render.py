@@ -113,14 +113,35 @@ def test_a_cut_spares_links_and_joined_emoji() -> None:
     assert {p.text.replace("🇩🇪", "") for p in render("🇩🇪" * 90, limit=62)} == {""}
 
 
-def test_at_most_a_hundred_entities_and_links_outlive_styles() -> None:
-    """Telegram drops what is beyond 100; we choose what."""
-    markdown = "**a** " * 90 + "[l](https://a.b) " * 20
+def test_a_part_ends_before_the_entity_that_telegram_would_drop() -> None:
+    """About 100 entities a message; the rest is dropped without a word."""
+    markdown = "**a** " * 90 + "[l](https://a.b) " * 20 + "`c` " * 150
 
-    (part,) = render(markdown)
+    parts = render(markdown)
 
-    assert len(part.entities) == 100
-    assert sum(e.type == "text_link" for e in part.entities) == 20
+    assert [len(part.entities) for part in parts] == [100, 100, 60]
+    assert " ".join(part.text for part in parts) == "a " * 90 + "l " * 20 + "c " * 149 + "c"
+
+
+def test_a_crowded_part_is_cut_between_blocks() -> None:
+    lines = "".join(f"- **{n}**: `x` and *y*\n" for n in range(60))
+
+    parts = render(f"Here:\n\n{lines}")
+
+    assert [len(part.entities) for part in parts] == [99, 81]
+    assert parts[1].text.startswith("• 33: x and y")
+
+
+def test_styles_cut_by_code_count_as_often_as_they_are_shown() -> None:
+    parts = render("**" + "a `b` " * 60 + "end**")
+
+    assert [len(part.entities) for part in parts] == [100, 21]
+
+
+def test_a_live_reply_rolls_over_before_it_is_crowded() -> None:
+    done, rest = stable_prefix("*a* " * 130)
+
+    assert (len(render(done)[0].entities), len(render(rest)[0].entities)) == (100, 30)
 
 
 def test_the_badge_ends_the_last_part_and_is_never_alone() -> None:

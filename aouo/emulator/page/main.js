@@ -160,9 +160,10 @@ function drawMessages(open, conversation) {
   let before = null;
   for (const message of open.messages) {
     const follows = before !== null && before.from.id === message.from.id && !isService(before) && message.date - before.date < 300;
-    const text = JSON.stringify([message, follows]);
+    const album = follows && Boolean(message.media_group_id) && message.media_group_id === before.media_group_id;
+    const text = JSON.stringify([message, follows, album]);
     const old = drawn.get(message.message_id);
-    const node = old?.text === text ? old.node : messageNode(message, { me: where.user, grouped, follows, on });
+    const node = old?.text === text ? old.node : messageNode(message, { me: where.user, grouped, follows, album, on });
     kept.set(message.message_id, { text, node });
     before = message;
   }

@@ -9,7 +9,7 @@ const KIND = {
   video_note: "Video message", animation: "Animation", sticker: "Sticker",
 };
 
-export function messageNode(message, { me, grouped, follows, on }) {
+export function messageNode(message, { me, grouped, follows, album, on }) {
   const service = serviceText(message);
   if (service) return el("li", { class: "service" }, el("span", {}, service));
   const own = message.from.id === me;
@@ -33,7 +33,7 @@ export function messageNode(message, { me, grouped, follows, on }) {
     own && editable(message) ? el("button", { type: "button", title: "Edit", "aria-label": "Edit", onclick: () => on.edit(message) }, "✎") : null,
     el("button", { type: "button", title: "React with 👍", "aria-label": "React with 👍", onclick: () => on.react(message) }, "👍"),
   );
-  const item = el("li", { class: `message ${own ? "own" : "other"} ${follows ? "follows" : ""}` });
+  const item = el("li", { class: `message ${own ? "own" : "other"} ${follows ? "follows" : ""} ${album ? "album" : ""}` });
   if (grouped && !own) {
     item.append(follows ? el("span", { class: "avatar small ghost" }) : avatar(name, message.from.id, "small"));
   }

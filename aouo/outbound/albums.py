@@ -1,0 +1,46 @@
+"""What an album becomes: which of its files can be shown as one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from aouo.ports import Media, MediaKind
+
+MAX_ITEMS = 10
+"""Source, also of what goes together: core.telegram.org/bots/api#sendmediagroup."""
+_KINDS: dict[str, MediaKind] = {
+    **dict.fromkeys((".jpg", ".jpeg", ".png", ".webp"), "photo"),
+    **dict.fromkeys((".mp4", ".m4v", ".mov"), "video"),
+    **dict.fromkeys((".mp3", ".m4a"), "audio"),
+}
+
+
+def media_of(source: str) -> Media:
+    """A file of an album, its kind told by its ending; an address without one is a picture's."""
+    is_address = "://" in source
+    path = urlsplit(source).path if is_address else source
+    ending = PurePosixPath(path).suffix.lower()
+    if is_address and not ending:
+        return Media("photo", source)
+    return Media(_KINDS.get(ending, "document"), source)
+
+
+def grouped(files: Sequence[Media]) -> list[tuple[Media, ...]]:
+    """Files in groups of up to ten that can be one album each; a group of one is a message.
+
+    Pictures and videos go together, audio and documents only with their own kind; groups come
+    in the order of their first files, and a large one is cut into nearly equal ones.
+    """
+    kinds: dict[str, list[Media]] = {}
+    for item in files:
+        kinds.setdefault("photo" if item.kind == "video" else item.kind, []).append(item)
+    return [group for items in kinds.values() for group in _cut(items)]
+
+
+def _cut(items: Sequence[Media]) -> list[tuple[Media, ...]]:
+    count = -(-len(items) // MAX_ITEMS)
+    ends = [len(items) * number // count for number in range(count + 1)]
+    return [tuple(items[start:end]) for start, end in pairwise(ends)]

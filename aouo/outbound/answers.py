@@ -1,0 +1,50 @@
+"""The messages of an answer: its parts, or for a very long one an opening and a document. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from aouo.attachments import safe_name
+from aouo.outbound import wording
+from aouo.outbound.markdown import first_heading
+from aouo.outbound.render import Part, render, stable_prefix
+from aouo.ports import Media, Rendered
+
+_OPENING_UNITS = 1024
+_MORE = "\n\n…"
+_TITLE_CHARS = 60
+
+
+def messages_of_answer(
+    text: str, *, tail: str, max_parts: int = 0, shown: int = 0
+) -> tuple[Rendered, ...]:
+    """The messages that an answer becomes; `tail` ends the last one.
+
+    With more than `max_parts` of them (0 = never) the answer is a file, whole and as it was
+    written. Before it stands how it begins, or as many parts as have been `shown` already: what
+    somebody reads is not taken away.
+    """
+    parts = render(text, tail=tail)
+    if not max_parts or len(parts) <= max_parts:
+        return tuple(map(_message, parts or (Part(wording.NOTHING_TO_SHOW, ()),)))
+    if shown:
+        before = parts[: min(shown, max_parts)]
+    else:
+        opening, _ = stable_prefix(text[: 8 * _OPENING_UNITS], limit=_OPENING_UNITS)
+        before = render(opening, tail=_MORE)
+    caption = wording.whole_answer(len(text.split())) + tail
+    file = Rendered(caption, media=Media("document", "", file_name(text), text))
+    return (*map(_message, before), file)
+
+
+def file_name(markdown: str) -> str:
+    """What a document is called: its first heading, else its first words."""
+    title = first_heading(markdown) or render(markdown)[0].text.split("\n")[0]
+    if len(title) > _TITLE_CHARS:
+        title = title[:_TITLE_CHARS].rpartition(" ")[0] or title[:_TITLE_CHARS]
+    plain = " ".join(re.sub(r"[^\w .()+,=@-]", " ", title).split())
+    return f"{safe_name(plain) or 'answer'}.md"
+
+
+def _message(part: Part) -> Rendered:
+    return Rendered(part.text, part.entities)

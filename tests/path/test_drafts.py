@@ -1,0 +1,189 @@
+"""`telegram.streaming: draft`: an answer grows as a draft, and is then sent as a message.
+
+Source: core.telegram.org/bots/api#sendmessagedraft; design §3.6.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from aouo.emulator import FAMILY
+from aouo.queue.running import StopReason
+from tests.fakes.clock import FastClock
+from tests.fakes.model_server import Says
+from tests.path.looking import answers, said, settled
+from tests.path.world import ADA, BEN, World
+
+SPEED = 40.0
+WORDS = " ".join(f"word{number}" for number in range(120))
+
+
+@pytest.fixture(autouse=True)
+async def clock(world: World) -> FastClock:
+    world.config = {"telegram": {"streaming": "draft"}}
+    world.clock = clock = FastClock(speed=SPEED)
+    return clock
+
+
+async def drafts(world: World) -> list[dict[str, Any]]:
+    return await world.people.calls("sendMessageDraft")
+
+
+async def draft_with(world: World, text: str, times: int = 1) -> dict[str, Any]:
+    """Wait for that many drafts that contain a text; the last of them."""
+
+    async def look() -> dict[str, Any] | None:
+        found = [call for call in await drafts(world) if text in call["params"]["text"]]
+        return found[times - 1] if len(found) >= times else None
+
+    return await world.people.until(look)
+
+
+async def test_an_answer_grows_as_a_draft_and_is_sent_as_one_message(world: World) -> None:
+    world.model.reply(Says(WORDS, chunks=12, stall_after=(4, 8)))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        first = await draft_with(world, "word30")
+        shown = await bot.people.act("view", user=ADA, chat=ADA)
+        messages = await answers(world)
+        rows = await bot.rows("SELECT 1 FROM deliveries")
+        world.model.release.set()
+        world.model.release.clear()
+        second = await draft_with(world, "word70")
+        world.model.release.set()
+        await said(world, WORDS)
+        await settled(bot)
+        after = await bot.people.act("view", user=ADA, chat=ADA)
+
+    assert WORDS.startswith(first["params"]["text"])
+    assert shown["open"]["draft"]["text"] == first["params"]["text"]
+    assert (messages, rows) == ([], [])
+    assert first["params"]["draft_id"] == second["params"]["draft_id"] != 0
+    assert after["open"]["draft"] is None
+    assert await answers(world) == [WORDS]
+    assert len(await world.people.calls("sendMessage")) == 1
+    assert await world.people.calls("editMessageText") == []
+
+
+async def test_a_quick_answer_needs_no_draft(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await settled(bot)
+
+    assert await drafts(world) == []
+
+
+async def test_the_status_line_is_a_draft_too_and_nothing_of_it_stays(world: World) -> None:
+    world.model.stall(after_chunks=0, text="here it is")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await draft_with(world, "Thinking…")
+        world.model.release.set()
+        await said(world, "here it is")
+
+    assert await answers(world) == ["here it is"]
+
+
+async def test_a_draft_is_renewed_before_telegram_takes_it_away(world: World) -> None:
+    """It is shown for 30 seconds."""
+    world.model.reply(Says(WORDS, chunks=4, stall_after=2))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await draft_with(world, "word50", times=3)
+        world.model.release.set()
+        await said(world, WORDS)
+
+    shown = [call for call in await drafts(world) if "word50" in call["params"]["text"]]
+    gaps_s = [(later["at"] - call["at"]) * SPEED for call, later in pairwise(shown[:3])]
+    assert all(gap_s < 30 for gap_s in gaps_s)
+
+
+async def test_drafts_come_no_faster_than_edits(world: World) -> None:
+    """At least 1.2 s apart in private chats, however fast the model is."""
+    world.clock = FastClock(speed=10)
+    world.model.reply(Says(WORDS, chunks=12, stall_after=(4, 6, 8, 10)))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        for seen in range(1, 5):
+
+            async def look(at_least: int = seen) -> bool:
+                return len(await drafts(world)) >= at_least
+
+            await world.people.until(look)
+            world.model.release.set()
+            world.model.release.clear()
+        await said(world, WORDS)
+
+    gaps_s = [(later["at"] - call["at"]) * 10 for call, later in pairwise(await drafts(world))]
+    assert len(gaps_s) >= 2
+    assert all(gap_s > 1.0 for gap_s in gaps_s)  # the way to the emulator varies
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "status", "status": 400, "description": "Bad Request: TEXTDRAFT_PEER_INVALID"},
+        {"kind": "status", "status": 429, "retry_after": 5},
+        {"kind": "drop_after"},
+    ],
+    ids=lambda fault: str(fault.get("status", "dropped")),
+)
+async def test_after_a_draft_that_failed_everything_is_edits_for_good(
+    world: World, fault: dict[str, Any]
+) -> None:
+    await world.people.fault(method="sendMessageDraft", **fault)
+    world.model.reply(Says(WORDS, chunks=4, stall_after=2))
+    world.model.reply(Says(WORDS + " again", chunks=4, stall_after=2))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        live = await bot.people.next_message(ADA, contains="word50")
+        world.model.release.set()
+        final = await said(world, WORDS)
+        world.model.release.clear()
+        await bot.people.say(BEN, BEN, "go")
+        await bot.people.next_message(BEN, contains="word50")
+        world.model.release.set()
+        await said(world, WORDS + " again", BEN)
+        await settled(bot)
+
+    assert live.id == final.id
+    assert len(await drafts(world)) == 1
+
+
+async def test_groups_and_topics_use_edits(world: World) -> None:
+    """A draft is refused outside of private chats."""
+    world.config = {"telegram": {"streaming": "draft", "groups": "all"}}
+    world.model.reply(Says(WORDS, chunks=4, stall_after=2))
+    async with world.running() as bot:
+        await bot.people.say(ADA, FAMILY, "@aouo_try_bot go")
+        live = await bot.people.next_message(FAMILY, contains="word50")
+        world.model.release.set()
+        final = await said(world, WORDS, FAMILY)
+
+    assert live.id == final.id
+    assert await drafts(world) == []
+
+
+async def test_a_restart_finds_no_draft_that_is_in_its_way(world: World) -> None:
+    """What a draft shows is no row: the turn that is taken up begins anew and is said once."""
+    world.model.reply(Says(WORDS, chunks=4, stall_after=2))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await draft_with(world, "word50")
+        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
+        bot.app.lanes.close()
+        bot.app.running._tasks[str(ADA)].cancel()
+    world.model.say("the whole answer")
+    async with world.running() as bot:
+        await said(world, "the whole answer")
+        await settled(bot)
+        turns = await bot.rows("SELECT status, resumes FROM turns")
+
+    assert turns == [{"status": "ack", "resumes": 1}]
+    assert sorted(await answers(world)) == [
+        "I was restarted while answering; continuing.",
+        "the whole answer",
+    ]
