@@ -11,6 +11,7 @@ AouoError
 │   ├── BudgetExceeded       the call might cost more than is left of today's money
 │   ├── PriceUnknown         a budget is set, and nobody said what the model costs
 │   ├── NothingToRetry       /retry where nothing was asked
+│   ├── ChosenBefore         a tap on a message whose choice is made
 │   ├── DispatchLimitReached
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
 │   └── EmptyAnswer           the model stayed silent, also when asked once more
@@ -152,6 +153,10 @@ class PriceUnknown(Refused):
 
 class NothingToRetry(Refused):
     """There is no turn that could be run again."""
+
+
+class ChosenBefore(Refused):
+    """Another button of the same message was tapped before."""
 
 
 class DispatchLimitReached(Refused):

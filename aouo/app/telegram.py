@@ -183,15 +183,23 @@ class TelegramChannel:
         assert self._normaliser is not None
         assert self._inbox is not None
         arrivals = [self._normaliser.read(update) for update in raw]
-        await self._inbox.accept(self._bot_id, arrivals, next_update_id)
+        repeated = await self._inbox.accept(self._bot_id, arrivals, next_update_id)
+        waiting = [_waiting_tap(one.inbound) for one in arrivals if one.inbound]
+        for answer_id in {*waiting, *repeated} - {""}:
+            self._answering.create_task(self._stop_spinner(answer_id))
         for arrival in arrivals:
-            if arrival.inbound and (answer_id := _waiting_tap(arrival.inbound)):
-                self._answering.create_task(self._stop_spinner(answer_id))
+            if arrival.refused_tap:
+                self._answering.create_task(self._refuse_tap(arrival.refused_tap))
 
-    async def _stop_spinner(self, answer_id: str) -> None:
+    async def _refuse_tap(self, answer_id: str) -> None:
+        from aouo.outbound import wording
+
+        await self._stop_spinner(answer_id, wording.NOT_AUTHORIZED, alert=True)
+
+    async def _stop_spinner(self, answer_id: str, text: str = "", *, alert: bool = False) -> None:
         """Telegram wants a tap answered within seconds, however long its lane is busy."""
         try:
-            await self.answer_tap(answer_id, "")
+            await self.answer_tap(answer_id, text, alert=alert)
         except DeliveryError as error:
             log.debug("tap_not_answered", error=str(error))
 

@@ -9,7 +9,7 @@ from typing import assert_never
 import structlog
 
 from aouo import notices
-from aouo.errors import LostClaim, NothingToRetry, RouteRequiredError
+from aouo.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
@@ -91,6 +91,8 @@ class Flow:
                     await desk.park(job, error.requested)
                 except NothingToRetry:
                     await desk.answer(job, notices.NothingToRetry())
+                except ChosenBefore:
+                    await desk.done(job, "chosen before")
             case to.PickPack(_, gone):
                 await desk.park(job, gone)
             case to.ObeyCommand("compact", focus):
@@ -105,8 +107,8 @@ class Flow:
                 await taps.bind(job, pack, tapped=tapped)
             case to.AnswerGate():
                 await taps.answer_gate(job, decision)
-            case to.OpenMenu(key):
-                await taps.open_menu(job, key)
+            case to.OpenMenu(key, ours):
+                await taps.open_menu(job, key, ours=ours)
             case to.Refuse(tell_id):
                 await desk.refuse(job, tell_id=tell_id)
             case to.MoveChat(new_chat_id):

@@ -187,6 +187,8 @@ class Turns:
         if begun.resumed:
             log.info("turn_resumed", turn_id=begun.turn.id)
             self._outbox.put(begun.resumed)
+        if begun.chosen:
+            self._outbox.put(begun.chosen)
         if begun.stale_key:
             log.warning(
                 "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key

@@ -76,6 +76,9 @@ class Normaliser:
             return Arrival(update_id, text, None, why=f"{kind} we cannot read: {error!r}")
         if inbound is None:
             return Arrival(update_id, text, None, why=f"{kind} without content", keep_raw=False)
+        if update.callback_query and isinstance(inbound.content, Intruder):
+            why, tap = "a tap of somebody who is not on the list", update.callback_query.id
+            return Arrival(update_id, text, None, why=why, keep_raw=False, refused_tap=tap)
         # An edit's words replace others, also those that are not kept: the job has them alone.
         kept = not isinstance(inbound.content, Intruder | Edited | Reacted)
         return Arrival(update_id, text, inbound, keep_raw=kept)

@@ -77,7 +77,7 @@ class Ledger:
     def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:
         """Say once that an answer may not have arrived, or repeat it if the owner wants that."""
         log.warning("delivery_unknown", delivery=row.id, conversation=str(row.address))
-        if row.kind not in ("reply", "msg"):
+        if row.kind not in ("reply", "msg", "notice"):
             return None
         if self._resend_unknown:
             again = deliveries.add(

@@ -33,5 +33,8 @@ def messages_of(payload: Payload, reply_to: int) -> list[Rendered]:
                 Rendered(part.text, part.entities, reply_to=reply_to)
                 for part in render(payload.text)
             ] or [Rendered("…")]
-    messages[-1] = replace(messages[-1], buttons=payload.buttons)
+    buttons = tuple(
+        tuple(replace(button, by_model=True) for button in row) for row in payload.buttons
+    )
+    messages[-1] = replace(messages[-1], buttons=buttons)
     return messages

@@ -20,6 +20,7 @@ from aouo.errors import (
     RecipientGone,
     TopicGone,
 )
+from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.limits import Pace
 from aouo.ports import Clock, Messenger, Rendered
@@ -106,12 +107,13 @@ class Sender:
             await self._settle(row, done, message_id=message_id)
 
     async def _call(self, row: Delivery) -> int:
+        message = sendable(row.message, row.id)
         if not row.edits:
-            return await self._messenger.send(self.address, row.message)
-        if not row.message.text:
+            return await self._messenger.send(self.address, message)
+        if not message.text and not message.media:
             await self._messenger.delete(self.address, row.edits)
             return row.edits
-        await self._messenger.edit(self.address, row.edits, row.message)
+        await self._messenger.edit(self.address, row.edits, message)
         return row.edits
 
     async def _show(self) -> None:
@@ -136,11 +138,12 @@ class Sender:
         await self._clock.sleep(wait_s)
 
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
-        if row.edits:  # what it was to replace is gone: say it anew
+        if row.edits and row.kind != "chosen":  # what it was to replace is gone: say it anew
             await self._ledger.anew(row, str(error))
             self.rows[0] = replace(row, edits=0)
             return
-        log.error("delivery_refused", delivery=row.id, error=str(error))
+        if row.kind != "chosen":
+            log.error("delivery_refused", delivery=row.id, error=str(error))
         await self._settle(row, "refused", error=str(error))
 
     async def _leave_topic(self, row: Delivery, error: TopicGone) -> None:

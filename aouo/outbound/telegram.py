@@ -94,6 +94,15 @@ class TelegramMessenger:
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         async with _translated(editing=True):
+            if message.media:
+                await self._bot.edit_message_caption(
+                    int(to.chat_id),
+                    message_id,
+                    caption=message.text,
+                    caption_entities=_entities(message.entities),
+                    reply_markup=_keyboard(message.buttons),
+                )
+                return
             await self._bot.edit_message_text(
                 message.text,
                 int(to.chat_id),

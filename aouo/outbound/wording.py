@@ -21,6 +21,8 @@ TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a small
 _SHOWN_PATH_CHARS = 400
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
+NOT_AUTHORIZED = "You are not authorized to use this bot."
+TAP_STOPPED = "This was stopped, so the question is closed."
 TAP_FOR_THE_OWNER = "Only the owner can decide this."
 TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
@@ -70,7 +72,7 @@ def _sentence(notice: Notice) -> str:
         case notices.YourId(person):
             return f"Your Telegram id is {person}."
         case notices.NotAuthorized():
-            return "You are not authorized to use this bot."
+            return NOT_AUTHORIZED
         case notices.Bound(pack, before) if pack == before:
             return f"“{pack}” answers here already."
         case notices.Bound(pack):
@@ -249,23 +251,25 @@ def badge(pack_name: str) -> str:
     return f"\n\n— {pack_name}"
 
 
-def answered(question: str, answer: str) -> Rendered:
-    """What a question's message turns into."""
-    return say(f"{question}\n→ {answer}")
-
-
 _APPROVAL_BUTTONS = {"allow": "Allow once", "deny": "No", "always": "Always in this folder"}
 _APPROVAL_OUTCOMES = {
     "allow": "allowed once",
     "deny": "no",
     "always": "allowed, and from now on for this folder",
-    "": "nobody answered in time, so no",
 }
 
 
-def approval_settled(question: str, answer: str) -> Rendered:
-    """What an approval's message turns into; "" = its time is over."""
-    return say(f"{question}\n→ {_APPROVAL_OUTCOMES[answer]}")
+def settled(kind: str, question: str, state: str, answer: str) -> Rendered:
+    """What the message of a settled gate turns into; see `store.gates` for the states."""
+    match state:
+        case "answered":
+            outcome = _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
+        case "expired":
+            no = ", so no" if kind == "approval" else ""
+            outcome = f"nobody answered in time{no}"
+        case _:
+            outcome = "stopped"
+    return say(f"{question}\n→ {outcome}")
 
 
 def _approval(notice: notices.ApprovalAsked) -> Rendered:

@@ -14,16 +14,18 @@ from typing import Protocol, TypeAlias
 
 import structlog
 
-from aouo.events import Album, Arrival, Edited, Inbound, Intruder
+from aouo.events import Album, Arrival, Button, Edited, Inbound, Intruder
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, bursts
-from aouo.store import asked, gates, jobs, routes, updates
+from aouo.store import asked, gates, jobs, kept, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 _Opened: TypeAlias = tuple[int, Inbound] | None
 LEASE_S = 30.0
+TWICE_WITHIN_S = 2.0
+"""The same tap so soon again is a finger that was too quick."""
 
 
 class Policy(Protocol):
@@ -40,10 +42,12 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """What one transaction did: lanes that have work, and lines for the log."""
+    """What one transaction did: lanes that have work, lines for the log, and taps that count
+    for nothing, by where they want an answer."""
 
     lanes: tuple[str, ...]
     facts: tuple[tuple[str, dict[str, object]], ...]
+    repeated: tuple[str, ...] = ()
 
 
 class Inbox:
@@ -69,20 +73,25 @@ class Inbox:
         self._burst_s = burst_s
         self._ready = ready
         self._bursts_changed = asyncio.Event()
+        self._tapped: dict[tuple[object, ...], float] = {}
 
-    async def accept(self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int) -> None:
+    async def accept(
+        self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int
+    ) -> tuple[str, ...]:
         """Store updates, the jobs in them and the cursor in one durable transaction.
 
         When this returns, the platform may forget them. One that was here before is dropped.
+        Returns where taps want an answer that repeat one of a moment ago and become no job.
         """
 
         def file(tx: Tx) -> _Filed:
             updates.advance(tx, bot_id, next_update_id)
             return self._file_all(tx, bot_id, arrivals)
 
-        await self._commit(file)
+        filed = await self._commit(file)
         if any(arrival.inbound and albums.gathers(arrival.inbound) for arrival in arrivals):
             self._bursts_changed.set()
+        return filed.repeated
 
     async def submit(self, inbound: Inbound) -> None:
         """Store a fact that comes from no platform's update, such as the terminal's."""
@@ -135,7 +144,7 @@ class Inbox:
                 log.info("burst_flushed", lane=lane)
                 self._ready(lane)
 
-    async def _commit(self, file: Callable[[Tx], _Filed]) -> None:
+    async def _commit(self, file: Callable[[Tx], _Filed]) -> _Filed:
         filed = await self._database.transact(file, durable=True)
         if self._burst_s:
             self._bursts_changed.set()
@@ -143,21 +152,38 @@ class Inbox:
             log.info(event, **fields)
         for lane in filed.lanes:
             self._ready(lane)
+        return filed
 
     def _file_all(self, tx: Tx, bot_id: str, arrivals: Sequence[Arrival]) -> _Filed:
         now = self._clock.now()
         lanes: list[str] = []
         facts: list[tuple[str, dict[str, object]]] = []
+        repeated: list[str] = []
         for arrival in arrivals:
             wanted = arrival.inbound if self._is_ours(tx, arrival.inbound) else None
             raw = arrival.raw if wanted and arrival.keep_raw else ""
             if not updates.add(tx, bot_id, arrival.update_id, raw, iso(now)):
                 facts.append(("update_duplicate", {"update_id": arrival.update_id}))
+            elif wanted and (answer_id := self._repeats(wanted)):
+                repeated.append(answer_id)
             elif wanted:
                 lanes += self._file(tx, wanted, now)
             elif arrival.why:
                 facts.append(("update_ignored", {"kind": arrival.why}))
-        return _Filed(tuple(lanes), tuple(facts))
+        return _Filed(tuple(lanes), tuple(facts), tuple(repeated))
+
+    def _repeats(self, inbound: Inbound) -> str:
+        """Where a tap wants an answer that was made just now; "" = it is none of these."""
+        content, now_s = inbound.content, self._clock.monotonic_s()
+        if not isinstance(content, Button) or not content.answer_id:
+            return ""
+        before_s = now_s - TWICE_WITHIN_S
+        self._tapped = {tap: at_s for tap, at_s in self._tapped.items() if at_s > before_s}
+        tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
+        if tap in self._tapped:
+            return content.answer_id
+        self._tapped[tap] = now_s
+        return ""
 
     def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:
         if inbound is None:
@@ -175,6 +201,8 @@ class Inbox:
             hour_ago = iso(now - timedelta(hours=1))
             if not updates.may_refuse(tx, inbound.person.id, iso(now), hour_ago):
                 return []
+        if isinstance(inbound.content, Button):
+            inbound = kept.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
         lane = self._policy.lane_of(inbound, answers_gate=gate is not None)
         if lane.startswith("!"):

@@ -12,7 +12,9 @@ from aouo.address import ConversationAddress
 from aouo.ports import ButtonSpec, Entity, Media, Rendered
 from aouo.store.database import Tx
 
-Kind = Literal["reply", "msg", "live", "notice", "doubt"]
+Kind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "doubt"]
+"""`aside`: nobody is told if it is lost. `chosen`: a message that shows which of its buttons was
+tapped; if it is gone, that is said nowhere."""
 State = Literal["queued", "sending", "live", "sent", "refused", "unknown", "dropped"]
 
 
@@ -65,6 +67,10 @@ def add(
     row = tx.one("SELECT * FROM deliveries WHERE key = ?", key)
     assert row is not None
     return _delivery(row)
+
+
+def has_key(tx: Tx, key: str) -> bool:
+    return tx.one("SELECT 1 FROM deliveries WHERE key = ?", key) is not None
 
 
 def get(tx: Tx, delivery_id: int) -> Delivery | None:
@@ -224,7 +230,7 @@ def load(text: str) -> Rendered:
     if not text:
         return Rendered("")
     body: dict[str, Any] = json.loads(text)
-    rows: Sequence[Sequence[dict[str, str]]] = body["buttons"]
+    rows: Sequence[Sequence[dict[str, Any]]] = body["buttons"]
     body["entities"] = tuple(Entity(**item) for item in body["entities"])
     body["buttons"] = tuple(tuple(ButtonSpec(**item) for item in row) for row in rows)
     media: dict[str, Any] | None = body.pop("media", None)
