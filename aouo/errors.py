@@ -28,6 +28,7 @@ AouoError
 │   ├── NotSent              it surely did not arrive: safe to try again
 │   ├── FloodControl         wait, then try again
 │   ├── RecipientGone        stop sending to this chat
+│   │   └── MayNotWrite       muted: an administrator of the chat has to do something
 │   ├── DeliveryRefused      this message as it is will never be taken
 │   │   └── TopicGone         the topic is closed or deleted
 │   ├── ChatMoved             the group became a supergroup
@@ -244,6 +245,10 @@ class FloodControl(DeliveryError):
 
 class RecipientGone(DeliveryError):
     """Blocked, kicked or deleted; do not try this chat again."""
+
+
+class MayNotWrite(RecipientGone):
+    """We are in the chat, and not allowed to write there."""
 
 
 class DeliveryRefused(DeliveryError):

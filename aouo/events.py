@@ -138,6 +138,17 @@ class Reacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What we are in this chat from now on: why nothing can be sent there, "" = it can.
+
+    `muted`: we are there, and not allowed to write.
+    """
+
+    gone: str
+    muted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Intruder:
     """Somebody who is not on the list; nothing of what they sent is kept.
 
@@ -159,6 +170,7 @@ Content: TypeAlias = (
     | Migrated
     | Edited
     | Reacted
+    | Standing
     | Intruder
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aouo.app.base import Base
 from aouo.app.budgets import with_model
@@ -25,6 +25,7 @@ from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
 from aouo.flow.reacting import note_reaction
+from aouo.flow.standing import leave_chat
 from aouo.flow.taps import Taps
 from aouo.flow.turns import Turns
 from aouo.home import Home
@@ -83,8 +84,18 @@ def _wire(base: Base, built: Built) -> App:
     settings = generation.settings
     bus, running, terminal = Bus(), Running(), TerminalMessenger()
     messengers: dict[str, Messenger] = {"cli": terminal}
-    ledger = Ledger(database=database, clock=clock, resend_unknown=settings.telegram.resend_unknown)
-    outbox = Outbox(ledger=ledger, clock=clock, messengers=messengers)
+    ledger = Ledger(
+        database=database,
+        clock=clock,
+        resend_unknown=settings.telegram.resend_unknown,
+        owner=str(settings.telegram.owner or ""),
+    )
+    outbox = Outbox(
+        ledger=ledger,
+        clock=clock,
+        messengers=messengers,
+        stop_turns=lambda address: running.stop_chat(replace(address, thread_id="").lane),
+    )
     lanes: Lanes
     affording = Affording(
         database=database,
@@ -224,4 +235,5 @@ def _flow(
         compacting=compacting,
         editing=editing,
         reacting=lambda job: note_reaction(database, clock, job),
+        standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
     )

@@ -75,6 +75,8 @@ class Commit:
     ) -> int:
         """End a turn that was stopped; /stop has answered already, so only a shown message ends."""
         why = reason.value if isinstance(reason, StopReason) else reason
+        if reason is StopReason.GONE:
+            filled = Filled()
         if reason is StopReason.TIMEOUT:
             said = wording.TIMED_OUT
         else:

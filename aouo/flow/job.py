@@ -10,6 +10,7 @@ import structlog
 
 from aouo import notices
 from aouo.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError
+from aouo.events import Standing
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
@@ -37,6 +38,7 @@ class Flow:
         compacting: Compacting,
         editing: Editing,
         reacting: Callable[[Job], Awaitable[None]],
+        standing: Callable[[Job, Standing], Awaitable[None]],
     ) -> None:
         self._desk = desk
         self._turns = turns
@@ -44,6 +46,7 @@ class Flow:
         self._compacting = compacting
         self._editing = editing
         self._reacting = reacting
+        self._standing = standing
 
     async def handle(self, job: Job, slot: Slot) -> None:
         """Decide what the job asks for, do it, settle it."""
@@ -117,6 +120,8 @@ class Flow:
                 await self._editing.apply(job)
             case to.NoteReaction():
                 await self._reacting(job)
+            case to.NoteStanding(standing):
+                await self._standing(job, standing)
             case to.Explain(what):
                 await desk.answer(job, notices.CannotTake(what))
             case to.Ignore(reason):

@@ -142,7 +142,7 @@ class Turns:
             case StopReason.SHUTDOWN:
                 await self._release(job)
                 return None
-            case StopReason.PERSON:
+            case StopReason.PERSON | StopReason.GONE:
                 await self._desk.done(job, taken.value)
             case StopReason.TIMEOUT:
                 await self._desk.give_up(job, notices.FilesTookTooLong(), state="done", why=_MISSED)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import structlog
 
 from aouo.address import ConversationAddress
+from aouo.errors import MayNotWrite, RecipientGone
 from aouo.outbound import wording
 from aouo.ports import Clock, stamp
-from aouo.store import chats, deliveries, routes
+from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, State
 
@@ -15,11 +16,17 @@ log = structlog.get_logger()
 
 
 class Ledger:
-    """The deliveries table as the senders see it. Every write survives a cancellation."""
+    """The deliveries table as the senders see it. Every write survives a cancellation.
 
-    def __init__(self, *, database: Database, clock: Clock, resend_unknown: bool) -> None:
+    `owner` is the chat in which the owner is told what only they can change, "" = there is none.
+    """
+
+    def __init__(
+        self, *, database: Database, clock: Clock, resend_unknown: bool, owner: str
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._owner = owner
         self._resend_unknown = resend_unknown
 
     async def recover(self) -> list[Delivery]:
@@ -50,16 +57,23 @@ class Ledger:
         now = stamp(self._clock)
         await self._database.transact(lambda tx: deliveries.anew(tx, row.id, now, error))
 
-    async def gone(self, address: ConversationAddress, reason: str) -> None:
-        """Nothing can be sent here any more: refuse what waits, mark the route."""
-        now = stamp(self._clock)
+    async def gone(self, address: ConversationAddress, error: RecipientGone) -> Delivery | None:
+        """Nothing can be sent to this chat any more: refuse what waits, park its jobs.
 
-        def write(tx: Tx) -> None:
-            deliveries.drop_chat(tx, address, reason, now)
-            routes.set_gone(tx, address, reason, now)
+        Returns what the owner has to be told: that we are there and may not write.
+        """
+        now, reason = stamp(self._clock), str(error)
+
+        def write(tx: Tx) -> Delivery | None:
+            since = gone.close(tx, address, reason, now)
+            owner = ConversationAddress(address.platform, self._owner)
+            if not (self._owner and isinstance(error, MayNotWrite)):
+                return None
+            said, key = wording.may_not_write(address.chat_id), f"muted:{address.chat_id}:{since}"
+            return deliveries.add(tx, owner, "notice", said, now, key=key)
 
         log.warning("recipient_gone", conversation=str(address), reason=reason)
-        await self._database.transact(write)
+        return await self._database.transact(write, durable=True)
 
     async def gone_topic(self, address: ConversationAddress, reason: str) -> None:
         """A topic was closed or deleted; what waits for it will go to the chat around it."""

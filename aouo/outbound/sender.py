@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import structlog
@@ -46,6 +46,7 @@ class Sender:
         pace: Pace,
         clock: Clock,
         settled: Callable[[Delivery], None],
+        lost: Callable[[ConversationAddress, RecipientGone], Awaitable[None]],
     ) -> None:
         self.address = address
         self.rows: deque[Delivery] = deque()
@@ -56,6 +57,8 @@ class Sender:
         self._pace = pace
         self._clock = clock
         self._settled = settled
+        self._lost = lost
+        self._place_kept = False
 
     async def drain(self) -> None:
         """Say what waits; returns when nothing does."""
@@ -67,7 +70,9 @@ class Sender:
 
     async def _deliver(self, row: Delivery) -> None:
         await self._messenger.ready()
-        await self._pace.wait(self.address)
+        if not self._place_kept:
+            await self._pace.wait(self.address)
+        self._place_kept = False
         if not self.rows or self.rows[0] is not row:
             return  # withdrawn meanwhile
         self.sending = row.id
@@ -82,9 +87,8 @@ class Sender:
         try:
             message_id = await self._call(row)
         except FloodControl as error:
-            self._pace.slow_down(self.address)
-            log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
-            await self._again(row, error.retry_after_s, str(error))
+            self._park(error)
+            await self._again(row, 0.0, str(error))
         except NotSent as error:
             await self._again(row, min(0.5 * 2**row.attempts, _RETRY_AT_MOST_S), str(error))
         except DeliveryUnknown as error:
@@ -99,7 +103,8 @@ class Sender:
         except TopicGone as error:
             await self._leave_topic(row, error)
         except RecipientGone as error:
-            await self._give_up(error)
+            await self._settle(row, "refused", error=str(error))
+            await self._lost(self.address, error)
         except DeliveryRefused as error:
             await self._refused(row, error)
         else:
@@ -121,20 +126,27 @@ class Sender:
         message_id = next(iter(self.edits))
         await self._pace.wait(self.address)
         if self.rows or message_id not in self.edits:
+            self._place_kept = bool(self.rows)  # what came meanwhile goes at once
             return
         message = self.edits.pop(message_id)
         try:
             await self._messenger.edit(self.address, message_id, message)
         except FloodControl as error:
-            self._pace.slow_down(self.address)
-            await self._clock.sleep(error.retry_after_s)
+            self._park(error)
+        except RecipientGone as error:
+            await self._lost(self.address, error)
         except DeliveryError as error:
             log.debug("edit_failed", conversation=str(self.address), error=str(error))
+
+    def _park(self, error: FloodControl) -> None:
+        self._pace.park(self.address, error.retry_after_s)
+        log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
 
     async def _again(self, row: Delivery, wait_s: float, error: str) -> None:
         """Queue a row again: if we die while waiting, it is not taken for sent."""
         await self._ledger.mark(row, "queued", error=error)
-        self.rows[0] = replace(row, attempts=row.attempts + 1)
+        if self.rows:  # the chat may have been given up meanwhile
+            self.rows[0] = replace(row, attempts=row.attempts + 1)
         await self._clock.sleep(wait_s)
 
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
@@ -155,12 +167,13 @@ class Sender:
         await self._ledger.gone_topic(self.address, str(error))
         self._redirect(replace(self.address, thread_id=""))
 
-    async def _give_up(self, error: RecipientGone) -> None:
-        waiting = list(self.rows)
+    def give_up(self, reason: str) -> None:
+        """The chat is gone, and the rows that wait are marked so: forget them."""
         self.edits.clear()
+        waiting = [row for row in self.rows if row.id != self.sending]
+        self.rows = deque(row for row in self.rows if row.id == self.sending)
         for row in waiting:
-            await self._settle(row, "refused", error=str(error))
-        await self._ledger.gone(self.address, str(error))
+            self._settled(replace(row, state="refused", error=reason))
 
     def _redirect(self, address: ConversationAddress) -> None:
         """What waits goes to another address from now on; it stays this sender's."""

@@ -19,6 +19,7 @@ from aouo.errors import (
     DeliveryRefused,
     DeliveryUnknown,
     FloodControl,
+    MayNotWrite,
     NotSent,
     RecipientGone,
     ToolFailed,
@@ -32,7 +33,12 @@ from aouo.ports import ButtonSpec, Entity, Media, Rendered
 # Until its version 23 the library warns at every flood control unless told which type we want.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
 
-_GONE = ("chat not found", "not enough rights to send")
+_GONE = ("chat not found", "group chat was deactivated")
+_MUTED = (
+    "not enough rights to send text messages",
+    "have no rights to send a message",
+    "chat_write_forbidden",
+)
 _TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_closed")
 MAX_UPLOAD_BYTES = 50 * 1024 * 1024
 """Source, also of the next: core.telegram.org/bots/api#sending-files."""
@@ -218,6 +224,8 @@ def _refusal(text: str) -> DeliveryRefused | RecipientGone:
         return TopicGone(text)
     if any(sign in lower for sign in _GONE):
         return RecipientGone(text)
+    if any(sign in lower for sign in _MUTED):
+        return MayNotWrite(text)
     return DeliveryRefused(text)
 
 

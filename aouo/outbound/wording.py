@@ -313,6 +313,13 @@ def may_not_have_arrived(delivery_id: int) -> Rendered:
     )
 
 
+def may_not_write(chat_id: str) -> Rendered:
+    return say(
+        f"I am in the chat {chat_id} and not allowed to write there. An administrator of it can "
+        "change that; until somebody writes to me there again I leave it alone."
+    )
+
+
 def config_broken(problems: Sequence[str]) -> str:
     """Told to the owner with the first message after a start on the last good configuration."""
     return (

@@ -14,10 +14,10 @@ from typing import Protocol, TypeAlias
 
 import structlog
 
-from aouo.events import Album, Arrival, Button, Edited, Inbound, Intruder
+from aouo.events import Album, Arrival, Button, Edited, Inbound, Intruder, Standing
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, bursts
-from aouo.store import asked, gates, jobs, kept, routes, updates
+from aouo.store import asked, chats, gates, gone, jobs, kept, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
@@ -190,17 +190,32 @@ class Inbox:
             return False
         if isinstance(inbound.content, Edited):  # as the message that it is an edit of
             return asked.has(tx, inbound.address, inbound.message_id)
+        if isinstance(inbound.content, Standing):
+            return chats.is_known(tx, inbound.address)
         if inbound.addressed or _is_more(tx, inbound):
             return True
         route = routes.find(tx, inbound.address)
         return self._policy.concerns_us(inbound, route.active_pack if route else "")
 
     def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
-        """Turn one fact into jobs; return the lanes that have something ready now."""
+        """Turn one fact into jobs; return the lanes that have something ready now.
+
+        Where a person is heard, we can be heard too: what waited for that goes on.
+        """
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
             if not updates.may_refuse(tx, inbound.person.id, iso(now), hour_ago):
                 return []
+        address = inbound.address
+        if isinstance(inbound.content, Standing) and inbound.content.gone:
+            gone.close(tx, address, inbound.content.gone, iso(now))
+            return self._file_job(tx, inbound, now)
+        back = gone.reopen(tx, address.platform, address.chat_id)
+        if isinstance(inbound.content, Standing):
+            return back
+        return [*back, *self._file_job(tx, inbound, now)]
+
+    def _file_job(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
         if isinstance(inbound.content, Button):
             inbound = kept.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)

@@ -17,6 +17,7 @@ from aouo.events import (
     Migrated,
     Reacted,
     Shown,
+    Standing,
     Text,
     TopicNamed,
     Unsupported,
@@ -112,6 +113,13 @@ class NoteReaction:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteStanding:
+    """We were blocked, put out or muted in this chat, or are back."""
+
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """Tell the person that this kind of message cannot be taken in."""
 
@@ -135,6 +143,7 @@ Decision: TypeAlias = (
     | MoveChat
     | ApplyEdit
     | NoteReaction
+    | NoteStanding
     | Explain
     | Ignore
 )
@@ -196,7 +205,7 @@ class Doorkeeper:
                 return f"!{lane}"
             case Text() if answers_gate:
                 return f"!{lane}"
-            case Edited() | Reacted():
+            case Edited() | Reacted() | Standing():
                 return f"!{lane}"
             case _:
                 return lane
@@ -231,6 +240,8 @@ def decide(
             return ApplyEdit()
         case Reacted():
             return NoteReaction()
+        case Standing() as standing:
+            return NoteStanding(standing)
         case Unsupported(what):
             return Explain(what)
         case (

@@ -1,8 +1,20 @@
-"""A group became a supergroup: every stored address follows, in one transaction."""
+"""Chats as a whole: which we know, and a group that became a supergroup."""
 
 from __future__ import annotations
 
+from aouo.address import ConversationAddress
+from aouo.store import gone
 from aouo.store.database import Tx
+
+
+def is_known(tx: Tx, address: ConversationAddress) -> bool:
+    """Whether anything was ever said to us, or by us, in this chat."""
+    row = tx.one(
+        "SELECT 1 FROM conversation_routes WHERE platform = ? AND chat_id = ? LIMIT 1",
+        address.platform,
+        address.chat_id,
+    )
+    return row is not None
 
 
 def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
@@ -10,6 +22,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
 
     Where the new chat already has a route of its own, the old binding replaces it.
     """
+    gone.reopen(tx, platform, old)
     tx.run(
         "DELETE FROM conversation_routes WHERE platform = ? AND chat_id = ? AND EXISTS "
         "(SELECT 1 FROM conversation_routes AS o WHERE o.platform = ? AND o.chat_id = ? "

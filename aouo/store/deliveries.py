@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from aouo.address import ConversationAddress
 from aouo.ports import ButtonSpec, Entity, Media, Rendered
+from aouo.store import gone
 from aouo.store.database import Tx
 
 Kind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "doubt"]
@@ -46,10 +47,14 @@ def add(
     key: str | None = None,
     edits: int = 0,
 ) -> Delivery:
-    """Queue a message; a second one with the same key is the first one, as it stands."""
+    """Queue a message; a second one with the same key is the first one, as it stands.
+
+    One for a chat that is gone is refused from the beginning.
+    """
+    state: State = "refused" if gone.is_closed(tx, address) else "queued"
     row = tx.one(
         "INSERT INTO deliveries (platform, chat_id, thread_id, user_id, turn_id, key, kind, body, "
-        "state, edits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?) "
+        "state, edits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (key) DO NOTHING RETURNING id",
         address.platform,
         address.chat_id,
@@ -59,11 +64,12 @@ def add(
         key,
         kind,
         dump(message),
+        state,
         edits,
         now,
     )
     if row:
-        return Delivery(row["id"], address, turn_id, kind, message, "queued", 0, edits, 0, "")
+        return Delivery(row["id"], address, turn_id, kind, message, state, 0, edits, 0, "")
     row = tx.one("SELECT * FROM deliveries WHERE key = ?", key)
     assert row is not None
     return _delivery(row)
@@ -197,20 +203,6 @@ def texts_of(tx: Tx, turn_id: str) -> list[str]:
         turn_id,
     )
     return [load(row["body"]).text for row in rows]
-
-
-def drop_chat(tx: Tx, address: ConversationAddress, error: str, now: str) -> int:
-    """Refuse everything queued for a conversation that is gone."""
-    return tx.run(
-        "UPDATE deliveries SET state = 'refused', error = ?, settled_at = ?, "
-        "body = iif(off_record = 1, '', body) WHERE state = 'queued' "
-        "AND platform = ? AND chat_id = ? AND thread_id = ?",
-        error,
-        now,
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-    )
 
 
 def prune(tx: Tx, before: str) -> int:
