@@ -100,6 +100,7 @@ async def test_a_token_that_is_refused_ends_the_process_with_one_line(world: Wor
                 await bot.people.fault(
                     "status", method="getUpdates", status=401, description="Unauthorized", times=9
                 )
+                await bot.people.say(ADA, ADA, "two")  # ends the poll that is open
                 await bot.runtime.ended.wait()
         except* SetupError as group:
             raise group.exceptions[0] from None
