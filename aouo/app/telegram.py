@@ -14,7 +14,7 @@ import structlog
 
 from aouo.address import ConversationAddress
 from aouo.attachments import Attachment
-from aouo.errors import DeliveryError
+from aouo.errors import DeliveryError, DeliveryRefused, FloodControl
 from aouo.events import Button, Inbound
 from aouo.inbound.downloads import Downloads
 from aouo.inbound.poller import Poller
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from aouo.queue.inbox import Inbox
 
 log = structlog.get_logger()
+_MENU_TRIES = 5
 CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True)
 
 
@@ -138,10 +139,17 @@ class TelegramChannel:
     async def set_menu(self, commands: Sequence[tuple[str, str]]) -> None:
         """Fill the command menu; a failure is logged and stops nothing."""
         messenger = await self._ready()
-        try:
-            await messenger.set_commands(commands)
-        except DeliveryError as error:
-            log.warning("command_menu_failed", error=str(error))
+        for number in range(1, _MENU_TRIES + 1):
+            try:
+                await messenger.set_commands(commands)
+            except DeliveryRefused as error:
+                log.warning("command_menu_refused", error=str(error))
+            except DeliveryError as error:
+                log.warning("command_menu_failed", error=str(error), tries=number)
+                asked_s = error.retry_after_s if isinstance(error, FloodControl) else 0.0
+                await self._clock.sleep(max(asked_s, 2.0**number))
+                continue
+            return
 
     async def fetch(self, item: Attachment, to: Path) -> int:
         """See `ports.Files`."""

@@ -137,10 +137,10 @@ class TelegramMessenger:
             return  # too old: the person has moved on
 
     async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
-        """Fill the command menu; (name, description) pairs, at most 100."""
+        """Fill the command menu; (name, description) pairs, as many as Telegram takes."""
         async with _translated():
             await self._bot.set_my_commands(
-                [telegram.BotCommand(name, text[:256]) for name, text in commands[:100]]
+                [telegram.BotCommand(name, text) for name, text in commands]
             )
 
 
