@@ -353,3 +353,44 @@ def test_only_buttons_of_ours_bypass_a_lane() -> None:
     forged = Button("approval_x:allow", "", "1", by_model=True)
 
     assert (bypasses(own), bypasses(forged)) == (True, False)
+
+
+# What waits for a choice
+
+
+async def test_a_picture_that_waited_for_a_pack_is_answered_when_one_is_tapped_after_a_restart(
+    world: World,
+) -> None:
+    """The picker, the tap and the parked message each in another life."""
+    world.install("vocab")
+    world.config = {"provider": {"backend": "fake", "model": "scripted", "vision": "on"}}
+    world.model.say("A red bicycle.")
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(40) + b"a red bicycle"
+    async with world.running() as bot:
+        await bot.people.send_file(ADA, ADA, "photo", picture, caption="what is this?")
+        picker = await bot.people.next_message(ADA, contains="Which pack")
+        await settled(bot)
+        before = len(world.model.requests)
+    await world.people.act("tap", user=ADA, chat=ADA, message_id=picker.id, data="pack:notes")
+    async with world.running() as bot:
+        await bot.people.next_message(ADA, contains="A red bicycle.")
+        await settled(bot)
+
+    request = str(world.model.requests[0]["messages"])
+    assert (before, "image_url" in request, "what is this?" in request) == (0, True, True)
+
+
+async def test_a_button_of_the_model_that_waits_for_a_pack_is_heard_when_one_is_chosen(
+    world: World,
+) -> None:
+    shows(world, f"Again|{LONG}")
+    async with world.running() as bot:
+        shown = await keyboard(world, bot)
+    world.install("vocab")
+    (world.home.packs / "notes").unlink()
+    async with world.running() as bot:
+        await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
+        picker = await bot.people.next_message(ADA, contains="Which one shall answer here?")
+        await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
+        await bot.people.next_message(ADA, contains=f"[callback] {LONG}")
+        await said(world, "More?\n→ Again")
