@@ -39,6 +39,10 @@ class Policy(Protocol):
         """The lane a job takes; those that bypass the others begin with `!`."""
         ...
 
+    def counts_once(self, button: Button) -> bool:
+        """Whether a second tap changes nothing by itself, and is explained."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
@@ -176,6 +180,8 @@ class Inbox:
         """Where a tap wants an answer that was made just now; "" = it is none of these."""
         content, now_s = inbound.content, self._clock.monotonic_s()
         if not isinstance(content, Button) or not content.answer_id:
+            return ""
+        if self._policy.counts_once(content):
             return ""
         before_s = now_s - TWICE_WITHIN_S
         self._tapped = {tap: at_s for tap, at_s in self._tapped.items() if at_s > before_s}

@@ -210,6 +210,10 @@ class Doorkeeper:
             case _:
                 return lane
 
+    def counts_once(self, button: Button) -> bool:
+        """What was asked is answered once, and so are offers: a second tap is told so."""
+        return button.data.startswith(("choice_", "approval_", "nav:budget_", "nav:edited_"))
+
 
 def bypasses(button: Button) -> bool:
     """Answers to questions, and reads, do not wait behind a running turn."""
