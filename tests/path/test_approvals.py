@@ -372,6 +372,7 @@ async def test_stop_closes_an_approval_and_its_call_ends_once(world: World, docs
         shown = await asked(bot)
         await bot.people.say(ADA, ADA, "/stop")
         await said(world, "Stopped.")
+        await said(world, f"{shown.text}\n→ stopped")
         await settled(bot)
         late = await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
         states, audit = await gate_states(bot), await stages(bot)
