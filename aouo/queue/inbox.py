@@ -216,7 +216,8 @@ class Inbox:
         if isinstance(inbound.content, Standing) and inbound.content.gone:
             gone.close(tx, address, inbound.content.gone, iso(now))
             return self._file_job(tx, inbound, now)
-        back = gone.reopen(tx, address.platform, address.chat_id)
+        heard = inbound.origin == "chat"
+        back = gone.reopen(tx, address.platform, address.chat_id) if heard else []
         if isinstance(inbound.content, Standing):
             return back
         return [*back, *self._file_job(tx, inbound, now)]
