@@ -30,7 +30,9 @@ AouoError
 │   ├── RecipientGone        stop sending to this chat
 │   │   └── MayNotWrite       muted: an administrator of the chat has to do something
 │   ├── DeliveryRefused      this message as it is will never be taken
-│   │   └── TopicGone         the topic is closed or deleted
+│   │   ├── TopicGone         the topic is closed or deleted
+│   │   ├── NoTopics          the chat has no topics
+│   │   └── NoRight           the bot lacks a right in this chat
 │   ├── ChatMoved             the group became a supergroup
 │   └── DeliveryUnknown      it may have arrived: never send it twice
 ├── FileNotFetched           the person: a file of theirs did not reach us
@@ -256,7 +258,19 @@ class DeliveryRefused(DeliveryError):
 
 
 class TopicGone(DeliveryRefused):
-    """The topic was deleted or closed; the chat around it may still be there."""
+    """The topic was deleted or `closed`; the chat around it may still be there."""
+
+    def __init__(self, message: str, *, closed: bool = False) -> None:
+        super().__init__(message)
+        self.closed = closed
+
+
+class NoTopics(DeliveryRefused):
+    """Topics are switched off in this chat."""
+
+
+class NoRight(DeliveryRefused):
+    """The bot is no administrator here, or one without the right that this takes."""
 
 
 class ChatMoved(DeliveryError):

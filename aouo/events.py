@@ -112,6 +112,13 @@ class TopicNamed:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicShut:
+    """A topic was closed; or, not `closed`, it was opened again."""
+
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Migrated:
     """A group became a supergroup with a new id."""
 
@@ -167,6 +174,7 @@ Content: TypeAlias = (
     | Shown
     | Unsupported
     | TopicNamed
+    | TopicShut
     | Migrated
     | Edited
     | Reacted

@@ -297,6 +297,29 @@ class NoSuchSummary:
     pass
 
 
+TopicTrouble: TypeAlias = Literal["admin", "right", "off", "later", "unknown", "refused"]
+"""Why a topic was not created: the bot is no administrator, or lacks the right; topics are off;
+nobody answered, before it was created or perhaps after; Telegram will not."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsSetUp:
+    """Packs whose topic is new, was there, is not there; `hidden`: privacy mode keeps back what
+    does not call the bot."""
+
+    created: tuple[str, ...]
+    bound: tuple[str, ...]
+    failed: tuple[tuple[str, TopicTrouble], ...]
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NoTopicsHere:
+    """There is no pack that needs one, or this kind of chat has none."""
+
+    why: Literal["packs", "private", "group", "elsewhere"]
+
+
 Trouble: TypeAlias = Literal["busy", "late", "key", "money", "refused", "silent", "broken"]
 """Why a service gave nothing, as far as a person can do something about it."""
 
@@ -431,4 +454,6 @@ Notice: TypeAlias = (
     | SummaryShown
     | SummaryUndone
     | NoSuchSummary
+    | TopicsSetUp
+    | NoTopicsHere
 )

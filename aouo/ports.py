@@ -168,6 +168,39 @@ class Messenger(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What the bot is in a chat: an administrator, one who may manage topics, shown every message
+    (not only those that call it), in a chat that has topics."""
+
+    admin: bool
+    manages_topics: bool
+    sees_all: bool
+    has_topics: bool
+
+
+class Topics(Protocol):
+    """The topics of chats that have them. Each call raises `DeliveryError`s only."""
+
+    async def standing(self, chat: ConversationAddress) -> Standing: ...
+
+    async def create_topic(self, chat: ConversationAddress, title: str) -> str:
+        """Create a topic and return its thread id.
+
+        Raises:
+            NoTopics, NoRight: it cannot be done here.
+            DeliveryUnknown: no answer came; it may be there.
+        """
+        ...
+
+    async def topic_exists(self, topic: ConversationAddress, title: str) -> bool:
+        """Whether a topic is there, as far as the platform tells; one that is closed is opened.
+
+        `title` is its present one, "" = unknown.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """What became of a payload: its message id (0: none), and a note for the model or ""."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,11 @@ from aouo.inbound.downloads import Downloads
 from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.outbound.degrade import Capabilities
-from aouo.ports import Clock, Rendered
+from aouo.ports import Clock, Rendered, Standing
 from aouo.routing import lexer
 from aouo.routing.decide import bypasses
 from aouo.settings import Settings, Telegram
-from aouo.store import updates
+from aouo.store import topics, updates
 from aouo.store.database import Database
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 _MENU_TRIES = 5
+GENERAL = "1"
 CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True)
 
 
@@ -73,6 +75,7 @@ class TelegramChannel:
         self._loaded = asyncio.Event()
         self._normaliser: Normaliser | None = None
         self._messenger: TelegramMessenger | None = None
+        self._forums: set[str] = set()
         self.username = ""
 
     @property
@@ -125,6 +128,7 @@ class TelegramChannel:
         self._messenger = TelegramMessenger(
             session=self._session, base_url=self._settings.api_base_url, token=self._token
         )
+        self._forums |= await self._database.read(lambda tx: topics.forums(tx, "tg"))
         me = await self._get_me()
         self.username = str(me.get("username", ""))
         self._normaliser = Normaliser(
@@ -168,7 +172,20 @@ class TelegramChannel:
         await (await self._ready()).delete(to, message_id)
 
     async def action(self, to: ConversationAddress, action: str) -> None:
-        await (await self._ready()).action(to, action)
+        """In a forum's General topic it is seen only where it names that topic, as no send may."""
+        messenger = await self._ready()
+        if not to.thread_id and to.chat_id in self._forums:
+            to = replace(to, thread_id=GENERAL)
+        await messenger.action(to, action)
+
+    async def standing(self, chat: ConversationAddress) -> Standing:
+        return await (await self._ready()).standing(chat)
+
+    async def create_topic(self, chat: ConversationAddress, title: str) -> str:
+        return await (await self._ready()).create_topic(chat, title)
+
+    async def topic_exists(self, topic: ConversationAddress, title: str) -> bool:
+        return await (await self._ready()).topic_exists(topic, title)
 
     async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
         await (await self._ready()).answer_tap(answer_id, text, alert=alert)
@@ -196,8 +213,18 @@ class TelegramChannel:
         for answer_id in {*waiting, *repeated} - {""}:
             self._answering.create_task(self._stop_spinner(answer_id))
         for arrival in arrivals:
+            if arrival.inbound:
+                self._note_forum(arrival.inbound)
             if arrival.refused_tap:
                 self._answering.create_task(self._refuse_tap(arrival.refused_tap))
+
+    def _note_forum(self, inbound: Inbound) -> None:
+        """A group gets topics, or loses them, without telling."""
+        chat_id = inbound.address.chat_id
+        if inbound.chat_kind == "forum":
+            self._forums.add(chat_id)
+        else:
+            self._forums.discard(chat_id)
 
     async def _refuse_tap(self, answer_id: str) -> None:
         from aouo.outbound import wording

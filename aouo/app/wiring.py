@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from aouo.address import ConversationAddress
 from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
@@ -25,8 +26,10 @@ from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
 from aouo.flow.reacting import note_reaction
+from aouo.flow.setting_up import SettingUp
 from aouo.flow.standing import leave_chat
 from aouo.flow.taps import Taps
+from aouo.flow.topics import TopicEvents
 from aouo.flow.turns import Turns
 from aouo.home import Home
 from aouo.ids import ulid
@@ -84,11 +87,19 @@ def _wire(base: Base, built: Built) -> App:
     settings = generation.settings
     bus, running, terminal = Bus(), Running(), TerminalMessenger()
     messengers: dict[str, Messenger] = {"cli": terminal}
+
+    def moved(address: ConversationAddress, chat_id: str) -> None:
+        old, new = address.chat_id, chat_id
+        for sign in ("", "!", "!refuse:"):
+            running.move(f"{sign}{old}", f"{sign}{new}")
+            lanes.move(f"{sign}{old}", f"{sign}{new}")
+
     ledger = Ledger(
         database=database,
         clock=clock,
         resend_unknown=settings.telegram.resend_unknown,
         owner=str(settings.telegram.owner or ""),
+        moved=moved,
     )
     outbox = Outbox(
         ledger=ledger,
@@ -125,6 +136,7 @@ def _wire(base: Base, built: Built) -> App:
         library=lambda: generation.library,
         running=running,
         wake=lambda lane: lanes.wake(lane),
+        moved=moved,
     )
     editing = Editing(
         database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
@@ -234,6 +246,10 @@ def _flow(
         taps=taps,
         compacting=compacting,
         editing=editing,
+        topics=TopicEvents(database=database, clock=clock, desk=desk),
+        setting_up=SettingUp(
+            database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
+        ),
         reacting=lambda job: note_reaction(database, clock, job),
         standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
     )

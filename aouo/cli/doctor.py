@@ -22,6 +22,8 @@ _PYTHON = (3, 11)
 _SQLITE = (3, 38, 0)
 """STRICT tables and RETURNING are older; `unixepoch()` is not."""
 
+GROUPS_ASKED = 20
+
 NO_TOKEN = Check(
     "telegram",
     "warn",
@@ -85,7 +87,7 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     settings = loaded.settings
     yield from _people(settings)
     yield from _packs(home, settings)
-    yield from _telegram(settings, fast=fast)
+    yield from _telegram(home, settings, fast=fast)
     yield from _models(settings, fast=fast)
     yield from _parts(settings, fast=fast)
 
@@ -184,7 +186,7 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
         yield Check("packs", "warn", "none is installed", "Run `aouo pack link DIR`.")
 
 
-def _telegram(settings: Settings, *, fast: bool) -> Iterator[Check]:
+def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
     if not settings.telegram.bot_token.get_secret_value():
         yield NO_TOKEN
         return
@@ -192,11 +194,23 @@ def _telegram(settings: Settings, *, fast: bool) -> Iterator[Check]:
         yield Check("telegram", "skip", "needs the network")
         return
     from aouo.cli import reach
+    from aouo.store import topics
+    from aouo.store.reading import reading
 
     bot = reach.telegram(settings)
     yield bot
-    if bot.status == "ok" and (hook := reach.webhook(settings)):
+    if bot.status != "ok":
+        return
+    if hook := reach.webhook(settings):
         yield hook
+    if home.database.exists():
+        all_talk = settings.telegram.groups == "all"
+        try:
+            with reading(home.database) as tx:
+                chats = topics.groups(tx, "tg", all_talk=all_talk)
+        except SetupError:
+            return  # a bot of this version has not been started yet
+        yield from reach.groups(settings, chats[:GROUPS_ASKED])
 
 
 def _parts(settings: Settings, *, fast: bool) -> Iterator[Check]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
+from urllib.parse import urlencode
 
 import aiohttp
 
@@ -77,6 +79,26 @@ def telegram(settings: Settings) -> Check:
     return Check("telegram", "ok", name)
 
 
+def groups(settings: Settings, chat_ids: Sequence[str]) -> Iterator[Check]:
+    """Where every message is for the bot, but privacy mode keeps most of them back.
+
+    An administrator is shown everything, and so is a bot whose privacy mode is off.
+    """
+    if _ask(settings, "getMe").get("can_read_all_group_messages"):
+        return
+    bot_id = settings.telegram.bot_token.get_secret_value().partition(":")[0]
+    for chat_id in chat_ids:
+        mine = _ask(settings, "getChatMember", chat_id=chat_id, user_id=bot_id)
+        if mine.get("status") == "member":
+            yield Check(
+                f"group {_ask(settings, 'getChat', chat_id=chat_id).get('title', chat_id)}",
+                "warn",
+                "privacy mode hides its messages, but for commands, mentions and replies",
+                "Make the bot an administrator there; or @BotFather, /setprivacy, then add it to "
+                "the group again.",
+            )
+
+
 def model(settings: Settings, backend: str) -> Check:
     """List the models of a backend: that needs the address and the key, and costs nothing."""
     endpoint = settings.provider_endpoint(backend)
@@ -91,6 +113,14 @@ def model(settings: Settings, backend: str) -> Check:
         )
     detail = f"{endpoint.base_url}: {_reason(status, body)}"
     return Check(name, "warn" if status else "fail", detail, "Check the address and the network.")
+
+
+def _ask(settings: Settings, method: str, **params: str) -> dict[str, Any]:
+    """What a Bot API method answers, {} when it refuses."""
+    token = settings.telegram.bot_token.get_secret_value()
+    base = settings.telegram.api_base_url.rstrip("/")
+    url = f"{base}/bot{token}/{method}?{urlencode(params)}"
+    return _result(_get(url, {}, settings, proxy=settings.telegram.proxy)[1])
 
 
 def _result(body: object) -> dict[str, Any]:

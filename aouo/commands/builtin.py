@@ -48,6 +48,7 @@ def builtin(is_running: Callable[[str], bool], more: Sequence[Entry] = ()) -> Co
             Entry("compact", "summarise what was said so far", nothing_to_compact),
             Entry("stop", "stop the running answer", stop),
             Entry("retry", "answer my last message again", unbound),
+            Entry("setup_topics", "a topic for each pack, in a group with topics", no_topics),
             Entry("otr", "off the record: nothing is kept, nothing is changed", otr),
             Entry("whereami", "which chat, pack and session this is", whereami),
             Entry("id", "your Telegram id", own_id),
@@ -131,6 +132,12 @@ def new(tx: Tx, call: Call, library: Library) -> Result:
 def unbound(tx: Tx, call: Call, library: Library) -> Result:
     """A command that is a turn (`routing.decide`), in a conversation whose pack is not chosen."""
     return pick(tx, call, library)
+
+
+def no_topics(tx: Tx, call: Call, library: Library) -> Result:
+    """`/setup_topics` where there are none; elsewhere it takes calls (`flow.setting_up`)."""
+    del tx, call, library
+    return Result(notices.NoTopicsHere("elsewhere"))
 
 
 def otr(tx: Tx, call: Call, library: Library) -> Result:

@@ -168,13 +168,15 @@ def _write(
     chat = world.chats.get(chat_id)
     if chat is None:
         raise bad_request("chat not found")
-    if not chat.membership(user).present:
+    member = chat.membership(user)
+    if not member.present:
         raise bad_request("the user is not a member of the chat")
     if reply_to is not None:
         target = chat.message(reply_to, "message to be replied not found")
         if quote not in target.content.text:
             raise bad_request("QUOTE_TEXT_INVALID")
-    thread_id = chat.thread_for_send(chat.thread_of(thread) or 0)
+    manages = member.privileged and member.manages_topics
+    thread_id = chat.thread_for_send(chat.thread_of(thread) or 0, closed_too=manages)
     if chat.kind == "private":
         world.acquainted.add(user)
         unblock(world, now, user=user)

@@ -106,14 +106,17 @@ class Chat:
         self.topics[thread_id] = replace(topic, closed=closed)
         return self.topics[thread_id]
 
-    def thread_for_send(self, thread_id: int) -> int | None:
-        """The topic a send goes to; chats without topics ignore the id, General must be omitted."""
+    def thread_for_send(self, thread_id: int, *, closed_too: bool = False) -> int | None:
+        """The topic a send goes to; chats without topics ignore the id, General must be omitted.
+
+        `closed_too`: whoever sends manages topics, and may write where others may not.
+        """
         if not thread_id or (self.kind != "private" and not self.is_forum):
             return None
         topic = self.topics.get(thread_id)
         if topic is None:
             raise bad_request("message thread not found")
-        if topic.closed:
+        if topic.closed and not closed_too:
             raise topic_closed()
         return thread_id
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import structlog
 
 from aouo import notices
+from aouo.address import ConversationAddress
 from aouo.commands.builtin import shown_packs
 from aouo.commands.registry import Call, Commands, Result
 from aouo.flow import outcomes
@@ -27,7 +27,8 @@ log = structlog.get_logger()
 
 
 class Desk:
-    """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready."""
+    """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready, `moved` a
+    chat's new id when its jobs have changed lanes."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Desk:
         library: Callable[[], Library],
         running: Running,
         wake: Callable[[str], None],
+        moved: Callable[[ConversationAddress, str], None],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -47,6 +49,11 @@ class Desk:
         self._library = library
         self._running = running
         self._wake = wake
+        self._moved = moved
+
+    def wake(self, lane: str) -> None:
+        """See the class."""
+        self._wake(lane)
 
     @property
     def library(self) -> Library:
@@ -146,9 +153,10 @@ class Desk:
             chats.rename_chat(tx, address.platform, address.chat_id, new_chat_id)
             return []
 
-        log.info("chat_moved", to=new_chat_id)
         await self.settle(job, work, outcome="moved")
-        self._wake(replace(address, chat_id=new_chat_id).lane)
+        if address.chat_id != new_chat_id:  # both chats are told, and the other one came first
+            log.info("chat_moved", to=new_chat_id)
+            self._moved(address, new_chat_id)
 
     async def settle(
         self,

@@ -14,7 +14,9 @@ from aouo.events import Standing
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
+from aouo.flow.setting_up import SettingUp
 from aouo.flow.taps import Taps
+from aouo.flow.topics import TopicEvents
 from aouo.flow.turns import Turns
 from aouo.queue.lanes import Slot
 from aouo.routing import decide as to
@@ -37,6 +39,8 @@ class Flow:
         taps: Taps,
         compacting: Compacting,
         editing: Editing,
+        topics: TopicEvents,
+        setting_up: SettingUp,
         reacting: Callable[[Job], Awaitable[None]],
         standing: Callable[[Job, Standing], Awaitable[None]],
     ) -> None:
@@ -45,6 +49,8 @@ class Flow:
         self._taps = taps
         self._compacting = compacting
         self._editing = editing
+        self._topics = topics
+        self._setting_up = setting_up
         self._reacting = reacting
         self._standing = standing
 
@@ -69,6 +75,7 @@ class Flow:
             why = "the process broke down on it three times"
             await self._desk.give_up(job, notices.SetAside(), state="aside", why=why)
             return
+        job = await self._topics.first_message(job, self._desk.installed(""))
         installed = self._desk.installed(job.active_pack)
         # Words in the lane itself were said before the question: a turn that is taken up again
         # must not answer its own.
@@ -100,14 +107,20 @@ class Flow:
                 await desk.park(job, gone)
             case to.ObeyCommand("compact", focus):
                 await self._compacting.run(job, focus, slot)
+            case to.ObeyCommand("setup_topics"):
+                await self._setting_up.run(job)
             case to.ObeyCommand(name, rest):
                 await desk.obey(job, name, rest)
             case to.RefuseCommand(name, ""):
                 await desk.answer(job, notices.UnknownCommand(name))
             case to.RefuseCommand(name, pack):
                 await desk.answer(job, notices.SkillOfOtherPack(name, pack))
-            case to.BindPack(pack, tapped):
-                await taps.bind(job, pack, tapped=tapped)
+            case to.BindPack(pack):
+                await taps.bind(job, pack)
+            case to.NameTopic():
+                await self._topics.name(job, decision)
+            case to.ShutTopic(closed):
+                await self._topics.shut(job, closed=closed)
             case to.AnswerGate():
                 await taps.answer_gate(job, decision)
             case to.OpenMenu(key, ours):

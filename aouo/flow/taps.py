@@ -51,13 +51,10 @@ class Taps:
         self._affording = affording
         self._editing = editing
 
-    async def bind(self, job: Job, pack: str, *, tapped: bool) -> None:
-        """Bind the conversation to the pack that a person tapped or a topic's title names."""
+    async def bind(self, job: Job, pack: str) -> None:
+        """Bind the conversation to the pack that a person tapped."""
         inbound = job.inbound
         library = self._desk.library
-        if not tapped:
-            await self._bind_by_title(job, pack)
-            return
         if library.get(pack) is None:
             await self._desk.answer(job, notices.NoSuchPack(pack, library.names))
             return
@@ -67,13 +64,6 @@ class Taps:
             lambda tx, call: builtin.bind(tx, call, pack),
             instead_of=inbound.message_id if picker else 0,
         )
-
-    async def _bind_by_title(self, job: Job, pack: str) -> None:
-        if job.active_pack == pack:
-            await self._desk.done(job, "bound already")
-            return
-        log.info("tg_topic_auto_bound", pack=pack)
-        await self._desk.command(job, lambda tx, call: builtin.bind(tx, call, pack))
 
     async def answer_gate(self, job: Job, given: AnswerGate) -> None:
         """Settle a question, wake its turn, and show the outcome where it was asked."""

@@ -30,6 +30,7 @@ from aouo.events import (
     Standing,
     Text,
     TopicNamed,
+    TopicShut,
     Unsupported,
 )
 from aouo.inbound import telegram_media
@@ -96,11 +97,15 @@ class Normaliser:
         message = update.message
         if message is None:
             return None
+        if moved := reading.migration(message):
+            return _migrated(message, *moved)
         if message.from_user and message.from_user.id == self._bot.id:
             return self._own_service(message)
         inbound = self._message(message)
         if inbound is None or admits(self._allowed, _user_id(message.from_user)):
             return inbound
+        if isinstance(inbound.content, TopicNamed | TopicShut):
+            return None  # not said to us: no answer is due
         if not inbound.addressed or message.from_user is None or message.from_user.is_bot:
             return None
         content = inbound.content
@@ -177,10 +182,8 @@ class Normaliser:
         )
 
     def _content(self, message: telegram.Message) -> Content | None:
-        if message.migrate_to_chat_id:
-            return Migrated(str(message.migrate_to_chat_id))
-        if (title := reading.renamed(message)) is not None:
-            return TopicNamed(title)
+        if event := reading.topic_event(message):
+            return event
         if message.text is not None:
             command = self._parse_command(message.text)
             if command and not self._is_for_us(message.text):
@@ -216,15 +219,16 @@ class Normaliser:
 
     def _own_service(self, message: telegram.Message) -> Inbound | None:
         """Our own messages do not come back, but the service messages that we cause do."""
-        if (title := reading.renamed(message)) is None:
+        if (event := reading.topic_event(message)) is None:
             return None
         address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
-        return Inbound(address, _person(message.from_user), TopicNamed(title), "forum")
+        kind = reading.chat_kind(message.chat)
+        return Inbound(address, _person(message.from_user), event, kind)
 
     def _addressed(self, message: telegram.Message, content: Content) -> bool:
         if message.chat.type == "private" or self._all_group_messages:
             return True
-        if isinstance(content, TopicNamed | Migrated):
+        if isinstance(content, TopicNamed | TopicShut):
             return True
         if isinstance(content, Command):
             return self._is_for_us(content.raw)
@@ -257,6 +261,12 @@ class Normaliser:
         if text[: len(ours)].casefold() == ours.casefold() and text[len(ours) :].strip():
             return text[len(ours) :].lstrip(" ,:\n")
         return text
+
+
+def _migrated(message: telegram.Message, old: str, new: str) -> Inbound:
+    """A fact of Telegram's, whoever brought it about: nobody is asked whether they may."""
+    address = ConversationAddress("tg", old)
+    return Inbound(address, _person(message.from_user), Migrated(new), "group")
 
 
 def _refused(inbound: Inbound, content: Intruder) -> Inbound:

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import telegram
 
-from aouo.events import ChatKind, Standing
+from aouo.events import ChatKind, Standing, TopicNamed, TopicShut
 from aouo.inbound import telegram_media
+
+GENERAL = 1
+"""The topic that every forum has; it is the forum itself, and sends must not name it."""
 
 
 def thread(message: telegram.Message) -> str:
     """A topic exists only when the message says so; reply chains carry a thread id too."""
     if not message.is_topic_message or not message.message_thread_id:
         return ""
-    if message.chat.type != "private" and not message.chat.is_forum:
+    if message.chat.type != "private" and (
+        not message.chat.is_forum or message.message_thread_id == GENERAL
+    ):
         return ""
     return str(message.message_thread_id)
 
@@ -27,11 +32,24 @@ def topic_title(message: telegram.Message) -> str:
     return created.name if created else ""
 
 
-def renamed(message: telegram.Message) -> str | None:
+def topic_event(message: telegram.Message) -> TopicNamed | TopicShut | None:
+    """What a service message says of its topic."""
     if message.forum_topic_created:
-        return message.forum_topic_created.name
+        return TopicNamed(message.forum_topic_created.name)
     if message.forum_topic_edited and message.forum_topic_edited.name:
-        return message.forum_topic_edited.name
+        return TopicNamed(message.forum_topic_edited.name)
+    if message.forum_topic_closed or message.forum_topic_reopened:
+        return TopicShut(closed=message.forum_topic_closed is not None)
+    return None
+
+
+def migration(message: telegram.Message) -> tuple[str, str] | None:
+    """(the old id, the new id) of a group that became a supergroup; both chats are told."""
+    here = str(message.chat.id)
+    if message.migrate_to_chat_id:
+        return here, str(message.migrate_to_chat_id)
+    if message.migrate_from_chat_id:
+        return str(message.migrate_from_chat_id), here
     return None
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import structlog
 
 from aouo.address import ConversationAddress
-from aouo.errors import MayNotWrite, RecipientGone
+from aouo.errors import MayNotWrite, RecipientGone, TopicGone
 from aouo.outbound import wording
 from aouo.ports import Clock, stamp
 from aouo.store import chats, deliveries, gone, routes
@@ -22,12 +25,19 @@ class Ledger:
     """
 
     def __init__(
-        self, *, database: Database, clock: Clock, resend_unknown: bool, owner: str
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        resend_unknown: bool,
+        owner: str,
+        moved: Callable[[ConversationAddress, str], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self._owner = owner
         self._resend_unknown = resend_unknown
+        self._moved = moved
 
     async def recover(self) -> list[Delivery]:
         """Take up what a former process left; returns what waits to be sent, in order."""
@@ -75,11 +85,24 @@ class Ledger:
         log.warning("recipient_gone", conversation=str(address), reason=reason)
         return await self._database.transact(write, durable=True)
 
-    async def gone_topic(self, address: ConversationAddress, reason: str) -> None:
-        """A topic was closed or deleted; what waits for it will go to the chat around it."""
+    async def gone_topic(self, row: Delivery, error: TopicGone) -> Delivery | None:
+        """A topic was closed or deleted; what waits for it will go to the chat around it, behind
+        the line that is returned: one for each turn."""
+        address = row.address
         now = stamp(self._clock)
-        log.warning("topic_gone", conversation=str(address), reason=reason)
-        await self._database.transact(lambda tx: routes.set_gone(tx, address, reason, now))
+        log.warning("topic_gone", conversation=str(address), reason=str(error))
+
+        def write(tx: Tx) -> Delivery | None:
+            route = routes.find(tx, address)
+            shut = "closed" if error.closed else "deleted"
+            routes.set_paused(tx, address, shut, now)
+            title = (route.title or route.active_pack) if route else ""
+            said, around = wording.topic_shut(title, shut), replace(address, thread_id="")
+            key = f"shut:{address.thread_id}:{row.turn_id or row.id}"
+            told = deliveries.add(tx, around, "notice", said, now, key=key)
+            return told if told.state == "queued" else None
+
+        return await self._database.transact(write)
 
     async def moved(self, address: ConversationAddress, chat_id: str) -> None:
         """A group became a supergroup: everything stored follows."""
@@ -87,6 +110,7 @@ class Ledger:
         await self._database.transact(
             lambda tx: chats.rename_chat(tx, address.platform, address.chat_id, chat_id)
         )
+        self._moved(address, chat_id)
 
     def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:
         """Say once that an answer may not have arrived, or repeat it if the owner wants that."""

@@ -99,7 +99,7 @@ class Sender:
         except ChatMoved as error:
             await self._ledger.mark(row, "queued")
             await self._ledger.moved(self.address, error.chat_id)
-            self._redirect(replace(self.address, chat_id=error.chat_id))
+            await self._move(error.chat_id)
         except TopicGone as error:
             await self._leave_topic(row, error)
         except RecipientGone as error:
@@ -164,8 +164,10 @@ class Sender:
             await self._settle(row, "refused", error=str(error))
             return
         await self._ledger.mark(row, "queued", error=str(error))
-        await self._ledger.gone_topic(self.address, str(error))
+        told = await self._ledger.gone_topic(row, error)
         self._redirect(replace(self.address, thread_id=""))
+        if told:
+            self.rows.appendleft(told)
 
     def give_up(self, reason: str) -> None:
         """The chat is gone, and the rows that wait are marked so: forget them."""
@@ -174,6 +176,19 @@ class Sender:
         self.rows = deque(row for row in self.rows if row.id == self.sending)
         for row in waiting:
             self._settled(replace(row, state="refused", error=reason))
+
+    async def _move(self, chat_id: str) -> None:
+        """In the new chat messages have other numbers: nothing is edited or replied to by the old
+        ones, what was to be taken away is not there, and what was to grow arrives when it is
+        whole."""
+        self._redirect(replace(self.address, chat_id=chat_id))
+        self.edits.clear()
+        for row in list(self.rows):
+            if row.kind == "live" or (row.edits and not row.message.text):
+                await self._settle(row, "dropped")
+        self.rows = deque(
+            replace(row, edits=0, message=replace(row.message, reply_to=0)) for row in self.rows
+        )
 
     def _redirect(self, address: ConversationAddress) -> None:
         """What waits goes to another address from now on; it stays this sender's."""

@@ -20,6 +20,8 @@ from aouo.errors import (
     DeliveryUnknown,
     FloodControl,
     MayNotWrite,
+    NoRight,
+    NoTopics,
     NotSent,
     RecipientGone,
     ToolFailed,
@@ -28,7 +30,7 @@ from aouo.errors import (
 from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
-from aouo.ports import ButtonSpec, Entity, Media, Rendered
+from aouo.ports import ButtonSpec, Entity, Media, Rendered, Standing
 
 # Until its version 23 the library warns at every flood control unless told which type we want.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
@@ -39,7 +41,8 @@ _MUTED = (
     "have no rights to send a message",
     "chat_write_forbidden",
 )
-_TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_closed")
+_TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_id_invalid")
+_NO_TOPICS = ("the chat is not a forum", "bot_forum_create_forbidden")
 MAX_UPLOAD_BYTES = 50 * 1024 * 1024
 """Source, also of the next: core.telegram.org/bots/api#sending-files."""
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
@@ -136,6 +139,49 @@ class TelegramMessenger:
         except DeliveryRefused:
             return  # too old: the person has moved on
 
+    async def standing(self, chat: ConversationAddress) -> Standing:
+        """See `ports.Topics`. An administrator is shown everything, whatever the privacy mode."""
+        private = not chat.chat_id.startswith("-")
+        async with _translated():
+            me = await self._bot.get_me()
+            mine = None if private else await self._bot.get_chat_member(int(chat.chat_id), me.id)
+            has_topics = private or (await self._bot.get_chat(int(chat.chat_id))).is_forum
+        if mine is None:
+            enabled = bool(me.has_topics_enabled)
+            return Standing(True, manages_topics=True, sees_all=True, has_topics=enabled)
+        admin = mine.status in ("administrator", "creator")
+        return Standing(
+            admin,
+            manages_topics=admin and bool(getattr(mine, "can_manage_topics", False)),
+            sees_all=admin or bool(me.can_read_all_group_messages),
+            has_topics=bool(has_topics),
+        )
+
+    async def create_topic(self, chat: ConversationAddress, title: str) -> str:
+        """See `ports.Topics`."""
+        async with _translated():
+            made = await self._bot.create_forum_topic(int(chat.chat_id), title)
+        return str(made.message_thread_id)
+
+    async def topic_exists(self, topic: ConversationAddress, title: str) -> bool:
+        """See `ports.Topics`. Only calls that manage a topic are refused when it is gone: an open
+        one is refused as not modified, `sendChatAction` succeeds either way.
+
+        Source: reference, Outbound; a private chat's topics cannot be opened or closed.
+        """
+        chat_id, thread = int(topic.chat_id), int(topic.thread_id)
+        try:
+            async with _translated():
+                if chat_id < 0:
+                    await self._bot.reopen_forum_topic(chat_id, thread)
+                elif title:
+                    await self._bot.edit_forum_topic(chat_id, thread, name=title)
+        except TopicGone:
+            return False
+        except DeliveryRefused:
+            return True
+        return True
+
     async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
         """Fill the command menu; (name, description) pairs, as many as Telegram takes."""
         async with _translated():
@@ -220,12 +266,18 @@ def _reply(message: Rendered) -> telegram.ReplyParameters | None:
 
 def _refusal(text: str) -> DeliveryRefused | RecipientGone:
     lower = text.lower()
+    if "topic_closed" in lower:
+        return TopicGone(text, closed=True)
     if any(sign in lower for sign in _TOPIC_GONE):
         return TopicGone(text)
+    if any(sign in lower for sign in _NO_TOPICS):
+        return NoTopics(text)
     if any(sign in lower for sign in _GONE):
         return RecipientGone(text)
     if any(sign in lower for sign in _MUTED):
         return MayNotWrite(text)
+    if "not enough rights" in lower:
+        return NoRight(text)
     return DeliveryRefused(text)
 
 

@@ -6,11 +6,11 @@ Each says what happened and what helps; none quotes an exception.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
-from aouo.outbound import wording_media
+from aouo.outbound import wording_media, wording_topics
 from aouo.ports import ButtonSpec, Rendered
 
 THINKING = "Thinking…"
@@ -140,6 +140,10 @@ def _sentence(notice: Notice) -> str:
             return "The embedded model is too small to summarise. /new starts a fresh session."
         case notices.NoSummaryOffRecord():
             return "Off the record I write no summaries. /otr ends it, then /compact works."
+        case notices.TopicsSetUp():
+            return wording_topics.set_up(notice)
+        case notices.NoTopicsHere():
+            return wording_topics.none_here(notice)
         case notices.NoSuchSummary():
             return "That summary is not there any more."
         case (
@@ -249,6 +253,11 @@ def calling(tool: str) -> str:
 
 def badge(pack_name: str) -> str:
     return f"\n\n— {pack_name}"
+
+
+def topic_shut(title: str, how: Literal["closed", "deleted"]) -> Rendered:
+    """Why something that belongs into a topic comes elsewhere; `title` "" = unknown."""
+    return say(wording_topics.shut(title, how))
 
 
 _APPROVAL_BUTTONS = {"allow": "Allow once", "deny": "No", "always": "Always in this folder"}

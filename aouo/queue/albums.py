@@ -8,7 +8,9 @@ an album of its own that says so.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
+from aouo.address import ConversationAddress
 from aouo.events import Album, Inbound
 
 COMPLETE_AFTER_S = 1.5
@@ -38,6 +40,41 @@ def join(first: Inbound, then: Inbound) -> Inbound:
     return replace(
         first, content=content, message_id=then.message_id, title=first.title or then.title
     )
+
+
+class Unclaimed:
+    """Items that nobody addressed to us, while the item that does may still come.
+
+    Group talk that is not for us is never stored: this is memory, and what is older than an album
+    can be is forgotten with the next thing that comes in. A process that ends loses it.
+    """
+
+    def __init__(self) -> None:
+        self._items: list[tuple[datetime, Inbound]] = []
+
+    def keep(self, inbound: Inbound, now: datetime) -> None:
+        if gathers(inbound):
+            self._items.append((now, inbound))
+
+    def forget_old(self, now: datetime) -> None:
+        since = now - timedelta(seconds=COMPLETE_AFTER_S)
+        self._items = [(at, item) for at, item in self._items if at > since]
+
+    def claim(self, inbound: Inbound) -> Inbound:
+        """An item that is ours, with those of its album that came before it."""
+        for kept in [item for _, item in reversed(self._items) if _same(item, inbound)]:
+            self._items = [(at, item) for at, item in self._items if item is not kept]
+            inbound = replace(join(kept, inbound), addressed=True)
+        return inbound
+
+
+def _same(one: Inbound, other: Inbound) -> bool:
+    """Two messages of the same album in the same place."""
+    return joins(one, other) and _place(one) == _place(other)
+
+
+def _place(inbound: Inbound) -> tuple[ConversationAddress, str]:
+    return inbound.address, inbound.person.id
 
 
 def late(inbound: Inbound) -> Inbound:

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
 import structlog
 
-from aouo.events import Album, Arrival, Button, Edited, Inbound, Intruder, Standing
+from aouo.events import (
+    Album,
+    Arrival,
+    Button,
+    Edited,
+    Inbound,
+    Intruder,
+    Migrated,
+    Standing,
+    TopicNamed,
+    TopicShut,
+)
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, bursts
 from aouo.store import asked, chats, gates, gone, jobs, kept, routes, updates
@@ -76,6 +87,7 @@ class Inbox:
         self._policy = policy
         self._burst_s = burst_s
         self._ready = ready
+        self._unclaimed = albums.Unclaimed()
         self._bursts_changed = asyncio.Event()
         self._tapped: dict[tuple[object, ...], float] = {}
 
@@ -163,15 +175,19 @@ class Inbox:
         lanes: list[str] = []
         facts: list[tuple[str, dict[str, object]]] = []
         repeated: list[str] = []
+        self._unclaimed.forget_old(now)
         for arrival in arrivals:
-            wanted = arrival.inbound if self._is_ours(tx, arrival.inbound) else None
+            inbound = _at_home(tx, arrival.inbound) if arrival.inbound else None
+            wanted = inbound if self._is_ours(tx, inbound) else None
             raw = arrival.raw if wanted and arrival.keep_raw else ""
             if not updates.add(tx, bot_id, arrival.update_id, raw, iso(now)):
                 facts.append(("update_duplicate", {"update_id": arrival.update_id}))
             elif wanted and (answer_id := self._repeats(wanted)):
                 repeated.append(answer_id)
             elif wanted:
-                lanes += self._file(tx, wanted, now)
+                lanes += self._file(tx, self._unclaimed.claim(wanted), now)
+            elif inbound:
+                self._unclaimed.keep(inbound, now)
             elif arrival.why:
                 facts.append(("update_ignored", {"kind": arrival.why}))
         return _Filed(tuple(lanes), tuple(facts), tuple(repeated))
@@ -201,6 +217,8 @@ class Inbox:
         if inbound.addressed or _is_more(tx, inbound):
             return True
         route = routes.find(tx, inbound.address)
+        if route and route.title:  # what is said there brings the title of its beginning
+            inbound = replace(inbound, title=route.title)
         return self._policy.concerns_us(inbound, route.active_pack if route else "")
 
     def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
@@ -212,14 +230,16 @@ class Inbox:
             hour_ago = iso(now - timedelta(hours=1))
             if not updates.may_refuse(tx, inbound.person.id, iso(now), hour_ago):
                 return []
-        address = inbound.address
-        if isinstance(inbound.content, Standing) and inbound.content.gone:
-            gone.close(tx, address, inbound.content.gone, iso(now))
+        address, content = inbound.address, inbound.content
+        if isinstance(content, Standing) and content.gone:
+            gone.close(tx, address, content.gone, iso(now))
             return self._file_job(tx, inbound, now)
         heard = inbound.origin == "chat"
         back = gone.reopen(tx, address.platform, address.chat_id) if heard else []
-        if isinstance(inbound.content, Standing):
+        if isinstance(content, Standing):
             return back
+        if not isinstance(content, Intruder | TopicNamed | TopicShut | Migrated):
+            routes.heard_from(tx, address)
         return [*back, *self._file_job(tx, inbound, now)]
 
     def _file_job(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
@@ -271,6 +291,14 @@ class Inbox:
         inbound = albums.late(inbound) if _is_more(tx, inbound) else inbound
         jobs.add(tx, lane, inbound, iso(now), due_at=due_at)
         return [lane] if opened else []
+
+
+def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
+    """What was said in a group that has become a supergroup since; numbers differ there."""
+    address = chats.where_it_is(tx, inbound.address)
+    if address == inbound.address or isinstance(inbound.content, Migrated | Standing):
+        return inbound
+    return replace(inbound, address=address, message_id=0)
 
 
 def _is_more(tx: Tx, inbound: Inbound) -> bool:

@@ -50,6 +50,7 @@ class Lanes:
         self._free = asyncio.Semaphore(concurrency)
         self._awake: set[str] = set()
         self._draining: dict[str, asyncio.Task[None]] = {}
+        self._behind: dict[str, str] = {}
         self._woken = asyncio.Event()
         self._closed = False
 
@@ -57,6 +58,12 @@ class Lanes:
         """There may be something ready in `lane`."""
         self._awake.add(lane)
         self._woken.set()
+
+    def move(self, old: str, new: str) -> None:
+        """The jobs of `old` are in `new` now, which goes on behind the one at work in `old`."""
+        if old in self._draining:
+            self._behind[old] = new
+        self.wake(new)
 
     def close(self) -> None:
         """Begin no more jobs; `run` returns when the running ones are done."""
@@ -86,5 +93,7 @@ class Lanes:
                     await self._handle(job, Slot(self._free))
         finally:
             del self._draining[lane]
+            if new := self._behind.pop(lane, ""):
+                self.wake(new)
             if self._awake:
                 self._woken.set()

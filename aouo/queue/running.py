@@ -54,8 +54,16 @@ class Running:
         self._deadlines: dict[str, Deadline] = {}
         self._reasons: dict[str, StopReason] = {}
         self._beginning: set[str] = set()
+        self._moved: dict[str, str] = {}
+
+    def move(self, old: str, new: str) -> None:
+        """Lane `old` is called `new` now; a turn at work in it is found by both names."""
+        self._moved[new] = old
 
     def is_running(self, lane: str) -> bool:
+        return self._is_at_work(lane) or self._is_at_work(self._moved.get(lane, ""))
+
+    def _is_at_work(self, lane: str) -> bool:
         return lane in self._tasks or lane in self._beginning
 
     @contextmanager
@@ -76,6 +84,8 @@ class Running:
         """Cancel the turn of a lane; False when none runs."""
         if not self.is_running(lane):
             return False
+        if not self._is_at_work(lane):
+            lane = self._moved[lane]
         self._reasons.setdefault(lane, reason)
         task = self._tasks.get(lane)
         return task.cancel() if task else True

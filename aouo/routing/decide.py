@@ -20,6 +20,7 @@ from aouo.events import (
     Standing,
     Text,
     TopicNamed,
+    TopicShut,
     Unsupported,
 )
 
@@ -67,10 +68,24 @@ class RefuseCommand:
 
 @dataclass(frozen=True, slots=True)
 class BindPack:
-    """Bind this conversation; `tapped` when a person chose it with a button."""
+    """Bind this conversation to the pack that a person tapped."""
 
     pack: str
-    tapped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NameTopic:
+    """Remember what a topic is called, and bind it to the pack of that name, "" = there is none."""
+
+    title: str
+    pack: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShutTopic:
+    """Remember that a topic was closed; or, not `closed`, opened again."""
+
+    closed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +152,8 @@ Decision: TypeAlias = (
     | ObeyCommand
     | RefuseCommand
     | BindPack
+    | NameTopic
+    | ShutTopic
     | AnswerGate
     | OpenMenu
     | Refuse
@@ -205,7 +222,7 @@ class Doorkeeper:
                 return f"!{lane}"
             case Text() if answers_gate:
                 return f"!{lane}"
-            case Edited() | Reacted() | Standing():
+            case Edited() | Reacted() | Standing() | Migrated() | TopicShut():
                 return f"!{lane}"
             case _:
                 return lane
@@ -237,9 +254,12 @@ def decide(
             return Refuse(asked_id)
         case Migrated(new_chat_id):
             return MoveChat(new_chat_id)
+        case TopicNamed() if not inbound.address.thread_id:
+            return Ignore("General is the forum itself, whatever it is called")
         case TopicNamed(title):
-            pack = installed.named(title)
-            return BindPack(pack, tapped=False) if pack else Ignore("a topic named otherwise")
+            return NameTopic(title, installed.named(title))
+        case TopicShut(closed):
+            return ShutTopic(closed)
         case Edited():
             return ApplyEdit()
         case Reacted():
@@ -298,7 +318,7 @@ def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
     if button.lost:
         return OpenMenu(button.data, ours=False)
     if kind == "pack" and found:
-        return BindPack(rest, tapped=True)
+        return BindPack(rest)
     if kind == "nav" or button.data == "menu":
         return OpenMenu(rest or "main", ours=not button.by_model)
     if button.by_model:

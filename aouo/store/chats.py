@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aouo.address import ConversationAddress
-from aouo.store import gone
+from aouo.store import deliveries, gone
 from aouo.store.database import Tx
 
 
@@ -20,19 +22,14 @@ def is_known(tx: Tx, address: ConversationAddress) -> bool:
 def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     """Rewrite `old` to `new` in routes, open jobs, deliveries, gates and session keys.
 
-    Where the new chat already has a route of its own, the old binding replaces it.
+    Where the new chat already has a route of its own, the old binding replaces it; but what the
+    old chat gets after its first move is a straggler, and the new chat's binding stays.
     """
+    if old == new:  # both chats are told, and the first of the two moved the other
+        return
     gone.reopen(tx, platform, old)
-    tx.run(
-        "DELETE FROM conversation_routes WHERE platform = ? AND chat_id = ? AND EXISTS "
-        "(SELECT 1 FROM conversation_routes AS o WHERE o.platform = ? AND o.chat_id = ? "
-        "AND o.thread_id = conversation_routes.thread_id "
-        "AND o.user_id = conversation_routes.user_id)",
-        platform,
-        new,
-        platform,
-        old,
-    )
+    first = tx.run("INSERT OR IGNORE INTO moved_chats VALUES (?, ?, ?)", platform, old, new) == 1
+    _keep_one_route(tx, platform, *((new, old) if first else (old, new)))
     tx.run(
         "UPDATE conversation_routes SET chat_id = ?, version = version + 1 "
         "WHERE platform = ? AND chat_id = ?",
@@ -40,18 +37,17 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
         platform,
         old,
     )
+    # One that is at work too: until it ends, nothing else begins in the new lane.
     tx.run(
         "UPDATE jobs SET lane = replace(lane, ?, ?) WHERE platform = ? AND chat_id = ? "
-        "AND state IN ('gathering', 'ready', 'parked')",
+        "AND state IN ('gathering', 'ready', 'parked', 'running')",
         old,
         new,
         platform,
         old,
     )
     tx.run("UPDATE jobs SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
-    tx.run(
-        "UPDATE deliveries SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old
-    )
+    deliveries.move(tx, platform, old, new)
     tx.run("UPDATE gates SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
     # Messages have other ids in the new chat: nothing there is found by the old ones.
     tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)
@@ -64,4 +60,30 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
         len(prefix) + 1,
         prefix,
         prefix,
+    )
+
+
+def where_it_is(tx: Tx, address: ConversationAddress) -> ConversationAddress:
+    """The address of a conversation whose chat may have moved."""
+    if not address.chat_id.startswith("-"):
+        return address
+    row = tx.one(
+        "SELECT new_chat_id FROM moved_chats WHERE platform = ? AND chat_id = ?",
+        address.platform,
+        address.chat_id,
+    )
+    return replace(address, chat_id=row["new_chat_id"]) if row else address
+
+
+def _keep_one_route(tx: Tx, platform: str, loser: str, winner: str) -> None:
+    """Of two routes for the same place, `loser`'s goes."""
+    tx.run(
+        "DELETE FROM conversation_routes WHERE platform = ? AND chat_id = ? AND EXISTS "
+        "(SELECT 1 FROM conversation_routes AS o WHERE o.platform = ? AND o.chat_id = ? "
+        "AND o.thread_id = conversation_routes.thread_id "
+        "AND o.user_id = conversation_routes.user_id)",
+        platform,
+        loser,
+        platform,
+        winner,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from aouo.address import ConversationAddress
@@ -203,6 +203,31 @@ def texts_of(tx: Tx, turn_id: str) -> list[str]:
         turn_id,
     )
     return [load(row["body"]).text for row in rows]
+
+
+def move(tx: Tx, platform: str, old: str, new: str) -> None:
+    """A chat has another id, where messages have other numbers: nothing there is found, edited
+    or answered by the old ones."""
+    rows = tx.all(
+        "SELECT * FROM deliveries WHERE state = 'queued' AND platform = ? AND chat_id = ?",
+        platform,
+        old,
+    )
+    for row in map(_delivery, rows):
+        dropped = row.edits and (row.kind == "chosen" or not row.message.text)
+        tx.run(
+            "UPDATE deliveries SET body = ?, state = ? WHERE id = ?",
+            dump(replace(row.message, reply_to=0)),
+            "dropped" if dropped else "queued",
+            row.id,
+        )
+    tx.run(
+        "UPDATE deliveries SET chat_id = ?, message_id = 0, edits = 0, "
+        "state = iif(state = 'live', 'dropped', state) WHERE platform = ? AND chat_id = ?",
+        new,
+        platform,
+        old,
+    )
 
 
 def prune(tx: Tx, before: str) -> int:

@@ -11,7 +11,11 @@ from aouo.store.database import Tx
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One stored binding; "" where nothing is bound. `version` guards writers outside the lane."""
+    """One stored binding; "" where nothing is bound. `version` guards writers outside the lane.
+
+    `title` is a topic's, as far as a service message told it. `paused`: it is `closed` or
+    `deleted`, "" = neither.
+    """
 
     id: int
     active_pack: str
@@ -20,6 +24,8 @@ class Route:
     gone: str
     version: int
     off_record: bool = False
+    title: str = ""
+    paused: str = ""
 
 
 def get_or_create(tx: Tx, address: ConversationAddress, chat_kind: str, now: str) -> Route:
@@ -98,6 +104,57 @@ def set_gone(tx: Tx, address: ConversationAddress, reason: str, now: str) -> Non
     )
 
 
+def set_title(tx: Tx, route: Route, title: str) -> None:
+    """Note what a service message called the topic."""
+    tx.run("UPDATE conversation_routes SET title = ? WHERE id = ?", title, route.id)
+
+
+def set_paused(tx: Tx, address: ConversationAddress, paused: str, now: str) -> bool:
+    """Note that a topic is `closed` or `deleted`, "" = neither; False when that was known."""
+    return (
+        tx.run(
+            "UPDATE conversation_routes SET paused = ?, updated_at = ? WHERE platform = ? "
+            "AND chat_id = ? AND thread_id = ? AND user_id = ? AND paused <> ?",
+            paused,
+            now,
+            address.platform,
+            address.chat_id,
+            address.thread_id,
+            address.user_id,
+            paused,
+        )
+        == 1
+    )
+
+
+def is_paused(tx: Tx, address: ConversationAddress) -> bool:
+    """Whether nothing may begin here by itself: the topic is shut, or nobody is reached here."""
+    return bool(
+        tx.one(
+            "SELECT 1 FROM conversation_routes WHERE platform = ? AND chat_id = ? "
+            "AND thread_id IN (?, '') AND user_id = ? "
+            "AND (gone <> '' OR (paused <> '' AND thread_id = ?)) LIMIT 1",
+            address.platform,
+            address.chat_id,
+            address.thread_id,
+            address.user_id,
+            address.thread_id,
+        )
+    )
+
+
+def heard_from(tx: Tx, address: ConversationAddress) -> None:
+    """Somebody writes here: what kept us out is over, or the next message finds out anew."""
+    tx.run(
+        "UPDATE conversation_routes SET gone = '', paused = '' WHERE platform = ? AND chat_id = ? "
+        "AND thread_id IN (?, '') AND user_id = ? AND (gone <> '' OR paused <> '')",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+    )
+
+
 def _route(row: sqlite3.Row) -> Route:
     return Route(
         row["id"],
@@ -107,4 +164,6 @@ def _route(row: sqlite3.Row) -> Route:
         row["gone"],
         row["version"],
         bool(row["off_record"]),
+        row["title"],
+        row["paused"],
     )

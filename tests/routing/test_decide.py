@@ -22,6 +22,7 @@ from aouo.events import (
     Standing,
     Text,
     TopicNamed,
+    TopicShut,
     Unsupported,
 )
 from aouo.routing import lexer
@@ -35,6 +36,7 @@ from aouo.routing.decide import (
     Ignore,
     Installed,
     MoveChat,
+    NameTopic,
     NoteReaction,
     NoteStanding,
     ObeyCommand,
@@ -43,6 +45,7 @@ from aouo.routing.decide import (
     Refuse,
     RefuseCommand,
     RunTurn,
+    ShutTopic,
     decide,
 )
 
@@ -99,7 +102,7 @@ def made(data: str) -> Button:
             RunTurn("vocab", "/study x", "vocab:study"),
         ),
         (Command("study", "", "/study"), "notes", TWO, RefuseCommand("study", "vocab")),
-        (tap("pack:vocab"), "notes", TWO, BindPack("vocab", tapped=True)),
+        (tap("pack:vocab"), "notes", TWO, BindPack("vocab")),
         (tap("choice_g1:2"), "notes", TWO, AnswerGate("g1", 2)),
         (tap("choice_g1:-1"), "notes", TWO, AnswerGate("g1", -1)),
         (tap("choice_g1:²"), "notes", TWO, AnswerGate("g1", -1)),
@@ -112,7 +115,7 @@ def made(data: str) -> Button:
         (tap("nav:again_1"), "notes", TWO, OpenMenu("again_1")),
         (made("nav:again_1"), "notes", TWO, OpenMenu("again_1", ours=False)),
         (made("menu"), "notes", TWO, OpenMenu("main", ours=False)),
-        (made("pack:vocab"), "notes", TWO, BindPack("vocab", tapped=True)),
+        (made("pack:vocab"), "notes", TWO, BindPack("vocab")),
         (made("choice_g1:2"), "notes", TWO, RunTurn("notes", "[callback] choice_g1:2")),
         (made("approval_g1:allow"), "notes", TWO, RunTurn("notes", "[callback] approval_g1:allow")),
         (made("kept_1:0"), "notes", TWO, RunTurn("notes", "[callback] kept_1:0")),
@@ -131,8 +134,9 @@ def made(data: str) -> Button:
         (tap("notes:review"), "gone", TWO, PickPack(BOTH, gone="gone")),
         (Command("stu-dy", "", "/stu-dy"), "notes", TWO, RefuseCommand("stu-dy")),
         (Standing("kicked"), "notes", TWO, NoteStanding(Standing("kicked"))),
-        (TopicNamed("Vocab "), "", TWO, BindPack("vocab", tapped=False)),
-        (TopicNamed("kitchen"), "", TWO, Ignore("a topic named otherwise")),
+        (TopicNamed("Vocab "), "", TWO, NameTopic("Vocab ", "vocab")),
+        (TopicNamed("kitchen"), "", TWO, NameTopic("kitchen", "")),
+        (TopicShut(closed=True), "notes", TWO, ShutTopic(closed=True)),
         (Migrated("-100"), "notes", TWO, MoveChat("-100")),
         (Unsupported("games"), "notes", TWO, Explain("games")),
         (
@@ -170,6 +174,15 @@ def test_a_topics_title_chooses_the_pack_of_its_first_message() -> None:
     assert decide(first, "notes", TWO) == RunTurn("notes", "der Hund")
 
 
+def test_a_title_of_general_binds_nothing() -> None:
+    """It is the forum itself, not a topic."""
+    general = ConversationAddress("tg", "-5")
+
+    decision = decide(Inbound(general, Person("1"), TopicNamed("vocab")), "", TWO)
+
+    assert decision == Ignore("General is the forum itself, whatever it is called")
+
+
 def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
     assert decide(said(Text("red")), "notes", TWO, answers_gate=True) == AnswerGate(text="red")
     assert decide(said(Command("stop", "", "/stop")), "notes", TWO, answers_gate=True) == (
@@ -191,6 +204,8 @@ def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
         (tap("nav:edited_3"), False, "!-5:7"),
         (Edited("red"), True, "!-5:7"),
         (Reacted("👍"), False, "!-5:7"),
+        (TopicShut(closed=True), False, "!-5:7"),
+        (Migrated("-6"), False, "!-5:7"),
         (tap("pack:notes"), False, "-5:7"),
         (tap("more"), True, "-5:7"),
         (Unsupported("games"), True, "-5:7"),

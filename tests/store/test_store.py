@@ -229,6 +229,26 @@ async def test_a_migrated_group_moves_whole_and_touches_no_other(database: Datab
     }
 
 
+async def test_what_a_moved_group_leaves_behind_does_not_replace_what_moved(
+    database: Database,
+) -> None:
+    """A turn that began before the move may write in the old chat's name after it."""
+    new = ConversationAddress("tg", "-1001999")
+
+    def move(tx: Tx) -> tuple[str, int]:
+        routes.set_pack(tx, routes.get_or_create(tx, GROUP, "group", NOW), "notes", NOW)
+        chats.rename_chat(tx, "tg", GROUP.chat_id, new.chat_id)
+        routes.get_or_create(tx, GROUP, "group", NOW)
+        for _ in range(2):
+            chats.rename_chat(tx, "tg", GROUP.chat_id, new.chat_id)
+        chats.rename_chat(tx, "tg", new.chat_id, new.chat_id)
+        route = routes.find(tx, new)
+        assert route
+        return route.active_pack, len(tx.all("SELECT 1 FROM conversation_routes"))
+
+    assert await database.transact(move) == ("notes", 1)
+
+
 # Jobs
 
 

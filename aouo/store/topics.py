@@ -1,0 +1,90 @@
+"""The topics of a chat: which pack has which, and which are being created."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aouo.address import ConversationAddress
+from aouo.store import routes
+from aouo.store.database import Tx
+from aouo.store.routes import Route
+
+
+def of_pack(
+    tx: Tx, chat: ConversationAddress, pack: str
+) -> list[tuple[ConversationAddress, Route]]:
+    """The topics that are bound to a pack, the newest first."""
+    return _found(tx, chat, pack, "")
+
+
+def titled(tx: Tx, chat: ConversationAddress, pack: str) -> list[tuple[ConversationAddress, Route]]:
+    """Topics named like a pack that are bound to nothing: it was installed later."""
+    return [
+        (address, route)
+        for address, route in _found(tx, chat, "", pack)
+        if route.title.strip().casefold() == pack.casefold()
+    ]
+
+
+def intend(tx: Tx, chat: ConversationAddress, pack: str, now: str) -> bool:
+    """Write down that a topic is about to be created; False: so it was before, with an end that
+    nobody knows."""
+    return (
+        tx.run(
+            "INSERT OR IGNORE INTO topic_intents VALUES (?, ?, ?, ?)",
+            chat.platform,
+            chat.chat_id,
+            pack,
+            now,
+        )
+        == 1
+    )
+
+
+def settle(tx: Tx, chat: ConversationAddress, pack: str) -> None:
+    """The topic is there, or surely was not created."""
+    tx.run(
+        "DELETE FROM topic_intents WHERE platform = ? AND chat_id = ? AND pack = ?",
+        chat.platform,
+        chat.chat_id,
+        pack,
+    )
+
+
+def forums(tx: Tx, platform: str) -> frozenset[str]:
+    """Groups that had topics when we last heard from them for the first time."""
+    rows = tx.all(
+        "SELECT DISTINCT chat_id FROM conversation_routes WHERE platform = ? "
+        "AND chat_kind = 'forum'",
+        platform,
+    )
+    return frozenset(row["chat_id"] for row in rows)
+
+
+def groups(tx: Tx, platform: str, *, all_talk: bool) -> list[str]:
+    """Groups where every message is for us: those with a topic of a pack, or `all_talk` each."""
+    rows = tx.all(
+        "SELECT chat_id, max(thread_id <> '' AND active_pack <> '') AS packs "
+        "FROM conversation_routes WHERE platform = ? AND chat_kind <> 'private' AND gone = '' "
+        "GROUP BY chat_id ORDER BY max(id) DESC",
+        platform,
+    )
+    return [row["chat_id"] for row in rows if all_talk or row["packs"]]
+
+
+def _found(
+    tx: Tx, chat: ConversationAddress, pack: str, title: str
+) -> list[tuple[ConversationAddress, Route]]:
+    rows = tx.all(
+        "SELECT thread_id FROM conversation_routes WHERE platform = ? AND chat_id = ? "
+        "AND user_id = ? AND thread_id <> '' AND active_pack = ? AND (? = '' OR title <> '') "
+        "ORDER BY id DESC",
+        chat.platform,
+        chat.chat_id,
+        chat.user_id,
+        pack,
+        title,
+    )
+    addresses = [replace(chat, thread_id=row["thread_id"]) for row in rows]
+    found = ((address, routes.find(tx, address)) for address in addresses)
+    return [(address, route) for address, route in found if route]
