@@ -11,6 +11,7 @@ AouoError
 │   ├── BudgetExceeded       the call might cost more than is left of today's money
 │   ├── PriceUnknown         a budget is set, and nobody said what the model costs
 │   ├── NothingToRetry       /retry where nothing was asked
+│   ├── ChosenBefore         a tap on a message whose choice is made
 │   ├── DispatchLimitReached
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
 │   └── EmptyAnswer           the model stayed silent, also when asked once more
@@ -27,6 +28,7 @@ AouoError
 │   ├── NotSent              it surely did not arrive: safe to try again
 │   ├── FloodControl         wait, then try again
 │   ├── RecipientGone        stop sending to this chat
+│   │   └── MayNotWrite       muted: an administrator of the chat has to do something
 │   ├── DeliveryRefused      this message as it is will never be taken
 │   │   ├── TopicGone         the topic is closed or deleted
 │   │   ├── NoTopics          the chat has no topics
@@ -156,6 +158,10 @@ class NothingToRetry(Refused):
     """There is no turn that could be run again."""
 
 
+class ChosenBefore(Refused):
+    """Another button of the same message was tapped before."""
+
+
 class DispatchLimitReached(Refused):
     """A turn used all its model calls without coming to an answer."""
 
@@ -241,6 +247,10 @@ class FloodControl(DeliveryError):
 
 class RecipientGone(DeliveryError):
     """Blocked, kicked or deleted; do not try this chat again."""
+
+
+class MayNotWrite(RecipientGone):
+    """We are in the chat, and not allowed to write there."""
 
 
 class DeliveryRefused(DeliveryError):

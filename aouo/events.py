@@ -50,11 +50,16 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A tap on one of our buttons; `answer_id` is where the tap itself wants an answer."""
+    """A tap on one of our buttons; `answer_id` is where the tap itself wants an answer.
+
+    `by_model`: a model made the button. `lost`: what it stands for is not known (any more).
+    """
 
     data: str
     label: str
     answer_id: str
+    by_model: bool = False
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,17 @@ class Reacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What we are in this chat from now on: why nothing can be sent there, "" = it can.
+
+    `muted`: we are there, and not allowed to write.
+    """
+
+    gone: str
+    muted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Intruder:
     """Somebody who is not on the list; nothing of what they sent is kept.
 
@@ -162,6 +178,7 @@ Content: TypeAlias = (
     | Migrated
     | Edited
     | Reacted
+    | Standing
     | Intruder
 )
 
@@ -244,7 +261,8 @@ class Arrival:
     """One update: its id, its raw text, and the fact in it.
 
     `inbound` is None when there is nothing to do; `why` then says so for the log. The raw
-    text is not kept (`keep_raw`) when its sender is not admitted.
+    text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
+    of somebody who is not on the list wants an answer.
     """
 
     update_id: int
@@ -252,6 +270,7 @@ class Arrival:
     inbound: Inbound | None
     why: str = ""
     keep_raw: bool = True
+    refused_tap: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,10 +62,15 @@ PayloadType: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ButtonSpec:
-    """One inline button: what it shows and the callback data it sends, at most 64 bytes."""
+    """One inline button: what it shows, and what a tap on it means, of any length.
+
+    What Telegram is given instead of a long one is `outbound.keyboards`' business. `by_model`:
+    a model made it, so that it never does what our own buttons do.
+    """
 
     label: str
     data: str
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)

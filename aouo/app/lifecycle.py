@@ -16,6 +16,7 @@ from aouo.app.idle import idle
 from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
 from aouo.app.retention import keep_tidy
+from aouo.commands.menu import menu
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text, told
 from aouo.outbound import wording
@@ -101,11 +102,16 @@ class Runtime:
         assert app.telegram
         await app.telegram.load()
         library = app.generation.library
-        skills = [
-            (name, library.resolve_skill(*qualified.split(":", 1)).description or name)
+        skills = {
+            name: library.resolve_skill(*qualified.split(":", 1)).description
             for name, qualified in library.commands().items()
-        ]
-        await app.telegram.set_menu([*app.commands.menu(), *skills])
+        }
+        found = menu(app.commands.menu(), skills)
+        for name in found.taken:
+            log.warning("command_collision", command=name, skill=library.commands()[name])
+        if found.left_out:
+            log.warning("command_menu_full", left_out=list(found.left_out))
+        await app.telegram.set_menu(found.entries)
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
         """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""

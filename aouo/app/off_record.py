@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo import notices
-from aouo.flow import media_files
+from aouo.flow import media_files, outcomes
 from aouo.outbound import wording
 from aouo.ports import stamp
-from aouo.store import audit, deliveries, gates, jobs, off_record, turns
+from aouo.store import audit, deliveries, jobs, off_record, turns
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
 
@@ -31,7 +31,7 @@ async def erase_unanswered(app: App) -> None:
             if turn_id:
                 turns.close_erased(tx, turn_id, now)
                 deliveries.end_live(tx, turn_id, now)
-                gates.close_of_turn(tx, turn_id)
+                told += outcomes.close(tx, turn_id, now)
                 audit.close_of_turn(tx, turn_id, now)
             off_record.wipe(tx, job_id, inbound)
             said = wording.word(notices.Erased())

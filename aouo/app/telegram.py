@@ -15,7 +15,7 @@ import structlog
 
 from aouo.address import ConversationAddress
 from aouo.attachments import Attachment
-from aouo.errors import DeliveryError
+from aouo.errors import DeliveryError, DeliveryRefused, FloodControl
 from aouo.events import Button, Inbound
 from aouo.inbound.downloads import Downloads
 from aouo.inbound.poller import Poller
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from aouo.queue.inbox import Inbox
 
 log = structlog.get_logger()
+_MENU_TRIES = 5
 GENERAL = "1"
 CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
 
@@ -142,10 +143,17 @@ class TelegramChannel:
     async def set_menu(self, commands: Sequence[tuple[str, str]]) -> None:
         """Fill the command menu; a failure is logged and stops nothing."""
         messenger = await self._ready()
-        try:
-            await messenger.set_commands(commands)
-        except DeliveryError as error:
-            log.warning("command_menu_failed", error=str(error))
+        for number in range(1, _MENU_TRIES + 1):
+            try:
+                await messenger.set_commands(commands)
+            except DeliveryRefused as error:
+                log.warning("command_menu_refused", error=str(error))
+            except DeliveryError as error:
+                log.warning("command_menu_failed", error=str(error), tries=number)
+                asked_s = error.retry_after_s if isinstance(error, FloodControl) else 0.0
+                await self._clock.sleep(max(asked_s, 2.0**number))
+                continue
+            return
 
     async def fetch(self, item: Attachment, to: Path) -> int:
         """See `ports.Files`."""
@@ -203,12 +211,15 @@ class TelegramChannel:
         assert self._normaliser is not None
         assert self._inbox is not None
         arrivals = [self._normaliser.read(update) for update in raw]
-        await self._inbox.accept(self._bot_id, arrivals, next_update_id)
+        repeated = await self._inbox.accept(self._bot_id, arrivals, next_update_id)
+        waiting = [_waiting_tap(one.inbound) for one in arrivals if one.inbound]
+        for answer_id in {*waiting, *repeated} - {""}:
+            self._answering.create_task(self._stop_spinner(answer_id))
         for arrival in arrivals:
             if arrival.inbound:
                 self._note_forum(arrival.inbound)
-            if arrival.inbound and (answer_id := _waiting_tap(arrival.inbound)):
-                self._answering.create_task(self._stop_spinner(answer_id))
+            if arrival.refused_tap:
+                self._answering.create_task(self._refuse_tap(arrival.refused_tap))
 
     def _note_forum(self, inbound: Inbound) -> None:
         """A group gets topics, or loses them, without telling."""
@@ -218,10 +229,15 @@ class TelegramChannel:
         else:
             self._forums.discard(chat_id)
 
-    async def _stop_spinner(self, answer_id: str) -> None:
+    async def _refuse_tap(self, answer_id: str) -> None:
+        from aouo.outbound import wording
+
+        await self._stop_spinner(answer_id, wording.NOT_AUTHORIZED, alert=True)
+
+    async def _stop_spinner(self, answer_id: str, text: str = "", *, alert: bool = False) -> None:
         """Telegram wants a tap answered within seconds, however long its lane is busy."""
         try:
-            await self.answer_tap(answer_id, "")
+            await self.answer_tap(answer_id, text, alert=alert)
         except DeliveryError as error:
             log.debug("tap_not_answered", error=str(error))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aouo.address import ConversationAddress
 from aouo.app.base import Base
@@ -27,6 +27,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
 from aouo.flow.reacting import note_reaction
 from aouo.flow.setting_up import SettingUp
+from aouo.flow.standing import leave_chat
 from aouo.flow.taps import Taps
 from aouo.flow.topics import TopicEvents
 from aouo.flow.turns import Turns
@@ -97,9 +98,15 @@ def _wire(base: Base, built: Built) -> App:
         database=database,
         clock=clock,
         resend_unknown=settings.telegram.resend_unknown,
+        owner=str(settings.telegram.owner or ""),
         moved=moved,
     )
-    outbox = Outbox(ledger=ledger, clock=clock, messengers=messengers)
+    outbox = Outbox(
+        ledger=ledger,
+        clock=clock,
+        messengers=messengers,
+        stop_turns=lambda address: running.stop_chat(replace(address, thread_id="").lane),
+    )
     lanes: Lanes
     affording = Affording(
         database=database,
@@ -244,4 +251,5 @@ def _flow(
             database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
         ),
         reacting=lambda job: note_reaction(database, clock, job),
+        standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
     )

@@ -147,7 +147,7 @@ class EmulatorClient:
     async def set_bot_status(
         self, user: int, chat: int, status: str, *, manages_topics: bool = True
     ) -> None:
-        """`administrator`, `member`, `left` or `kicked`, by `user`."""
+        """`administrator`, `member`, `restricted` (muted), `left` or `kicked`, by `user`."""
         await self.act(
             "set_bot_status", user=user, chat=chat, status=status, manages_topics=manages_topics
         )

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from aouo.emulator.jsons import JsonObject
 
-Status: TypeAlias = Literal["creator", "administrator", "member", "left", "kicked"]
+Status: TypeAlias = Literal["creator", "administrator", "member", "restricted", "left", "kicked"]
 
 _RIGHTS = [
     "can_manage_chat",
@@ -19,6 +19,25 @@ _RIGHTS = [
     "can_edit_stories",
     "can_delete_stories",
     "can_pin_messages",
+]
+
+_PERMISSIONS = [
+    "can_send_messages",
+    "can_send_audios",
+    "can_send_documents",
+    "can_send_photos",
+    "can_send_videos",
+    "can_send_video_notes",
+    "can_send_voice_notes",
+    "can_send_polls",
+    "can_send_other_messages",
+    "can_add_web_page_previews",
+    "can_react_to_messages",
+    "can_edit_tag",
+    "can_change_info",
+    "can_invite_users",
+    "can_pin_messages",
+    "can_manage_topics",
 ]
 
 
@@ -53,7 +72,7 @@ class Membership:
 
     @property
     def present(self) -> bool:
-        return self.status in ("creator", "administrator", "member")
+        return self.status in ("creator", "administrator", "member", "restricted")
 
     @property
     def privileged(self) -> bool:
@@ -68,6 +87,9 @@ class Membership:
                 item |= {"can_be_edited": False, "is_anonymous": False}
                 item |= dict.fromkeys(_RIGHTS, True)
                 item["can_manage_topics"] = self.manages_topics
+            case "restricted":  # muted
+                item |= {"is_member": True, "until_date": 0}
+                item |= dict.fromkeys(_PERMISSIONS, False)
             case "kicked":
                 item["until_date"] = 0
             case "member" | "left":

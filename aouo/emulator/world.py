@@ -167,6 +167,8 @@ class World:
             return forbidden(f"bot was kicked from the {chat.kind} chat")
         if status == "left":
             return forbidden(f"bot is not a member of the {chat.kind} chat")
+        if status == "restricted":
+            return bad_request("not enough rights to send text messages to the chat")
         return None
 
 

@@ -9,13 +9,14 @@ from typing import TypeAlias
 import structlog
 
 from aouo import notices
+from aouo.flow import outcomes
 from aouo.flow.patience import Patience
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
 from aouo.outbound import wording
 from aouo.ports import iso
 from aouo.settings import Settings
-from aouo.store import deliveries, gates, grants
+from aouo.store import gates, grants
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.gates import Gate
@@ -87,7 +88,7 @@ class Approving:
         if waited and gate.state == "expired":
             now = iso(self._patience.clock.now())
             self._patience.put(
-                await self._patience.database.transact(lambda tx: show_outcome(tx, gate, now))
+                await self._patience.database.transact(lambda tx: outcomes.show(tx, gate, now))
             )
         return Blocked(_NO_ANSWER.format(f"{self._limits.wait_s:g}"))
 
@@ -133,14 +134,3 @@ class Approving:
 
         await self._patience.database.transact(write, durable=True)
         return Allowed(f"the owner said {gate.answer}")
-
-
-def show_outcome(tx: Tx, gate: Gate, now: str) -> Delivery | None:
-    """Turn an approval's message into its outcome; None = it was never shown."""
-    asked = deliveries.get(tx, gate.delivery_id)
-    if not asked or not asked.message_id:
-        return None
-    said = wording.approval_settled(gate.question, gate.answer)
-    return deliveries.add(
-        tx, asked.address, "notice", said, now, turn_id=gate.turn_id, edits=asked.message_id
-    )

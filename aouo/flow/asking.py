@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from aouo.errors import ToolFailed
+from aouo.flow import outcomes
 from aouo.flow.patience import Patience
 from aouo.outbound.render import render
-from aouo.ports import ButtonSpec, Rendered
+from aouo.ports import ButtonSpec, Rendered, iso
 from aouo.store.gates import Gate
 
 EXPIRES_AFTER = timedelta(hours=24)
@@ -36,9 +37,13 @@ class Asking:
             lambda tx: patience.ask(tx, gate, card), durable=True
         )
         patience.put(row)
+        waited = gate.state == "open"
         gate = await patience.settled(gate)
         if gate.state == "answered":
             return gate.answer
+        if waited and gate.state == "expired":
+            now = iso(patience.clock.now())
+            patience.put(await patience.database.transact(lambda tx: outcomes.show(tx, gate, now)))
         raise ToolFailed("The person did not answer; the question is closed.")
 
 

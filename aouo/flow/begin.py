@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aouo import notices
-from aouo.errors import NothingToRetry
+from aouo.errors import ChosenBefore, NothingToRetry
+from aouo.events import Button
 from aouo.flow import reacting
-from aouo.outbound import wording
+from aouo.outbound import choices, wording
 from aouo.routing.decide import RunTurn
 from aouo.store import deliveries, jobs, media, routes, sessions, turns
 from aouo.store.database import Database, Tx
@@ -22,6 +23,7 @@ class Begun:
 
     `resumed` is the line that tells of a restart, `live` the messages a former process was
     filling; both only if the turn was taken up. `stale_key` is what the route pointed to wrongly.
+    `chosen` is the edit that shows which button began the turn.
     """
 
     turn: OpenTurn
@@ -29,6 +31,7 @@ class Begun:
     stale_key: str = ""
     resumed: Delivery | None = None
     live: tuple[Delivery, ...] = ()
+    chosen: Delivery | None = None
 
 
 async def begin(database: Database, job: Job, wanted: RunTurn, now: str) -> Begun:
@@ -37,6 +40,7 @@ async def begin(database: Database, job: Job, wanted: RunTurn, now: str) -> Begu
     Raises:
         LostClaim: the job is not ours any more.
         NothingToRetry: it is to answer again, and nothing was asked here before.
+        ChosenBefore: a button of its message was tapped before.
     """
 
     def write(tx: Tx) -> Begun:
@@ -52,7 +56,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
         return None
     said = wording.word(notices.Resumed())
     row = deliveries.add(
-        tx, job.inbound.address, "notice", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
+        tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
     )
     live = deliveries.live_of(tx, turn.id)
     return Begun(
@@ -69,6 +73,10 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
     route = routes.get_or_create(tx, address, inbound.chat_kind, now)
     if (route.active_pack, wanted.skill or route.active_skill) != (wanted.pack, route.active_skill):
         routes.set_pack(tx, route, wanted.pack, now, skill=wanted.skill)
+        route = routes.get_or_create(tx, address, inbound.chat_kind, now)
+    if wanted.fresh:
+        fresh = sessions.create(tx, address, wanted.pack, now)
+        routes.set_session(tx, route, fresh, now)
         route = routes.get_or_create(tx, address, inbound.chat_kind, now)
     session = sessions.resolve(tx, route, address, wanted.pack, now)
     if wanted.skill:
@@ -88,4 +96,29 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
     turn = turns.open_turn(
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
-    return Begun(turn, session.key, session.stale_key)
+    chosen = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
+    return Begun(turn, session.key, session.stale_key, chosen=chosen)
+
+
+def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:
+    """The message that held the tapped button says which it was, and loses its buttons."""
+    inbound = job.inbound
+    if not isinstance(inbound.content, Button) or not inbound.message_id:
+        return None
+    key = f"chosen:{inbound.address.platform}:{inbound.address.chat_id}:{inbound.message_id}"
+    if deliveries.has_key(tx, key):
+        raise ChosenBefore(key)
+    row = deliveries.of_message(tx, inbound.address, inbound.message_id)
+    if row is None or not row.message.buttons:
+        return None
+    shown = choices.chosen(row.message, inbound.content.label)
+    return deliveries.add(
+        tx,
+        inbound.address,
+        "chosen",
+        shown,
+        now,
+        turn_id=turn_id,
+        key=key,
+        edits=inbound.message_id,
+    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from aouo import notices
+from aouo.flow import outcomes
 from aouo.flow.affording import refusal_by
 from aouo.flow.editing import offer_untold
 from aouo.outbound import wording
@@ -83,6 +84,8 @@ class Commit:
     ) -> int:
         """End a turn that was stopped; /stop has answered already, so only a shown message ends."""
         why = reason.value if isinstance(reason, StopReason) else reason
+        if reason is StopReason.GONE:
+            filled = Filled()
         if reason is StopReason.TIMEOUT:
             said = wording.TIMED_OUT
         else:
@@ -178,7 +181,7 @@ class Commit:
             record_all(tx, ctx.spent, now)
             rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
             rows += [] if turn.off_record else offer_untold(tx, job, now)
-            gates.close_of_turn(tx, turn.id)
+            rows += outcomes.close(tx, turn.id, now)
             audit.close_of_turn(tx, turn.id, now)
             sessions.touch(tx, turn.session_id, now)
             traces.record(tx, turn.id, ctx.meter.steps)

@@ -10,6 +10,7 @@ from aouo import notices
 from aouo.address import ConversationAddress
 from aouo.commands.builtin import shown_packs
 from aouo.commands.registry import Call, Commands, Result
+from aouo.flow import outcomes
 from aouo.notices import Notice
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -17,7 +18,7 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decide import Installed
-from aouo.store import audit, chats, deliveries, gates, jobs, off_record, turns
+from aouo.store import audit, chats, deliveries, jobs, off_record, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
@@ -61,7 +62,12 @@ class Desk:
     def installed(self, active_pack: str) -> Installed:
         """What a decision may know; the active pack's skill commands come before all others'."""
         library = self._library()
-        return Installed(library.names, library.commands(active_pack), self._commands.names)
+        return Installed(
+            library.names,
+            library.commands(active_pack),
+            self._commands.names,
+            library.workflows,
+        )
 
     async def answer(self, job: Job, notice: Notice, *, state: str = "done") -> None:
         """Say one thing and settle the job."""
@@ -72,21 +78,24 @@ class Desk:
         person = job.inbound.person.id
         log.info("tg_auth_denied", person=person)
         said = wording.word(notices.YourId(person) if tell_id else notices.NotAuthorized())
-        await self.settle(job, lambda tx, now: [said], outcome="refused", kind="notice")
+        await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
     async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
         """Say that a job cannot be answered; the turn it had begun ends with it."""
+
+        closed: list[Delivery] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
             if turn := turns.open_of(tx, job.id):
                 line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
                 turns.close_without_answer(tx, turn, "aborted", line, now)
-                gates.close_of_turn(tx, turn.id)
+                closed[:] = outcomes.close(tx, turn.id, now)
                 audit.close_of_turn(tx, turn.id, now)
                 deliveries.end_live(tx, turn.id, now)
             return [wording.word(notice)]
 
         await self.settle(job, work, state=state)
+        self._outbox.put(*closed)
 
     async def done(self, job: Job, outcome: str) -> None:
         """Settle without a word."""

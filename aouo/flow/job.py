@@ -9,7 +9,8 @@ from typing import assert_never
 import structlog
 
 from aouo import notices
-from aouo.errors import LostClaim, NothingToRetry, RouteRequiredError
+from aouo.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError
+from aouo.events import Standing
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
@@ -41,6 +42,7 @@ class Flow:
         topics: TopicEvents,
         setting_up: SettingUp,
         reacting: Callable[[Job], Awaitable[None]],
+        standing: Callable[[Job, Standing], Awaitable[None]],
     ) -> None:
         self._desk = desk
         self._turns = turns
@@ -50,6 +52,7 @@ class Flow:
         self._topics = topics
         self._setting_up = setting_up
         self._reacting = reacting
+        self._standing = standing
 
     async def handle(self, job: Job, slot: Slot) -> None:
         """Decide what the job asks for, do it, settle it."""
@@ -98,6 +101,8 @@ class Flow:
                     await desk.park(job, error.requested)
                 except NothingToRetry:
                     await desk.answer(job, notices.NothingToRetry())
+                except ChosenBefore:
+                    await desk.done(job, "chosen before")
             case to.PickPack(_, gone):
                 await desk.park(job, gone)
             case to.ObeyCommand("compact", focus):
@@ -118,8 +123,8 @@ class Flow:
                 await self._topics.shut(job, closed=closed)
             case to.AnswerGate():
                 await taps.answer_gate(job, decision)
-            case to.OpenMenu(key):
-                await taps.open_menu(job, key)
+            case to.OpenMenu(key, ours):
+                await taps.open_menu(job, key, ours=ours)
             case to.Refuse(tell_id):
                 await desk.refuse(job, tell_id=tell_id)
             case to.MoveChat(new_chat_id):
@@ -128,6 +133,8 @@ class Flow:
                 await self._editing.apply(job)
             case to.NoteReaction():
                 await self._reacting(job)
+            case to.NoteStanding(standing):
+                await self._standing(job, standing)
             case to.Explain(what):
                 await desk.answer(job, notices.CannotTake(what))
             case to.Ignore(reason):

@@ -9,9 +9,9 @@ import structlog
 from aouo import notices
 from aouo.commands import builtin, summaries
 from aouo.events import Button, Inbound, Text
+from aouo.flow import outcomes
 from aouo.flow.affording import Affording
 from aouo.flow.approving import KIND as APPROVAL
-from aouo.flow.approving import show_outcome
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.outbound import wording
@@ -58,8 +58,11 @@ class Taps:
         if library.get(pack) is None:
             await self._desk.answer(job, notices.NoSuchPack(pack, library.names))
             return
+        picker = isinstance(inbound.content, Button) and not inbound.content.by_model
         await self._desk.command(
-            job, lambda tx, call: builtin.bind(tx, call, pack), instead_of=inbound.message_id
+            job,
+            lambda tx, call: builtin.bind(tx, call, pack),
+            instead_of=inbound.message_id if picker else 0,
         )
 
     async def answer_gate(self, job: Job, given: AnswerGate) -> None:
@@ -83,7 +86,7 @@ class Taps:
             gates.settle(tx, gate.id, "answered", answer)
             jobs.settle(tx, job, "done", "answered a question", now)
             settled = gates.get(tx, gate.id)
-            return settled, "", _outcome(tx, settled, now) if settled else None
+            return settled, "", outcomes.show(tx, settled, now) if settled else None
 
         gate, problem, shown = await self._database.transact(write, durable=True)
         if gate is None and not problem:
@@ -95,10 +98,12 @@ class Taps:
             self._waiting.tell(gate)
         await self._tell(inbound, problem, alert=bool(problem))
 
-    async def open_menu(self, job: Job, key: str) -> None:
-        """Buttons that need no model."""
+    async def open_menu(self, job: Job, key: str, *, ours: bool) -> None:
+        """Buttons that need no model; all but pages only if the button is one of `ours`."""
         inbound = job.inbound
-        if key.startswith("session_"):
+        if not ours:
+            await self._desk.answer(job, notices.UnknownButton())
+        elif key.startswith("session_"):
             token = key.removeprefix("session_")
             await self._desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
         elif key.startswith("budget_"):
@@ -130,6 +135,8 @@ def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound, now: str) -> 
         return _judge_approval(gate, given, inbound, now)
     if gate.person != inbound.person.id:
         return wording.TAP_NOT_YOURS, ""
+    if gate.state == "closed":
+        return wording.TAP_STOPPED, ""
     if gate.state != "open":
         return wording.TAP_EXPIRED, ""
     if given.gate_id:
@@ -147,24 +154,13 @@ def _judge_approval(gate: Gate, given: AnswerGate, inbound: Inbound, now: str) -
     """(why not, the answer): only a tap of the owner's counts, and only in time."""
     if gate.person != inbound.person.id:
         return wording.TAP_FOR_THE_OWNER, ""
+    if gate.state == "closed":
+        return wording.TAP_STOPPED, ""
     if gate.state != "open" or gate.expires_at <= now:
         return wording.TAP_EXPIRED, ""
     if given.text not in gate.options:
         return wording.TAP_UNKNOWN, ""
     return "", given.text
-
-
-def _outcome(tx: Tx, gate: Gate, now: str) -> Delivery | None:
-    """Turn the message that asked into what came of it; None = it was never shown."""
-    if gate.kind == APPROVAL:
-        return show_outcome(tx, gate, now)
-    asked = deliveries.get(tx, gate.delivery_id)
-    if not asked or not asked.message_id:
-        return None
-    outcome = wording.answered(gate.question, gate.answer)
-    return deliveries.add(
-        tx, asked.address, "notice", outcome, now, turn_id=gate.turn_id, edits=asked.message_id
-    )
 
 
 def _is_number(text: str) -> bool:

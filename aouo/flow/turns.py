@@ -142,7 +142,7 @@ class Turns:
             case StopReason.SHUTDOWN:
                 await self._release(job)
                 return None
-            case StopReason.PERSON:
+            case StopReason.PERSON | StopReason.GONE:
                 await self._desk.done(job, taken.value)
             case StopReason.TIMEOUT:
                 await self._desk.give_up(job, notices.FilesTookTooLong(), state="done", why=_MISSED)
@@ -187,6 +187,8 @@ class Turns:
         if begun.resumed:
             log.info("turn_resumed", turn_id=begun.turn.id)
             self._outbox.put(begun.resumed)
+        if begun.chosen:
+            self._outbox.put(begun.chosen)
         if begun.stale_key:
             log.warning(
                 "tg_route_session_stale", stored=begun.stale_key, computed=begun.session_key

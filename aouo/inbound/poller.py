@@ -20,6 +20,8 @@ from aouo.ports import Clock
 log = structlog.get_logger()
 
 POLL_S = 50
+GRACE_S = 15.0
+"""A poll that is not answered so long after its time is dead: its connection is closed."""
 ALLOWED_UPDATES = (
     "message",
     "edited_message",
@@ -95,7 +97,7 @@ class Poller:
     async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
         return await self._api.call(
             "getUpdates",
-            timeout_s + 15.0,
+            timeout_s + GRACE_S,
             offset=offset,
             timeout=timeout_s,
             allowed_updates=ALLOWED_UPDATES,

@@ -27,6 +27,7 @@ from aouo.events import (
     Person,
     Reacted,
     Shown,
+    Standing,
     Text,
     TopicNamed,
     TopicShut,
@@ -36,7 +37,7 @@ from aouo.inbound import telegram_media
 from aouo.inbound import telegram_reading as reading
 from aouo.inbound.admission import admits
 
-_KINDS = ("message", "callback_query", "edited_message", "message_reaction")
+_KINDS = ("message", "callback_query", "edited_message", "message_reaction", "my_chat_member")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,11 @@ class Normaliser:
             return Arrival(update_id, text, None, why=f"{kind} we cannot read: {error!r}")
         if inbound is None:
             return Arrival(update_id, text, None, why=f"{kind} without content", keep_raw=False)
+        if update.callback_query and isinstance(inbound.content, Intruder):
+            why, tap = "a tap of somebody who is not on the list", update.callback_query.id
+            return Arrival(update_id, text, None, why=why, keep_raw=False, refused_tap=tap)
         # An edit's words replace others, also those that are not kept: the job has them alone.
-        kept = not isinstance(inbound.content, Intruder | Edited | Reacted)
+        kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing)
         return Arrival(update_id, text, inbound, keep_raw=kept)
 
     def _inbound(self, update: telegram.Update) -> Inbound | None:
@@ -88,6 +92,8 @@ class Normaliser:
             return self._edited(update.edited_message)
         if update.message_reaction is not None:
             return self._reacted(update.message_reaction)
+        if update.my_chat_member is not None:
+            return self._stands(update.my_chat_member)
         message = update.message
         if message is None:
             return None
@@ -149,6 +155,17 @@ class Normaliser:
         address = ConversationAddress("tg", str(update.chat.id))
         person, kind = _person(update.user), reading.chat_kind(update.chat)
         return Inbound(address, person, Reacted(emoji), kind, update.message_id)
+
+    def _stands(self, change: telegram.ChatMemberUpdated) -> Inbound | None:
+        """Whoever changed it: it is about us, and nothing of theirs is in it.
+
+        A basic group is also left when it becomes a supergroup, which its message tells.
+        """
+        standing = reading.standing(change.new_chat_member)
+        if change.new_chat_member.status == "left" and change.chat.type == "group":
+            return None
+        address = ConversationAddress("tg", str(change.chat.id))
+        return Inbound(address, Person("0"), standing, reading.chat_kind(change.chat))
 
     def _message(self, message: telegram.Message) -> Inbound | None:
         content = self._content(message)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import telegram
 
-from aouo.events import ChatKind, TopicNamed, TopicShut
+from aouo.events import ChatKind, Standing, TopicNamed, TopicShut
 from aouo.inbound import telegram_media
 
 GENERAL = 1
@@ -102,6 +102,17 @@ def emoji(reaction: telegram.ReactionType) -> str:
             return "⭐"
         case _:
             return "(a custom emoji)"
+
+
+def standing(member: telegram.ChatMember) -> Standing:
+    """Source: core.telegram.org/bots/api#chatmember."""
+    match member:
+        case telegram.ChatMemberBanned() | telegram.ChatMemberLeft():
+            return Standing(f"the bot is {member.status} there")
+        case telegram.ChatMemberRestricted(can_send_messages=False):
+            return Standing("the bot may not write there", muted=True)
+        case _:
+            return Standing("")
 
 
 def _short(text: str, limit: int = 1_000) -> str:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import structlog
 
 from aouo.address import ConversationAddress
-from aouo.errors import TopicGone
+from aouo.errors import MayNotWrite, RecipientGone, TopicGone
 from aouo.outbound import wording
 from aouo.ports import Clock, stamp
-from aouo.store import chats, deliveries, routes
+from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, State
 
@@ -19,7 +19,10 @@ log = structlog.get_logger()
 
 
 class Ledger:
-    """The deliveries table as the senders see it. Every write survives a cancellation."""
+    """The deliveries table as the senders see it. Every write survives a cancellation.
+
+    `owner` is the chat in which the owner is told what only they can change, "" = there is none.
+    """
 
     def __init__(
         self,
@@ -27,10 +30,12 @@ class Ledger:
         database: Database,
         clock: Clock,
         resend_unknown: bool,
+        owner: str,
         moved: Callable[[ConversationAddress, str], None],
     ) -> None:
         self._database = database
         self._clock = clock
+        self._owner = owner
         self._resend_unknown = resend_unknown
         self._moved = moved
 
@@ -62,16 +67,23 @@ class Ledger:
         now = stamp(self._clock)
         await self._database.transact(lambda tx: deliveries.anew(tx, row.id, now, error))
 
-    async def gone(self, address: ConversationAddress, reason: str) -> None:
-        """Nothing can be sent here any more: refuse what waits, mark the route."""
-        now = stamp(self._clock)
+    async def gone(self, address: ConversationAddress, error: RecipientGone) -> Delivery | None:
+        """Nothing can be sent to this chat any more: refuse what waits, park its jobs.
 
-        def write(tx: Tx) -> None:
-            deliveries.drop_chat(tx, address, reason, now)
-            routes.set_gone(tx, address, reason, now)
+        Returns what the owner has to be told: that we are there and may not write.
+        """
+        now, reason = stamp(self._clock), str(error)
+
+        def write(tx: Tx) -> Delivery | None:
+            since = gone.close(tx, address, reason, now)
+            owner = ConversationAddress(address.platform, self._owner)
+            if not (self._owner and isinstance(error, MayNotWrite)):
+                return None
+            said, key = wording.may_not_write(address.chat_id), f"muted:{address.chat_id}:{since}"
+            return deliveries.add(tx, owner, "notice", said, now, key=key)
 
         log.warning("recipient_gone", conversation=str(address), reason=reason)
-        await self._database.transact(write)
+        return await self._database.transact(write, durable=True)
 
     async def gone_topic(self, row: Delivery, error: TopicGone) -> Delivery | None:
         """A topic was closed or deleted; what waits for it will go to the chat around it, behind
@@ -103,7 +115,7 @@ class Ledger:
     def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:
         """Say once that an answer may not have arrived, or repeat it if the owner wants that."""
         log.warning("delivery_unknown", delivery=row.id, conversation=str(row.address))
-        if row.kind not in ("reply", "msg"):
+        if row.kind not in ("reply", "msg", "notice"):
             return None
         if self._resend_unknown:
             again = deliveries.add(

@@ -47,11 +47,13 @@ class Pace:
         self._bot = Bucket(BOT_PER_S, BOT_BURST)
         self._chats: dict[str, tuple[Bucket, ...]] = {}
         self._slower: dict[str, tuple[float, float]] = {}
+        self._parked: dict[str, float] = {}
 
     async def wait(self, address: ConversationAddress) -> None:
         """Wait until one more call to this conversation is within the limits."""
         if address.platform != "tg":
             return
+        await self._unparked(address)
         buckets = self._chats.get(address.chat_id)
         if buckets is None:
             buckets = self._chats[address.chat_id] = _of_chat(address.chat_id)
@@ -59,11 +61,26 @@ class Pace:
         wait_s = max(bucket.take(now_s) for bucket in (*buckets, self._bot))
         if wait_s > 0:
             await self._clock.sleep(wait_s)
+            await self._unparked(address)
 
-    def slow_down(self, address: ConversationAddress) -> None:
-        """Flood control hit this chat: what can wait should come half as often for a while."""
+    def park(self, address: ConversationAddress, wait_s: float) -> None:
+        """Flood control hit this chat, all its topics: no call before its time is over, and what
+        can wait should come half as often for a while."""
+        now_s = self._clock.monotonic_s()
         factor = min(self.slower(address) * 2, SLOWER_AT_MOST)
-        self._slower[address.chat_id] = (factor, self._clock.monotonic_s())
+        self._slower[address.chat_id] = (factor, now_s)
+        self._parked[address.chat_id] = max(now_s + wait_s, self._parked.get(address.chat_id, 0.0))
+
+    def is_parked(self, address: ConversationAddress) -> bool:
+        """Whether flood control still wants silence in this chat."""
+        if self._parked.get(address.chat_id, 0.0) > self._clock.monotonic_s():
+            return True
+        self._parked.pop(address.chat_id, None)
+        return False
+
+    async def _unparked(self, address: ConversationAddress) -> None:
+        while self.is_parked(address):
+            await self._clock.sleep(self._parked[address.chat_id] - self._clock.monotonic_s())
 
     def slower(self, address: ConversationAddress) -> float:
         """How many times as far apart live edits should be; halves with every calm minute."""

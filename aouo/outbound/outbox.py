@@ -7,12 +7,12 @@ written is queued again; what may have arrived is never sent a second time by it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import structlog
 
 from aouo.address import ConversationAddress
-from aouo.errors import DeliveryError
+from aouo.errors import DeliveryError, FloodControl, RecipientGone
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.limits import Pace
 from aouo.outbound.sender import Sender
@@ -26,15 +26,22 @@ class Outbox:
     """Sends what was committed, in order within a conversation, many conversations at once.
 
     Owns its senders: when `run` ends, none is left, and what was not sent is still queued.
+    `stop_turns` ends the turns of a chat that is gone.
     """
 
     def __init__(
-        self, *, ledger: Ledger, clock: Clock, messengers: Mapping[str, Messenger]
+        self,
+        *,
+        ledger: Ledger,
+        clock: Clock,
+        messengers: Mapping[str, Messenger],
+        stop_turns: Callable[[ConversationAddress], None],
     ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._messengers = messengers
         self._pace = Pace(clock)
+        self._stop_turns = stop_turns
         self._senders: dict[ConversationAddress, Sender] = {}
         self._begun: asyncio.Queue[Sender | None] = asyncio.Queue()
         self._waited_for: dict[int, asyncio.Future[Delivery]] = {}
@@ -60,6 +67,9 @@ class Outbox:
     def put(self, *rows: Delivery) -> None:
         """Hand over rows whose transaction is committed; one that waits already is not doubled."""
         for row in rows:
+            if row.state != "queued":
+                self._tell(row)
+                continue
             sender = self._sender(row.address)
             sender.edits.pop(row.edits, None)
             sender.draft = None
@@ -105,10 +115,29 @@ class Outbox:
 
     async def action(self, address: ConversationAddress, action: str) -> None:
         """Show an activity; that it failed is nobody's business."""
+        if self._pace.is_parked(address):
+            return
         try:
             await self._messengers[address.platform].action(address, action)
+        except FloodControl as error:
+            self._pace.park(address, error.retry_after_s)
+        except RecipientGone as error:
+            await self.lose(address, error)
         except DeliveryError as error:
             log.debug("action_failed", error=str(error))
+
+    async def lose(self, address: ConversationAddress, error: RecipientGone) -> None:
+        """Nothing can be sent to this chat, all its topics: drop what waits, stop its turns."""
+        told = await self._ledger.gone(address, error)
+        for sender in self._senders.values():
+            if (sender.address.platform, sender.address.chat_id) == (
+                address.platform,
+                address.chat_id,
+            ):
+                sender.give_up(str(error))
+        self._stop_turns(address)
+        if told:
+            self.put(told)
 
     async def answer_tap(
         self, address: ConversationAddress, answer_id: str, text: str, *, alert: bool = False
@@ -130,6 +159,7 @@ class Outbox:
                 clock=self._clock,
                 settled=self._tell,
                 draft_failed=self._without_drafts,
+                lost=self.lose,
             )
             self._begun.put_nowait(sender)
         return sender

@@ -33,8 +33,11 @@ def messages_of(payload: Payload, reply_to: int) -> list[Rendered]:
                 messages = _with_caption(messages, payload.text)
         case _:
             messages = _texts(payload.text) or [Rendered("…")]
+    buttons = tuple(
+        tuple(replace(button, by_model=True) for button in row) for row in payload.buttons
+    )
     messages[0] = replace(messages[0], reply_to=reply_to)
-    messages[-1] = replace(messages[-1], buttons=payload.buttons)
+    messages[-1] = replace(messages[-1], buttons=buttons)
     return messages
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import structlog
@@ -20,6 +20,7 @@ from aouo.errors import (
     RecipientGone,
     TopicGone,
 )
+from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.limits import Pace
 from aouo.ports import Clock, Messenger, Rendered
@@ -47,6 +48,7 @@ class Sender:
         clock: Clock,
         settled: Callable[[Delivery], None],
         draft_failed: Callable[[DeliveryError], None],
+        lost: Callable[[ConversationAddress, RecipientGone], Awaitable[None]],
     ) -> None:
         self.address = address
         self.rows: deque[Delivery] = deque()
@@ -59,6 +61,8 @@ class Sender:
         self._clock = clock
         self._settled = settled
         self._draft_failed = draft_failed
+        self._lost = lost
+        self._place_kept = False
 
     async def drain(self) -> None:
         """Say what waits; returns when nothing does."""
@@ -72,7 +76,9 @@ class Sender:
 
     async def _deliver(self, row: Delivery) -> None:
         await self._messenger.ready()
-        await self._pace.wait(self.address)
+        if not self._place_kept:
+            await self._pace.wait(self.address)
+        self._place_kept = False
         if not self.rows or self.rows[0] is not row:
             return  # withdrawn meanwhile
         self.sending = row.id
@@ -87,9 +93,8 @@ class Sender:
         try:
             message_id = await self._call(row)
         except FloodControl as error:
-            self._pace.slow_down(self.address)
-            log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
-            await self._again(row, error.retry_after_s, str(error))
+            self._park(error)
+            await self._again(row, 0.0, str(error))
         except NotSent as error:
             await self._again(row, min(0.5 * 2**row.attempts, _RETRY_AT_MOST_S), str(error))
         except DeliveryUnknown as error:
@@ -104,7 +109,8 @@ class Sender:
         except TopicGone as error:
             await self._leave_topic(row, error)
         except RecipientGone as error:
-            await self._give_up(error)
+            await self._settle(row, "refused", error=str(error))
+            await self._lost(self.address, error)
         except DeliveryRefused as error:
             await self._refused(row, error)
         else:
@@ -112,12 +118,13 @@ class Sender:
             await self._settle(row, done, message_id=message_id)
 
     async def _call(self, row: Delivery) -> int:
+        message = sendable(row.message, row.id)
         if not row.edits:
-            return await self._messenger.send(self.address, row.message)
-        if not row.message.text:
+            return await self._messenger.send(self.address, message)
+        if not message.text and not message.media:
             await self._messenger.delete(self.address, row.edits)
             return row.edits
-        await self._messenger.edit(self.address, row.edits, row.message)
+        await self._messenger.edit(self.address, row.edits, message)
         return row.edits
 
     async def _show(self) -> None:
@@ -125,13 +132,15 @@ class Sender:
         message_id = next(iter(self.edits))
         await self._pace.wait(self.address)
         if self.rows or message_id not in self.edits:
+            self._place_kept = bool(self.rows)  # what came meanwhile goes at once
             return
         message = self.edits.pop(message_id)
         try:
             await self._messenger.edit(self.address, message_id, message)
         except FloodControl as error:
-            self._pace.slow_down(self.address)
-            await self._clock.sleep(error.retry_after_s)
+            self._park(error)
+        except RecipientGone as error:
+            await self._lost(self.address, error)
         except DeliveryError as error:
             log.debug("edit_failed", conversation=str(self.address), error=str(error))
 
@@ -140,25 +149,36 @@ class Sender:
         await self._messenger.ready()
         await self._pace.wait(self.address)
         if self.rows or not self.draft:
+            self._place_kept = bool(self.rows)
             return
         (draft_id, message), self.draft = self.draft, None
         try:
             await self._messenger.draft(self.address, draft_id, message)
+        except RecipientGone as error:
+            await self._lost(self.address, error)
         except DeliveryError as error:
+            if isinstance(error, FloodControl):
+                self._park(error)
             self._draft_failed(error)
+
+    def _park(self, error: FloodControl) -> None:
+        self._pace.park(self.address, error.retry_after_s)
+        log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
 
     async def _again(self, row: Delivery, wait_s: float, error: str) -> None:
         """Queue a row again: if we die while waiting, it is not taken for sent."""
         await self._ledger.mark(row, "queued", error=error)
-        self.rows[0] = replace(row, attempts=row.attempts + 1)
+        if self.rows:  # the chat may have been given up meanwhile
+            self.rows[0] = replace(row, attempts=row.attempts + 1)
         await self._clock.sleep(wait_s)
 
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
-        if row.edits:  # what it was to replace is gone: say it anew
+        if row.edits and row.kind != "chosen":  # what it was to replace is gone: say it anew
             await self._ledger.anew(row, str(error))
             self.rows[0] = replace(row, edits=0)
             return
-        log.error("delivery_refused", delivery=row.id, error=str(error))
+        if row.kind != "chosen":
+            log.error("delivery_refused", delivery=row.id, error=str(error))
         await self._settle(row, "refused", error=str(error))
 
     async def _leave_topic(self, row: Delivery, error: TopicGone) -> None:
@@ -172,18 +192,21 @@ class Sender:
         if told:
             self.rows.appendleft(told)
 
-    async def _give_up(self, error: RecipientGone) -> None:
-        waiting = list(self.rows)
+    def give_up(self, reason: str) -> None:
+        """The chat is gone, and the rows that wait are marked so: forget them."""
+        self.draft = None
         self.edits.clear()
+        waiting = [row for row in self.rows if row.id != self.sending]
+        self.rows = deque(row for row in self.rows if row.id == self.sending)
         for row in waiting:
-            await self._settle(row, "refused", error=str(error))
-        await self._ledger.gone(self.address, str(error))
+            self._settled(replace(row, state="refused", error=reason))
 
     async def _move(self, chat_id: str) -> None:
         """In the new chat messages have other numbers: nothing is edited or replied to by the old
         ones, what was to be taken away is not there, and what was to grow arrives when it is
         whole."""
         self._redirect(replace(self.address, chat_id=chat_id))
+        self.draft = None
         self.edits.clear()
         for row in list(self.rows):
             if row.kind == "live" or (row.edits and not row.message.text):

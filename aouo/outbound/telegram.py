@@ -19,6 +19,7 @@ from aouo.errors import (
     DeliveryRefused,
     DeliveryUnknown,
     FloodControl,
+    MayNotWrite,
     NoRight,
     NoTopics,
     NotSent,
@@ -34,7 +35,12 @@ from aouo.ports import ButtonSpec, Entity, Media, Rendered, Standing
 # Until its version 23 the library warns at every flood control unless told which type we want.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
 
-_GONE = ("chat not found", "not enough rights to send")
+_GONE = ("chat not found", "group chat was deactivated")
+_MUTED = (
+    "not enough rights to send text messages",
+    "have no rights to send a message",
+    "chat_write_forbidden",
+)
 _TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_id_invalid")
 _NO_TOPICS = ("the chat is not a forum", "bot_forum_create_forbidden")
 MAX_UPLOAD_BYTES = 50 * 1024 * 1024
@@ -137,6 +143,15 @@ class TelegramMessenger:
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
         async with _translated(editing=True):
+            if message.media:
+                await self._bot.edit_message_caption(
+                    int(to.chat_id),
+                    message_id,
+                    caption=message.text,
+                    caption_entities=_entities(message.entities),
+                    reply_markup=_keyboard(message.buttons),
+                )
+                return
             await self._bot.edit_message_text(
                 message.text,
                 int(to.chat_id),
@@ -218,10 +233,10 @@ class TelegramMessenger:
         return True
 
     async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
-        """Fill the command menu; (name, description) pairs, at most 100."""
+        """Fill the command menu; (name, description) pairs, as many as Telegram takes."""
         async with _translated():
             await self._bot.set_my_commands(
-                [telegram.BotCommand(name, text[:256]) for name, text in commands[:100]]
+                [telegram.BotCommand(name, text) for name, text in commands]
             )
 
 
@@ -311,6 +326,8 @@ def _refusal(text: str) -> DeliveryRefused | RecipientGone:
         return NoTopics(text)
     if any(sign in lower for sign in _GONE):
         return RecipientGone(text)
+    if any(sign in lower for sign in _MUTED):
+        return MayNotWrite(text)
     if "not enough rights" in lower:
         return NoRight(text)
     return DeliveryRefused(text)

@@ -23,6 +23,8 @@ TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a small
 _SHOWN_PATH_CHARS = 400
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
+NOT_AUTHORIZED = "You are not authorized to use this bot."
+TAP_STOPPED = "This was stopped, so the question is closed."
 TAP_FOR_THE_OWNER = "Only the owner can decide this."
 TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
@@ -72,7 +74,7 @@ def _sentence(notice: Notice) -> str:
         case notices.YourId(person):
             return f"Your Telegram id is {person}."
         case notices.NotAuthorized():
-            return "You are not authorized to use this bot."
+            return NOT_AUTHORIZED
         case notices.Bound(pack, before) if pack == before:
             return f"“{pack}” answers here already."
         case notices.Bound(pack):
@@ -265,23 +267,25 @@ def topic_shut(title: str, how: Literal["closed", "deleted"]) -> Rendered:
     return say(wording_topics.shut(title, how))
 
 
-def answered(question: str, answer: str) -> Rendered:
-    """What a question's message turns into."""
-    return say(f"{question}\n→ {answer}")
-
-
 _APPROVAL_BUTTONS = {"allow": "Allow once", "deny": "No", "always": "Always in this folder"}
 _APPROVAL_OUTCOMES = {
     "allow": "allowed once",
     "deny": "no",
     "always": "allowed, and from now on for this folder",
-    "": "nobody answered in time, so no",
 }
 
 
-def approval_settled(question: str, answer: str) -> Rendered:
-    """What an approval's message turns into; "" = its time is over."""
-    return say(f"{question}\n→ {_APPROVAL_OUTCOMES[answer]}")
+def settled(kind: str, question: str, state: str, answer: str) -> Rendered:
+    """What the message of a settled gate turns into; see `store.gates` for the states."""
+    match state:
+        case "answered":
+            outcome = _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
+        case "expired":
+            no = ", so no" if kind == "approval" else ""
+            outcome = f"nobody answered in time{no}"
+        case _:
+            outcome = "stopped"
+    return say(f"{question}\n→ {outcome}")
 
 
 def _approval(notice: notices.ApprovalAsked) -> Rendered:
@@ -322,6 +326,13 @@ def may_not_have_arrived(delivery_id: int) -> Rendered:
     return say(
         "The connection broke while I was sending: my last message may not have arrived.",
         [ButtonSpec("Show again", f"nav:again_{delivery_id}")],
+    )
+
+
+def may_not_write(chat_id: str) -> Rendered:
+    return say(
+        f"I am in the chat {chat_id} and not allowed to write there. An administrator of it can "
+        "change that; until somebody writes to me there again I leave it alone."
     )
 
 

@@ -35,6 +35,13 @@ class Library:
         """The names of the packs that load, sorted."""
         return tuple(sorted(self.packs))
 
+    @property
+    def workflows(self) -> frozenset[str]:
+        """The qualified names of all skills."""
+        return frozenset(
+            skill.qualified for pack in self.packs.values() for skill in pack.skills.values()
+        )
+
     def get(self, name: str) -> Pack | None:
         """Return a pack that loads, or None."""
         return self.packs.get(name)

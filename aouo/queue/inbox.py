@@ -17,22 +17,26 @@ import structlog
 from aouo.events import (
     Album,
     Arrival,
+    Button,
     Edited,
     Inbound,
     Intruder,
     Migrated,
+    Standing,
     TopicNamed,
     TopicShut,
 )
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, bursts
-from aouo.store import asked, chats, gates, jobs, routes, updates
+from aouo.store import asked, chats, gates, gone, jobs, kept, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 _Opened: TypeAlias = tuple[int, Inbound] | None
 LEASE_S = 30.0
+TWICE_WITHIN_S = 2.0
+"""The same tap so soon again is a finger that was too quick."""
 
 
 class Policy(Protocol):
@@ -46,13 +50,19 @@ class Policy(Protocol):
         """The lane a job takes; those that bypass the others begin with `!`."""
         ...
 
+    def counts_once(self, button: Button) -> bool:
+        """Whether a second tap changes nothing by itself, and is explained."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """What one transaction did: lanes that have work, and lines for the log."""
+    """What one transaction did: lanes that have work, lines for the log, and taps that count
+    for nothing, by where they want an answer."""
 
     lanes: tuple[str, ...]
     facts: tuple[tuple[str, dict[str, object]], ...]
+    repeated: tuple[str, ...] = ()
 
 
 class Inbox:
@@ -79,20 +89,25 @@ class Inbox:
         self._ready = ready
         self._unclaimed = albums.Unclaimed()
         self._bursts_changed = asyncio.Event()
+        self._tapped: dict[tuple[object, ...], float] = {}
 
-    async def accept(self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int) -> None:
+    async def accept(
+        self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int
+    ) -> tuple[str, ...]:
         """Store updates, the jobs in them and the cursor in one durable transaction.
 
         When this returns, the platform may forget them. One that was here before is dropped.
+        Returns where taps want an answer that repeat one of a moment ago and become no job.
         """
 
         def file(tx: Tx) -> _Filed:
             updates.advance(tx, bot_id, next_update_id)
             return self._file_all(tx, bot_id, arrivals)
 
-        await self._commit(file)
+        filed = await self._commit(file)
         if any(arrival.inbound and albums.gathers(arrival.inbound) for arrival in arrivals):
             self._bursts_changed.set()
+        return filed.repeated
 
     async def submit(self, inbound: Inbound) -> None:
         """Store a fact that comes from no platform's update, such as the terminal's."""
@@ -145,7 +160,7 @@ class Inbox:
                 log.info("burst_flushed", lane=lane)
                 self._ready(lane)
 
-    async def _commit(self, file: Callable[[Tx], _Filed]) -> None:
+    async def _commit(self, file: Callable[[Tx], _Filed]) -> _Filed:
         filed = await self._database.transact(file, durable=True)
         if self._burst_s:
             self._bursts_changed.set()
@@ -153,11 +168,13 @@ class Inbox:
             log.info(event, **fields)
         for lane in filed.lanes:
             self._ready(lane)
+        return filed
 
     def _file_all(self, tx: Tx, bot_id: str, arrivals: Sequence[Arrival]) -> _Filed:
         now = self._clock.now()
         lanes: list[str] = []
         facts: list[tuple[str, dict[str, object]]] = []
+        repeated: list[str] = []
         self._unclaimed.forget_old(now)
         for arrival in arrivals:
             inbound = _at_home(tx, arrival.inbound) if arrival.inbound else None
@@ -165,19 +182,38 @@ class Inbox:
             raw = arrival.raw if wanted and arrival.keep_raw else ""
             if not updates.add(tx, bot_id, arrival.update_id, raw, iso(now)):
                 facts.append(("update_duplicate", {"update_id": arrival.update_id}))
+            elif wanted and (answer_id := self._repeats(wanted)):
+                repeated.append(answer_id)
             elif wanted:
                 lanes += self._file(tx, self._unclaimed.claim(wanted), now)
             elif inbound:
                 self._unclaimed.keep(inbound, now)
             elif arrival.why:
                 facts.append(("update_ignored", {"kind": arrival.why}))
-        return _Filed(tuple(lanes), tuple(facts))
+        return _Filed(tuple(lanes), tuple(facts), tuple(repeated))
+
+    def _repeats(self, inbound: Inbound) -> str:
+        """Where a tap wants an answer that was made just now; "" = it is none of these."""
+        content, now_s = inbound.content, self._clock.monotonic_s()
+        if not isinstance(content, Button) or not content.answer_id:
+            return ""
+        if self._policy.counts_once(content):
+            return ""
+        before_s = now_s - TWICE_WITHIN_S
+        self._tapped = {tap: at_s for tap, at_s in self._tapped.items() if at_s > before_s}
+        tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
+        if tap in self._tapped:
+            return content.answer_id
+        self._tapped[tap] = now_s
+        return ""
 
     def _is_ours(self, tx: Tx, inbound: Inbound | None) -> bool:
         if inbound is None:
             return False
         if isinstance(inbound.content, Edited):  # as the message that it is an edit of
             return asked.has(tx, inbound.address, inbound.message_id)
+        if isinstance(inbound.content, Standing):
+            return chats.is_known(tx, inbound.address)
         if inbound.addressed or _is_more(tx, inbound):
             return True
         route = routes.find(tx, inbound.address)
@@ -186,13 +222,29 @@ class Inbox:
         return self._policy.concerns_us(inbound, route.active_pack if route else "")
 
     def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
-        """Turn one fact into jobs; return the lanes that have something ready now."""
+        """Turn one fact into jobs; return the lanes that have something ready now.
+
+        Where a person is heard, we can be heard too: what waited for that goes on.
+        """
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
             if not updates.may_refuse(tx, inbound.person.id, iso(now), hour_ago):
                 return []
-        elif not isinstance(inbound.content, TopicNamed | TopicShut | Migrated):
-            routes.heard_from(tx, inbound.address)
+        address, content = inbound.address, inbound.content
+        if isinstance(content, Standing) and content.gone:
+            gone.close(tx, address, content.gone, iso(now))
+            return self._file_job(tx, inbound, now)
+        heard = inbound.origin == "chat"
+        back = gone.reopen(tx, address.platform, address.chat_id) if heard else []
+        if isinstance(content, Standing):
+            return back
+        if not isinstance(content, Intruder | TopicNamed | TopicShut | Migrated):
+            routes.heard_from(tx, address)
+        return [*back, *self._file_job(tx, inbound, now)]
+
+    def _file_job(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
+        if isinstance(inbound.content, Button):
+            inbound = kept.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
         lane = self._policy.lane_of(inbound, answers_gate=gate is not None)
         if lane.startswith("!"):
@@ -244,7 +296,7 @@ class Inbox:
 def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
     """What was said in a group that has become a supergroup since; numbers differ there."""
     address = chats.where_it_is(tx, inbound.address)
-    if address == inbound.address or isinstance(inbound.content, Migrated):
+    if address == inbound.address or isinstance(inbound.content, Migrated | Standing):
         return inbound
     return replace(inbound, address=address, message_id=0)
 

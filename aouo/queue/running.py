@@ -17,6 +17,7 @@ class StopReason(Enum):
     PERSON = "the person stopped it"
     TIMEOUT = "it took too long"
     SHUTDOWN = "the runtime shuts down"
+    GONE = "nothing can be sent to the chat any more"
 
 
 class Deadline:
@@ -88,6 +89,12 @@ class Running:
         self._reasons.setdefault(lane, reason)
         task = self._tasks.get(lane)
         return task.cancel() if task else True
+
+    def stop_chat(self, lane: str) -> None:
+        """Stop the turns of a chat and of all its topics, by the lane of the chat itself."""
+        for one in (*self._tasks, *self._beginning):
+            if one == lane or one.startswith(f"{lane}:"):
+                self.stop(one, StopReason.GONE)
 
     def stop_waiting(self) -> None:
         """The runtime shuts down: turns that wait on a person will go on in the next process."""

@@ -17,6 +17,7 @@ from aouo.events import (
     Migrated,
     Reacted,
     Shown,
+    Standing,
     Text,
     TopicNamed,
     TopicShut,
@@ -32,7 +33,7 @@ class RunTurn:
 
     Of files, `said` are the words under them; what the files say is found out before the turn.
     `again`: with the words of the session's newest turn, which is taken back. `off_record`: these
-    words are not kept, whatever the conversation's mode is.
+    words are not kept, whatever the conversation's mode is. `fresh`: in a session of its own.
     """
 
     pack: str
@@ -40,6 +41,7 @@ class RunTurn:
     skill: str = ""
     again: bool = False
     off_record: bool = False
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,10 @@ class AnswerGate:
 
 @dataclass(frozen=True, slots=True)
 class OpenMenu:
-    """A button that needs no model."""
+    """A button that needs no model; only one of `ours` does more than open a page."""
 
     key: str
+    ours: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,13 @@ class ApplyEdit:
 @dataclass(frozen=True, slots=True)
 class NoteReaction:
     """Somebody put something on a message, or took it away."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteStanding:
+    """We were blocked, put out or muted in this chat, or are back."""
+
+    standing: Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +160,7 @@ Decision: TypeAlias = (
     | MoveChat
     | ApplyEdit
     | NoteReaction
+    | NoteStanding
     | Explain
     | Ignore
 )
@@ -159,17 +170,29 @@ Decision: TypeAlias = (
 class Installed:
     """What a decision knows of this installation.
 
-    `skills` maps the command of a skill to its qualified name; `commands` are our own.
+    `skills` maps the command of a skill to its qualified name; `commands` are our own, and
+    `workflows` the qualified names of all skills.
     """
 
     packs: tuple[str, ...] = ()
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
     commands: frozenset[str] = frozenset()
+    workflows: frozenset[str] = frozenset()
 
     def named(self, title: str) -> str:
         """The pack that a topic's title names, "" = none."""
         wanted = title.strip().casefold()
         return next((pack for pack in self.packs if pack.casefold() == wanted), "")
+
+    def workflow(self, name: str, active_pack: str) -> str:
+        """The skill that a button names, qualified: the active pack's own come before all others,
+        and a bare name means another pack's only where no pack is chosen and one has it."""
+        if active_pack and f"{active_pack}:{name}" in self.workflows:
+            return f"{active_pack}:{name}"
+        if name in self.workflows:
+            return name
+        found = [f"{pack}:{name}" for pack in self.packs if f"{pack}:{name}" in self.workflows]
+        return found[0] if len(found) == 1 and not active_pack else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +222,20 @@ class Doorkeeper:
                 return f"!{lane}"
             case Text() if answers_gate:
                 return f"!{lane}"
-            case Edited() | Reacted() | Migrated() | TopicShut():
+            case Edited() | Reacted() | Standing() | Migrated() | TopicShut():
                 return f"!{lane}"
             case _:
                 return lane
 
+    def counts_once(self, button: Button) -> bool:
+        """What was asked is answered once, and so are offers: a second tap is told so."""
+        return button.data.startswith(("choice_", "approval_", "nav:budget_", "nav:edited_"))
+
 
 def bypasses(button: Button) -> bool:
     """Answers to questions, and reads, do not wait behind a running turn."""
+    if button.by_model or button.lost:
+        return False
     return button.data.startswith(
         ("choice_", "approval_", "nav:again_", "nav:budget_", "nav:edited_")
     )
@@ -235,6 +264,8 @@ def decide(
             return ApplyEdit()
         case Reacted():
             return NoteReaction()
+        case Standing() as standing:
+            return NoteStanding(standing)
         case Unsupported(what):
             return Explain(what)
         case (
@@ -268,7 +299,7 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
         return replace(turn, off_record=True) if isinstance(turn, RunTurn) else turn
     if name in installed.commands:
         return ObeyCommand(name, rest)
-    skill = installed.skills.get(name, "")
+    skill = installed.skills.get(name, "") or installed.skills.get(name.replace("-", "_"), "")
     if not skill:
         return RefuseCommand(name)
     pack = skill.partition(":")[0]
@@ -278,17 +309,38 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
 
 
 def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
+    """The tiers of callback data; the last one is a fresh inbound. Source: contract.
+
+    A button that a model made may choose a pack or open a page, and nothing else of ours: what
+    looks like an answer to one of our questions is only told to the model.
+    """
     kind, found, rest = button.data.partition(":")
+    if button.lost:
+        return OpenMenu(button.data, ours=False)
     if kind == "pack" and found:
         return BindPack(rest)
+    if kind == "nav" or button.data == "menu":
+        return OpenMenu(rest or "main", ours=not button.by_model)
+    if button.by_model:
+        return _callback(button.data, active_pack, installed)
     if kind.startswith("choice_"):
         option = int(rest) if rest.isascii() and rest.isdigit() else -1
         return AnswerGate(kind.removeprefix("choice_"), option)
     if kind.startswith("approval_"):
         return AnswerGate(kind.removeprefix("approval_"), text=rest)
-    if kind == "nav" or button.data == "menu":
-        return OpenMenu(rest or "main")
-    return _turn(f"[callback] {button.data}", active_pack, installed)
+    return _callback(button.data, active_pack, installed)
+
+
+def _callback(data: str, active_pack: str, installed: Installed) -> Decision:
+    """Data that names a skill begins a session with it; anything else is heard as it is."""
+    turn = _turn(f"[callback] {data}", active_pack, installed)
+    skill = installed.workflow(data, active_pack)
+    if not skill or (active_pack and not isinstance(turn, RunTurn)):
+        return turn
+    pack, _, name = skill.partition(":")
+    if active_pack and active_pack != pack:
+        return RefuseCommand(name, pack)
+    return RunTurn(pack, f"[callback] {data}", skill, fresh=True)
 
 
 def _turn(said: str, active_pack: str, installed: Installed) -> Decision:

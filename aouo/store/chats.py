@@ -1,12 +1,22 @@
-"""A group became a supergroup: every stored address follows, in one transaction."""
+"""Chats as a whole: which we know, and a group that became a supergroup."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from aouo.address import ConversationAddress
-from aouo.store import deliveries
+from aouo.store import deliveries, gone
 from aouo.store.database import Tx
+
+
+def is_known(tx: Tx, address: ConversationAddress) -> bool:
+    """Whether anything was ever said to us, or by us, in this chat."""
+    row = tx.one(
+        "SELECT 1 FROM conversation_routes WHERE platform = ? AND chat_id = ? LIMIT 1",
+        address.platform,
+        address.chat_id,
+    )
+    return row is not None
 
 
 def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
@@ -17,6 +27,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     """
     if old == new:  # both chats are told, and the first of the two moved the other
         return
+    gone.reopen(tx, platform, old)
     first = tx.run("INSERT OR IGNORE INTO moved_chats VALUES (?, ?, ?)", platform, old, new) == 1
     _keep_one_route(tx, platform, *((new, old) if first else (old, new)))
     tx.run(

@@ -10,9 +10,12 @@ from typing import Any, Literal
 
 from aouo.address import ConversationAddress
 from aouo.ports import ButtonSpec, Entity, Media, Rendered
+from aouo.store import gone
 from aouo.store.database import Tx
 
-Kind = Literal["reply", "msg", "live", "notice", "doubt"]
+Kind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "doubt"]
+"""`aside`: nobody is told if it is lost. `chosen`: a message that shows which of its buttons was
+tapped; if it is gone, that is said nowhere."""
 State = Literal["queued", "sending", "live", "sent", "refused", "unknown", "dropped"]
 
 
@@ -44,10 +47,14 @@ def add(
     key: str | None = None,
     edits: int = 0,
 ) -> Delivery:
-    """Queue a message; a second one with the same key is the first one, as it stands."""
+    """Queue a message; a second one with the same key is the first one, as it stands.
+
+    One for a chat that is gone is refused from the beginning.
+    """
+    state: State = "refused" if gone.is_closed(tx, address) else "queued"
     row = tx.one(
         "INSERT INTO deliveries (platform, chat_id, thread_id, user_id, turn_id, key, kind, body, "
-        "state, edits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?) "
+        "state, edits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (key) DO NOTHING RETURNING id",
         address.platform,
         address.chat_id,
@@ -57,14 +64,19 @@ def add(
         key,
         kind,
         dump(message),
+        state,
         edits,
         now,
     )
     if row:
-        return Delivery(row["id"], address, turn_id, kind, message, "queued", 0, edits, 0, "")
+        return Delivery(row["id"], address, turn_id, kind, message, state, 0, edits, 0, "")
     row = tx.one("SELECT * FROM deliveries WHERE key = ?", key)
     assert row is not None
     return _delivery(row)
+
+
+def has_key(tx: Tx, key: str) -> bool:
+    return tx.one("SELECT 1 FROM deliveries WHERE key = ?", key) is not None
 
 
 def get(tx: Tx, delivery_id: int) -> Delivery | None:
@@ -208,20 +220,6 @@ def tagged(tx: Tx, turn_id: str, tag: str) -> int:
     return row["message_id"] if row else 0
 
 
-def drop_chat(tx: Tx, address: ConversationAddress, error: str, now: str) -> int:
-    """Refuse everything queued for a conversation that is gone."""
-    return tx.run(
-        "UPDATE deliveries SET state = 'refused', error = ?, settled_at = ?, "
-        "body = iif(off_record = 1, '', body) WHERE state = 'queued' "
-        "AND platform = ? AND chat_id = ? AND thread_id = ?",
-        error,
-        now,
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-    )
-
-
 def move(tx: Tx, platform: str, old: str, new: str) -> None:
     """A chat has another id, where messages have other numbers: nothing there is found, edited
     or answered by the old ones."""
@@ -231,7 +229,7 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
         old,
     )
     for row in map(_delivery, rows):
-        dropped = row.edits and not row.message.text
+        dropped = row.edits and (row.kind == "chosen" or not row.message.text)
         tx.run(
             "UPDATE deliveries SET body = ?, state = ? WHERE id = ?",
             dump(replace(row.message, reply_to=0)),
@@ -264,7 +262,7 @@ def load(text: str) -> Rendered:
     if not text:
         return Rendered("")
     body: dict[str, Any] = json.loads(text)
-    rows: Sequence[Sequence[dict[str, str]]] = body["buttons"]
+    rows: Sequence[Sequence[dict[str, Any]]] = body["buttons"]
     body["entities"] = tuple(Entity(**item) for item in body["entities"])
     body["buttons"] = tuple(tuple(ButtonSpec(**item) for item in row) for row in rows)
     media: dict[str, Any] | None = body.pop("media", None)

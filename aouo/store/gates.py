@@ -126,8 +126,13 @@ def waits(tx: Tx, call_id: str) -> bool:
     return row is not None
 
 
-def close_of_turn(tx: Tx, turn_id: str) -> None:
-    tx.run("UPDATE gates SET state = 'closed' WHERE turn_id = ? AND state = 'open'", turn_id)
+def close_of_turn(tx: Tx, turn_id: str) -> list[Gate]:
+    """Close what a turn asked and nobody has answered; return it."""
+    rows = tx.all(
+        "UPDATE gates SET state = 'closed' WHERE turn_id = ? AND state = 'open' RETURNING *",
+        turn_id,
+    )
+    return [_gate(row) for row in rows]
 
 
 def _gate(row: sqlite3.Row) -> Gate:

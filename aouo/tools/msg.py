@@ -12,7 +12,9 @@ from aouo.guard.paths import listed
 from aouo.ports import ButtonSpec, Payload, PayloadType
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
-MAX_DATA_BYTES = 64
+MAX_DATA_CHARS = 1_000
+MAX_BUTTONS = 100
+"""Of one message. Source: reference, "Outbound"."""
 MAX_FILES = 30
 
 
@@ -60,6 +62,8 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
         raise ToolFailed("msg of type album needs addresses or paths in url, one a line.")
     if len(album) > MAX_FILES:
         raise ToolFailed(f"An album has at most {MAX_FILES} files; show the rest with another.")
+    if sum(map(len, wish.buttons)) > MAX_BUTTONS:
+        raise ToolFailed(f"A message takes at most {MAX_BUTTONS} buttons.")
     payload = Payload(
         type=wish.type,
         text=wish.text.replace("\\n", "\n"),
@@ -84,9 +88,10 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
 def _button(cell: str) -> ButtonSpec:
     label, bar, data = cell.rpartition("|")
     label, data = (label, data) if bar else (cell, cell)
-    if not label.strip() or not 0 < len(data.encode()) <= MAX_DATA_BYTES:
+    if not label.strip() or not 0 < len(data) <= MAX_DATA_CHARS:
         raise ToolFailed(
-            f'Button {cell!r}: write "Label|data" with data of 1 to {MAX_DATA_BYTES} bytes.'
+            f'Button {cell[:200]!r}: write "Label|data" with data of 1 to {MAX_DATA_CHARS:,} '
+            "characters."
         )
     return ButtonSpec(label, data)
 

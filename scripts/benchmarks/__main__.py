@@ -14,6 +14,7 @@ from typing import TypeAlias
 from scripts.benchmarks import figures
 from scripts.benchmarks.driver import driver
 from scripts.benchmarks.imports import imports
+from scripts.benchmarks.limits import limits
 from scripts.benchmarks.request import request
 from scripts.benchmarks.table import Row, render
 
@@ -24,6 +25,7 @@ FIGURES: dict[str, Figure] = {
     "turn": figures.turn,
     "history": figures.history,
     "throughput": figures.throughput,
+    "limits": limits,
     "request": request,
     "imports": imports,
     "driver": driver,

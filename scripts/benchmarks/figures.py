@@ -49,6 +49,10 @@ class Bench:
             tools,
         )
 
+    def elsewhere(self, telegram_url: str, model_url: str, chats: Sequence[int]) -> Aouo:
+        """Ours on another Telegram than the one that all figures share."""
+        return Aouo(self._folder / f"home{next(self._places)}", telegram_url, model_url, chats)
+
     def floor(self, *, history: int = 200) -> Floor:
         place = self._folder / f"floor{next(self._places)}"
         return Floor(place, self.telegram.url, self._model_url, history)

@@ -253,7 +253,8 @@ class Place:
 
     def _unknown_texts(self) -> list[str]:
         rows = self.rows(
-            "SELECT body FROM deliveries WHERE state = 'unknown' AND kind IN ('reply', 'msg')"
+            "SELECT body FROM deliveries WHERE state = 'unknown' "
+            "AND kind IN ('reply', 'msg', 'notice')"
         )
         return [json.loads(row["body"])["text"] for row in rows if row["body"]]
 

@@ -372,11 +372,12 @@ async def test_stop_closes_an_approval_and_its_call_ends_once(world: World, docs
         shown = await asked(bot)
         await bot.people.say(ADA, ADA, "/stop")
         await said(world, "Stopped.")
+        await said(world, f"{shown.text}\n→ stopped")
         await settled(bot)
         late = await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
         states, audit = await gate_states(bot), await stages(bot)
 
-    assert late["text"] == "This question is closed."
+    assert late["text"] == "This was stopped, so the question is closed."
     assert (states, audit) == ([("closed", "")], ["PROPOSED", "EVALUATED", "FAILED"])
     assert names(docs) == []
 

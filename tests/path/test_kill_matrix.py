@@ -425,7 +425,7 @@ def _shown_wrongly(scenario: Scenario, here: Place, shown: Sequence[str]) -> lis
     unknown = here.rows("SELECT id, kind FROM deliveries WHERE state = 'unknown'")
     if {row["id"] for row in unknown} != set(here.cut_off):
         found.append(f"in doubt are {unknown}, but cut off were {here.cut_off}")
-    doubts = sum(row["kind"] in ("reply", "msg") for row in unknown)
+    doubts = sum(row["kind"] in ("reply", "msg", "notice") for row in unknown)
     if not doubts <= times.pop(IN_DOUBT, 0) <= doubts + here.told_twice:
         found.append(f"the person was not told once of each doubt: {unknown}")
     if twice := [text for text, count in times.items() if count > 1]:

@@ -241,7 +241,7 @@ async def test_stop_closes_the_question(world: World) -> None:
         await bot.people.say(ADA, ADA, "red")
         await said(world, "noted")
 
-    assert late["text"] == "This question is closed."
+    assert late["text"] == "This was stopped, so the question is closed."
     assert prompts(world) == ["paint it", "red"]
 
 

@@ -654,16 +654,16 @@ async def test_a_strangers_tap_and_words_in_a_group_change_nothing(world: World,
         eve = await bot.people.create_user("Eve")
         await bot.people.join(eve, FAMILY)
         picker = await bot.ask("/pack", chat=FAMILY)
-        await bot.people.act("tap", user=eve, chat=FAMILY, message_id=picker.id, data="pack:notes")
+        tapped = await bot.people.tap(eve, FAMILY, picker.id, "pack:notes")
         await bot.people.say(eve, FAMILY, "talk among people")
         await bot.people.say(eve, FAMILY, "/stop")
         await bot.ask("/whereami", chat=FAMILY)
         await settled(bot)
-        where = (await answers(world, FAMILY))[-1]
-        refusals = [text for text in await answers(world, FAMILY) if "not authorized" in text]
+        shown = await answers(world, FAMILY)
 
-    assert "Pack: none chosen" in where
-    assert len(refusals) == 1
+    assert tapped == {"text": "You are not authorized to use this bot.", "show_alert": True}
+    assert sum("Pack: none chosen" in text for text in shown) == 1
+    assert sum("not authorized" in text for text in shown) == 1
 
 
 async def test_with_nobody_on_the_list_everybody_is_refused(world: World) -> None:

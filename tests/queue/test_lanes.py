@@ -312,7 +312,7 @@ async def test_flood_control_slows_edits_for_a_while_and_is_forgotten() -> None:
     clock = FastClock(speed=1.0)
     pace = Pace(clock)
     for _ in range(5):
-        pace.slow_down(ADA)
+        pace.park(ADA, 1.0)
     slowest = pace.slower(ADA)
     clock.jump(CALM_S)
     calmer = pace.slower(ADA)

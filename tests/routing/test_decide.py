@@ -19,6 +19,7 @@ from aouo.events import (
     Person,
     Reacted,
     Shown,
+    Standing,
     Text,
     TopicNamed,
     TopicShut,
@@ -37,6 +38,7 @@ from aouo.routing.decide import (
     MoveChat,
     NameTopic,
     NoteReaction,
+    NoteStanding,
     ObeyCommand,
     OpenMenu,
     PickPack,
@@ -51,7 +53,8 @@ TOPIC = ConversationAddress("tg", "-5", "7")
 BOTH = ("notes", "vocab")
 SKILLS = {"study": "vocab:study", "review": "notes:review"}
 COMMANDS = frozenset({"use", "stop"})
-NONE, ONE, TWO = (Installed(packs, SKILLS, COMMANDS) for packs in ((), ("notes",), BOTH))
+WORKFLOWS = frozenset({"vocab:study", "notes:review", "notes:both", "vocab:both"})
+NONE, ONE, TWO = (Installed(packs, SKILLS, COMMANDS, WORKFLOWS) for packs in ((), ("notes",), BOTH))
 
 
 def said(content: Content, *, title: str = "", addressed: bool = True) -> Inbound:
@@ -66,6 +69,11 @@ def photo(caption: str) -> Attached:
 
 def tap(data: str) -> Button:
     return Button(data, "label", "id")
+
+
+def made(data: str) -> Button:
+    """A tap on a button that a model made."""
+    return Button(data, "label", "id", by_model=True)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +112,28 @@ def tap(data: str) -> Button:
         (tap("yes"), "notes", TWO, RunTurn("notes", "[callback] yes")),
         (tap("yes"), "", TWO, PickPack(BOTH)),
         (tap("packing"), "notes", TWO, RunTurn("notes", "[callback] packing")),
+        (tap("nav:again_1"), "notes", TWO, OpenMenu("again_1")),
+        (made("nav:again_1"), "notes", TWO, OpenMenu("again_1", ours=False)),
+        (made("menu"), "notes", TWO, OpenMenu("main", ours=False)),
+        (made("pack:vocab"), "notes", TWO, BindPack("vocab")),
+        (made("choice_g1:2"), "notes", TWO, RunTurn("notes", "[callback] choice_g1:2")),
+        (made("approval_g1:allow"), "notes", TWO, RunTurn("notes", "[callback] approval_g1:allow")),
+        (made("kept_1:0"), "notes", TWO, RunTurn("notes", "[callback] kept_1:0")),
+        (Button("kept_1:0", "", "id", lost=True), "", TWO, OpenMenu("kept_1:0", ours=False)),
+        (
+            tap("review"),
+            "notes",
+            TWO,
+            RunTurn("notes", "[callback] review", "notes:review", fresh=True),
+        ),
+        (tap("review"), "vocab", TWO, RunTurn("vocab", "[callback] review")),
+        (tap("review"), "", TWO, RunTurn("notes", "[callback] review", "notes:review", fresh=True)),
+        (tap("both"), "", TWO, PickPack(BOTH)),
+        (tap("both"), "vocab", TWO, RunTurn("vocab", "[callback] both", "vocab:both", fresh=True)),
+        (tap("vocab:study"), "notes", TWO, RefuseCommand("study", "vocab")),
+        (tap("notes:review"), "gone", TWO, PickPack(BOTH, gone="gone")),
+        (Command("stu-dy", "", "/stu-dy"), "notes", TWO, RefuseCommand("stu-dy")),
+        (Standing("kicked"), "notes", TWO, NoteStanding(Standing("kicked"))),
         (TopicNamed("Vocab "), "", TWO, NameTopic("Vocab ", "vocab")),
         (TopicNamed("kitchen"), "", TWO, NameTopic("kitchen", "")),
         (TopicShut(closed=True), "notes", TWO, ShutTopic(closed=True)),

@@ -12,6 +12,7 @@ from aouo.emulator.refusal import bad_request
 from aouo.emulator.world import World
 
 MAX_COMMANDS = 100
+MAX_COMMANDS_BYTES = 7_987  # "about 7.8 KB": reported, not documented
 _COMMAND = re.compile(r"^[a-z0-9_]{1,32}$")
 _SECRET = re.compile(r"^[A-Za-z0-9_-]{1,256}$")
 _PORTS = frozenset({80, 88, 443, 8443})
@@ -73,7 +74,8 @@ def get_webhook_info(world: World, params: Parameters, now: float) -> Any:
 
 def set_my_commands(world: World, params: Parameters, now: float) -> bool:
     commands = params.objects("commands")
-    if len(commands) > MAX_COMMANDS:
+    size = len(json.dumps(commands, ensure_ascii=False).encode())
+    if len(commands) > MAX_COMMANDS or size > MAX_COMMANDS_BYTES:
         raise bad_request("BOT_COMMANDS_TOO_MUCH")
     for command in commands:
         name = str(command["command"]).removeprefix("/")

@@ -1,0 +1,60 @@
+"""The command menu of the chat: ours, then the skills', cut to what Telegram takes. Pure.
+
+Source: core.telegram.org/bots/api#setmycommands, and reference, "Outbound" (the whole body).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+MAX_COMMANDS = 100
+MAX_DESCRIPTION_CHARS = 256
+MAX_BODY_BYTES = 7_800
+_SHORTEST_CHARS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """(name, description) in order; the names of skills that one of ours has taken; the names
+    for which there was no room."""
+
+    entries: tuple[tuple[str, str], ...]
+    taken: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def menu(ours: Sequence[tuple[str, str]], skills: Mapping[str, str]) -> Menu:
+    """`skills` maps a command to its description; all descriptions get equally short, if needed."""
+    names = {name for name, _ in ours}
+    taken = tuple(name for name in skills if name in names)
+    wanted = [*ours, *((name, text) for name, text in skills.items() if name not in names)]
+    lines = [(name, " ".join(text.split()) or name) for name, text in wanted]
+    kept = lines[:MAX_COMMANDS]
+    while _body_bytes(_cut(kept, _SHORTEST_CHARS)) > MAX_BODY_BYTES:
+        kept.pop()
+    left_out = tuple(name for name, _ in lines[len(kept) :])
+    return Menu(tuple(_cut(kept, _longest(kept))), taken, left_out)
+
+
+def _longest(kept: Sequence[tuple[str, str]]) -> int:
+    """The most characters that every description may have."""
+    low, high = _SHORTEST_CHARS, MAX_DESCRIPTION_CHARS
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = _body_bytes(_cut(kept, middle)) <= MAX_BODY_BYTES
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low
+
+
+def _cut(lines: Sequence[tuple[str, str]], limit: int) -> list[tuple[str, str]]:
+    return [
+        (name, text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…")
+        for name, text in lines
+    ]
+
+
+def _body_bytes(lines: Sequence[tuple[str, str]]) -> int:
+    """As python-telegram-bot writes it: ASCII, other characters escaped."""
+    return len(json.dumps([{"command": name, "description": text} for name, text in lines]))

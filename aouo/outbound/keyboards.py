@@ -1,0 +1,32 @@
+"""Buttons as Telegram takes them: pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+from aouo import callback_data
+from aouo.ports import ButtonSpec, Rendered
+
+
+def sendable(message: Rendered, delivery_id: int) -> Rendered:
+    """The message with data of 1 to 64 bytes on every button, whoever made it.
+
+    A reference names the row that holds the whole data, so that the tap finds it for as long as
+    the row is kept, also in another process.
+    """
+    if not message.buttons:
+        return message
+    numbers = count()
+    rows = tuple(
+        tuple(_sendable(button, delivery_id, next(numbers)) for button in row)
+        for row in message.buttons
+    )
+    return replace(message, buttons=rows)
+
+
+def _sendable(button: ButtonSpec, delivery_id: int, number: int) -> ButtonSpec:
+    forged = button.by_model and callback_data.is_ours(button.data)
+    if callback_data.fits(button.data) and not forged:
+        return button
+    return replace(button, data=callback_data.reference(delivery_id, number))

@@ -1,0 +1,85 @@
+"""Chats that nothing can be sent to, because we were blocked, put out or muted there."""
+
+from __future__ import annotations
+
+from aouo.address import ConversationAddress
+from aouo.store.database import Tx
+
+WAITS = "its chat is gone"
+"""The outcome of a job that is parked until its chat is back."""
+
+
+def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
+    """The chat with all its topics is gone: what waits to be sent is refused, jobs are parked,
+    routes say why. Returns since when that is so."""
+    platform, chat_id = address.platform, address.chat_id
+    tx.run(
+        "UPDATE deliveries SET state = 'refused', error = ?, settled_at = ?, "
+        "body = iif(off_record = 1, '', body) "
+        "WHERE state = 'queued' AND platform = ? AND chat_id = ?",
+        reason,
+        now,
+        platform,
+        chat_id,
+    )
+    tx.run(
+        "UPDATE jobs SET state = 'parked', outcome = ? WHERE state = 'ready' AND platform = ? "
+        "AND chat_id = ? AND lane NOT LIKE '!%'",
+        WAITS,
+        platform,
+        chat_id,
+    )
+    tx.run(
+        "UPDATE jobs SET state = 'parked', outcome = ? WHERE state = 'gathering' "
+        "AND platform = ? AND chat_id = ?",
+        WAITS,
+        platform,
+        chat_id,
+    )
+    tx.run(
+        "UPDATE conversation_routes SET gone = ?, updated_at = ? WHERE platform = ? "
+        "AND chat_id = ? AND gone = ''",
+        reason,
+        now,
+        platform,
+        chat_id,
+    )
+    tx.run("INSERT OR IGNORE INTO gone_chats VALUES (?, ?, ?, ?)", platform, chat_id, reason, now)
+    row = tx.one(
+        "SELECT since FROM gone_chats WHERE platform = ? AND chat_id = ?", platform, chat_id
+    )
+    return row["since"] if row else now
+
+
+def reopen(tx: Tx, platform: str, chat_id: str) -> list[str]:
+    """The chat is back; return the lanes whose jobs can go on, none = it was not gone."""
+    row = tx.one(
+        "DELETE FROM gone_chats WHERE platform = ? AND chat_id = ? RETURNING reason",
+        platform,
+        chat_id,
+    )
+    if row is None:
+        return []
+    tx.run(
+        "UPDATE conversation_routes SET gone = '' WHERE platform = ? AND chat_id = ? AND gone = ?",
+        platform,
+        chat_id,
+        row["reason"],
+    )
+    rows = tx.all(
+        "UPDATE jobs SET state = 'ready', outcome = '' WHERE state = 'parked' AND platform = ? "
+        "AND chat_id = ? AND outcome = ? RETURNING lane",
+        platform,
+        chat_id,
+        WAITS,
+    )
+    return sorted({row["lane"] for row in rows})
+
+
+def is_closed(tx: Tx, address: ConversationAddress) -> bool:
+    row = tx.one(
+        "SELECT 1 FROM gone_chats WHERE platform = ? AND chat_id = ?",
+        address.platform,
+        address.chat_id,
+    )
+    return row is not None
