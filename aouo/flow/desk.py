@@ -101,9 +101,7 @@ class Desk:
 
     async def defer(self, job: Job) -> None:
         """Let a job that bypassed its conversation's lane wait there after all."""
-        lane = job.inbound.address.lane
-        await self._database.transact(lambda tx: jobs.defer(tx, job, lane))
-        self._wake(lane)
+        self._wake(await self._database.transact(lambda tx: jobs.defer(tx, job)))
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""

@@ -208,20 +208,21 @@ def release(tx: Tx, job: Job) -> None:
     )
 
 
-def defer(tx: Tx, job: Job, lane: str) -> None:
-    """Give a claim back unfinished, to wait in another lane.
+def defer(tx: Tx, job: Job) -> str:
+    """Give a claim back unfinished, to wait in the lane that it bypassed; returns that lane.
 
     Raises:
         LostClaim: as in `settle`.
     """
-    if not tx.run(
-        "UPDATE jobs SET state = 'ready', lane = ?, owner = '', starts = starts - 1 "
-        "WHERE id = ? AND fence = ? AND state = 'running'",
-        lane,
+    row = tx.one(
+        "UPDATE jobs SET state = 'ready', lane = ltrim(lane, '!'), owner = '', "
+        "starts = starts - 1 WHERE id = ? AND fence = ? AND state = 'running' RETURNING lane",
         job.id,
         job.fence,
-    ):
+    )
+    if row is None:
         raise LostClaim(f"job {job.id} with fence {job.fence}")
+    return row["lane"]
 
 
 def hold(tx: Tx, job: Job) -> None:
