@@ -122,7 +122,9 @@ class Laws:
             sessions = {
                 text.session: text.mark
                 for mark in asked.read
-                if (text := self.book.of(mark)) and self._is_plain(text) and not text.place.stops
+                if (text := self.book.of(mark))
+                and self._is_plain(text)
+                and self._has_certain_session(text.place)
             }
             if len(sessions) > 1:
                 yield f"{asked.nonce} reads of several sessions: {sessions}"
@@ -231,6 +233,10 @@ class Laws:
         """A life ended between its answer and the message: it was shown on request, later."""
         asked_s = [asked.at_s for asked in self.play.model.asked if mark in asked.marks]
         return any(min(asked_s) < end_s < shown_s for end_s in self.play.ends_s)
+
+    def _has_certain_session(self, place: Place) -> bool:
+        """A /stop may have dropped commands, and so may the move to a supergroup."""
+        return not place.stops and not (place.kind == "group" and len(place.addresses) > 1)
 
     def _in_doubt(self, mark: str) -> bool:
         return mark in self._lost_text or mark in self._stray_text

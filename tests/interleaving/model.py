@@ -33,6 +33,8 @@ from aouo.transcript import (
 MARK = re.compile(r"([pu])(\d\d)n(\d{5})v(\d)")
 _ASKED = re.compile(r"^(?:\[callback\] )?([pu]\d\dn\d{5}v\d)(?: (\w+))?", re.MULTILINE)
 _EDITED = re.compile(r"\[the person edited their message: ([pu]\d\dn\d{5}v\d) (\w+)")
+TAPPED = 8
+"""Versions from here on are the data of buttons."""
 _FILLER = "and so on, since people like to read a little more than they had asked for. "
 Mark: TypeAlias = str
 
@@ -82,7 +84,8 @@ class MarkModel:
             return
         turn = _this_turn(request.messages)
         asked = self._note(turn, everything)
-        place = next((mark[:3] for mark in asked.marks), "")
+        # A button of a topic that was closed may be tapped in the chat around it: not counted.
+        place = next((mark[:3] for mark in asked.marks if int(mark[-1]) < TAPPED), "")
         at_work = self.at_work  # of this life
         at_work[place] += 1
         if place and at_work[place] > 1:

@@ -1,4 +1,4 @@
-"""Plays random deeds against the runtime, which is stopped and killed meanwhile, until all is quiet."""
+"""Plays random deeds against the runtime, which is stopped and killed meanwhile, to the end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import logging
 import random
 import tempfile
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, MutableMapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from tests.interleaving import mortal, virtual
 from tests.interleaving.book import Book, Place
 from tests.interleaving.deeds import Deeds
 from tests.interleaving.model import MarkModel
-from tests.interleaving.telegram import BOT, URL, Session, Telegram
+from tests.interleaving.telegram import URL, Session, Telegram
 from tests.interleaving.town import PACKS, PEOPLE, Town
 from tests.path.world import ROOT
 
@@ -215,6 +216,7 @@ class Play:
 
     async def begin_life(self) -> None:
         self._life = life = mortal.Life()
+        self.model.at_work = Counter()
         ready = asyncio.Event()
         self._task = asyncio.ensure_future(self._live(life, ready))
         waits = asyncio.ensure_future(ready.wait())

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 import aiohttp
+from aiohttp.client_reqrep import ConnectionKey
 
 from aouo.emulator import DEFAULT_TOKEN
 from aouo.emulator.changes import ChangeSignal
@@ -117,7 +118,7 @@ class Telegram:
             raise
         match fault:
             case "unwritten":
-                key = aiohttp.client_reqrep.ConnectionKey("t", 80, False, True, None, None, None)
+                key = ConnectionKey("t", 80, False, True, None, None, None)
                 raise aiohttp.ClientConnectorError(key, OSError("no route"))
             case "flood":
                 return _refused(too_many_requests(self.chance.randrange(1, 6)))

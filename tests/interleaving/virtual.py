@@ -24,9 +24,7 @@ class Stuck(Exception):
 class _Selector(selectors.DefaultSelector):
     loop: VirtualLoop
 
-    def select(
-        self, timeout: float | None = None
-    ) -> list[tuple[selectors.SelectorKey, selectors._EventMask]]:
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
@@ -57,7 +55,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def pass_by(self, seconds: float) -> None:
         self._now_s += seconds
 
-    def run_in_executor(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def run_in_executor(
         self, executor: Any, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
         self.elsewhere += 1

@@ -28,7 +28,9 @@ async def test_when_sending_is_cut_off_nobody_waits_for_it_any_more(tmp_path: Pa
     clock, database = FastClock(), Database(tmp_path / "aouo.db")
     await database.open()
     await database.transact(lambda tx: migrate(tx, stamp(clock)))
-    ledger = Ledger(database=database, clock=clock, resend_unknown=False)
+    ledger = Ledger(
+        database=database, clock=clock, resend_unknown=False, moved=lambda address, chat_id: None
+    )
     outbox = Outbox(ledger=ledger, clock=clock, messengers={"cli": _Silent()})
     to = ConversationAddress("cli", "1")
     row = await database.transact(
@@ -39,7 +41,7 @@ async def test_when_sending_is_cut_off_nobody_waits_for_it_any_more(tmp_path: Pa
         sending = group.create_task(outbox.run())
         waits = group.create_task(finish(arrival))
         outbox.put(row)
-        while not outbox._sender(to).sending:
+        while not outbox._sender(to).sending:  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0)
         waits.cancel()
         sending.cancel()
