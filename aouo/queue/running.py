@@ -64,9 +64,7 @@ class Running:
 
     def is_running(self, lane: str, before: int = NEVER) -> bool:
         """Whether a turn of a job that is older than `before` is at work, or about to be."""
-        return self._is_at_work(lane, before) or self._is_at_work(
-            self._moved.get(lane, ""), before
-        )
+        return self._is_at_work(lane, before) or self._is_at_work(self._moved.get(lane, ""), before)
 
     def _is_at_work(self, lane: str, before: int) -> bool:
         at_work = lane in self._tasks or lane in self._beginning
