@@ -16,18 +16,19 @@ from aouo.store.routes import Route
 SESSIONS_SHOWN = 8
 
 
-def builtin(is_running: Callable[[str], bool], more: Sequence[Entry] = ()) -> Commands:
-    """`is_running` tells whether a turn is at work in a lane; `more` need what others know."""
+def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) -> Commands:
+    """`is_running` tells whether a turn of a job before another one is at work in a lane;
+    `more` need what others know."""
 
     def stop(tx: Tx, call: Call, library: Library) -> Result:
         del library
         lane = call.inbound.address.lane
-        dropped = jobs.drop_waiting(tx, lane, call.inbound.person.id, call.now)
+        dropped = jobs.drop_waiting(tx, lane, call.inbound.person.id, call.job, call.now)
         route = routes.find(tx, call.inbound.address)
         for job_id, inbound in dropped:
             if (route and route.off_record) or off_record.is_once(inbound):
                 off_record.wipe(tx, job_id, inbound)
-        return Result(notices.Stopped(is_running(lane), len(dropped)), stop=True)
+        return Result(notices.Stopped(is_running(lane, call.job), len(dropped)), stop=True)
 
     commands: Commands
 

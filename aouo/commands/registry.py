@@ -21,11 +21,12 @@ _NAME = re.compile(r"[a-z0-9_]{1,32}")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One command as it reached its lane; `now` is the stored form of the time."""
+    """One command as it reached its lane; `now` is the stored form of the time, `job` its job."""
 
     inbound: Inbound
     rest: str
     now: str
+    job: int = 0
 
 
 @dataclass(frozen=True, slots=True)

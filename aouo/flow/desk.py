@@ -81,21 +81,25 @@ class Desk:
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
     async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
-        """Say that a job cannot be answered; the turn it had begun ends with it."""
+        """Say that a job cannot be answered; the turn it had begun ends with it.
 
-        closed: list[Delivery] = []
+        What that turn was showing is taken away: half an answer would look like one.
+        """
+        rows: list[Delivery] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            rows.clear()
             if turn := turns.open_of(tx, job.id):
+                rows.extend(_taken_away(tx, job, turn.id, now))
                 line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
                 turns.close_without_answer(tx, turn, "aborted", line, now)
-                closed[:] = outcomes.close(tx, turn.id, now)
+                rows.extend(outcomes.close(tx, turn.id, now))
                 audit.close_of_turn(tx, turn.id, now)
                 deliveries.end_live(tx, turn.id, now)
             return [wording.word(notice)]
 
         await self.settle(job, work, state=state)
-        self._outbox.put(*closed)
+        self._outbox.put(*rows)
 
     async def done(self, job: Job, outcome: str) -> None:
         """Settle without a word."""
@@ -103,9 +107,7 @@ class Desk:
 
     async def defer(self, job: Job) -> None:
         """Let a job that bypassed its conversation's lane wait there after all."""
-        lane = job.inbound.address.lane
-        await self._database.transact(lambda tx: jobs.defer(tx, job, lane))
-        self._wake(lane)
+        self._wake(await self._database.transact(lambda tx: jobs.defer(tx, job)))
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
@@ -133,14 +135,14 @@ class Desk:
         results: list[Result] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
-            results[:] = [handler(tx, Call(job.inbound, rest, now))]
+            results[:] = [handler(tx, Call(job.inbound, rest, now, job.id))]
             return [wording.word(results[0].notice)]
 
         await self.settle(job, work, instead_of=instead_of)
         result = results[0]
         lane = job.inbound.address.lane
         if result.stop:
-            self._running.stop(lane, StopReason.PERSON)
+            self._running.stop(lane, StopReason.PERSON, before=job.id)
         if result.replay:
             self._wake(lane)
         return result
@@ -195,3 +197,20 @@ class Desk:
             return rows
 
         self._outbox.put(*await self._database.transact(write))
+
+
+def _taken_away(tx: Tx, job: Job, turn_id: str, now: str) -> list[Delivery]:
+    """Rows that take the messages away which a turn was filling."""
+    return [
+        deliveries.add(
+            tx,
+            job.inbound.address,
+            "notice",
+            Rendered(""),
+            now,
+            turn_id=turn_id,
+            key=f"unused:{turn_id}:{row.message_id}",
+            edits=row.message_id,
+        )
+        for row in deliveries.live_of(tx, turn_id)
+    ]

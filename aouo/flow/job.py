@@ -60,7 +60,7 @@ class Flow:
         fields: dict[str, object] = {"job": job.id, "conversation": str(inbound.address)}
         if job.off_record or is_once(inbound):
             fields["off_record"] = True
-        with structlog.contextvars.bound_contextvars(**fields), self._turns.beginning(job.lane):
+        with structlog.contextvars.bound_contextvars(**fields), self._turns.beginning(job):
             try:
                 await self._handle(job, slot)
             except LostClaim as error:

@@ -78,9 +78,9 @@ class Turns:
         self._intake = intake
         self._commit = Commit(database=database, clock=clock, outbox=outbox)
 
-    def beginning(self, lane: str) -> AbstractContextManager[None]:
+    def beginning(self, job: Job) -> AbstractContextManager[None]:
         """See `Running.beginning`."""
-        return self._running.beginning(lane)
+        return self._running.beginning(job.lane, job.id)
 
     async def run(self, job: Job, wanted: RunTurn, slot: Slot) -> None:
         """Answer one job. A shutdown gives the job back, to be taken up by the next process."""

@@ -50,9 +50,13 @@ class Outbox:
 
     async def run(self) -> None:
         """Send until closed."""
-        async with asyncio.TaskGroup() as group:
-            while (sender := await self._begun.get()) is not None:
-                group.create_task(self._drain(sender), name=f"sender {sender.address}")
+        try:
+            async with asyncio.TaskGroup() as group:
+                while (sender := await self._begun.get()) is not None:
+                    group.create_task(self._drain(sender), name=f"sender {sender.address}")
+        finally:
+            for waiting in self._waited_for.values():  # nobody sends any more: do not wait for it
+                waiting.cancel()
 
     def close(self) -> None:
         """Begin no more senders; `run` returns when those at work have nothing left."""

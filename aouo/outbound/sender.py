@@ -98,7 +98,7 @@ class Sender:
         except NotSent as error:
             await self._again(row, min(0.5 * 2**row.attempts, _RETRY_AT_MOST_S), str(error))
         except DeliveryUnknown as error:
-            if row.edits:
+            if row.edits or row.kind == "doubt":  # lost, it would leave a message without a word
                 await self._again(row, 1.0, str(error))
             else:
                 await self._settle(row, "unknown", error=str(error))

@@ -18,6 +18,7 @@ from aouo.events import (
     Album,
     Arrival,
     Button,
+    Command,
     Edited,
     Inbound,
     Intruder,
@@ -249,6 +250,7 @@ class Inbox:
         lane = self._policy.lane_of(inbound, answers_gate=gate is not None)
         if lane.startswith("!"):
             jobs.add(tx, lane, inbound, iso(now))
+            _end_burst(tx, inbound)
             return [lane]
         return self._file_in_lane(tx, lane, inbound, now)
 
@@ -299,6 +301,16 @@ def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
     if address == inbound.address or isinstance(inbound.content, Migrated | Standing):
         return inbound
     return replace(inbound, address=address, message_id=0)
+
+
+def _end_burst(tx: Tx, inbound: Inbound) -> None:
+    """Words said behind a `/stop` do not join those that it will drop."""
+    match inbound.content:
+        case Command("stop"):
+            if opened := jobs.gathering(tx, inbound.address.lane, inbound.person.id):
+                jobs.flush(tx, opened[0])
+        case _:
+            pass
 
 
 def _is_more(tx: Tx, inbound: Inbound) -> bool:

@@ -9,6 +9,8 @@ from enum import Enum
 from typing import TypeVar
 
 T = TypeVar("T")
+NEVER = 2**63
+"""No job has this id: every one is older."""
 
 
 class StopReason(Enum):
@@ -54,37 +56,42 @@ class Running:
         self._deadlines: dict[str, Deadline] = {}
         self._reasons: dict[str, StopReason] = {}
         self._beginning: set[str] = set()
+        self._jobs: dict[str, int] = {}
         self._moved: dict[str, str] = {}
 
     def move(self, old: str, new: str) -> None:
         """Lane `old` is called `new` now; a turn at work in it is found by both names."""
         self._moved[new] = old
 
-    def is_running(self, lane: str) -> bool:
-        return self._is_at_work(lane) or self._is_at_work(self._moved.get(lane, ""))
+    def is_running(self, lane: str, before: int = NEVER) -> bool:
+        """Whether a turn of a job that is older than `before` is at work, or about to be."""
+        return self._is_at_work(lane, before) or self._is_at_work(self._moved.get(lane, ""), before)
 
-    def _is_at_work(self, lane: str) -> bool:
-        return lane in self._tasks or lane in self._beginning
+    def _is_at_work(self, lane: str, before: int) -> bool:
+        at_work = lane in self._tasks or lane in self._beginning
+        return at_work and self._jobs.get(lane, 0) < before
 
     @contextmanager
-    def beginning(self, lane: str) -> Generator[None]:
+    def beginning(self, lane: str, job_id: int = 0) -> Generator[None]:
         """From the claim of a job on: a stop before its turn runs ends it as soon as it does."""
         self._beginning.add(lane)
+        self._jobs[lane] = job_id
         try:
             yield
         finally:
             self._beginning.discard(lane)
+            self._jobs.pop(lane, None)
             self._reasons.pop(lane, None)
 
     def begins_again(self, lane: str) -> None:
         """More of the same job comes: a stop until then counts for that, inside of `beginning`."""
         self._beginning.add(lane)
 
-    def stop(self, lane: str, reason: StopReason) -> bool:
-        """Cancel the turn of a lane; False when none runs."""
-        if not self.is_running(lane):
+    def stop(self, lane: str, reason: StopReason, *, before: int = NEVER) -> bool:
+        """Cancel the turn of a lane; False when none runs, or that of a job since `before`."""
+        if not self.is_running(lane, before):
             return False
-        if not self._is_at_work(lane):
+        if not self._is_at_work(lane, before):
             lane = self._moved[lane]
         self._reasons.setdefault(lane, reason)
         task = self._tasks.get(lane)

@@ -208,20 +208,21 @@ def release(tx: Tx, job: Job) -> None:
     )
 
 
-def defer(tx: Tx, job: Job, lane: str) -> None:
-    """Give a claim back unfinished, to wait in another lane.
+def defer(tx: Tx, job: Job) -> str:
+    """Give a claim back unfinished, to wait in the lane that it bypassed; returns that lane.
 
     Raises:
         LostClaim: as in `settle`.
     """
-    if not tx.run(
-        "UPDATE jobs SET state = 'ready', lane = ?, owner = '', starts = starts - 1 "
-        "WHERE id = ? AND fence = ? AND state = 'running'",
-        lane,
+    row = tx.one(
+        "UPDATE jobs SET state = 'ready', lane = ltrim(lane, '!'), owner = '', "
+        "starts = starts - 1 WHERE id = ? AND fence = ? AND state = 'running' RETURNING lane",
         job.id,
         job.fence,
-    ):
+    )
+    if row is None:
         raise LostClaim(f"job {job.id} with fence {job.fence}")
+    return row["lane"]
 
 
 def hold(tx: Tx, job: Job) -> None:
@@ -258,17 +259,22 @@ def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
     )
 
 
-def drop_waiting(tx: Tx, lane: str, person: str, now: str) -> list[tuple[int, Inbound]]:
-    """Drop what `person` sent to this lane and nobody has begun; return it by job id."""
+def drop_waiting(
+    tx: Tx, lane: str, person: str, before: int, now: str
+) -> list[tuple[int, Inbound]]:
+    """Drop what `person` sent to this lane before the job `before`, and nobody has begun.
+
+    Returns it by job id.
+    """
     statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND state = 'gathering' RETURNING *",
+        "AND person = ? AND id < ? AND state = 'gathering' RETURNING *",
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND state = 'ready' RETURNING *",
+        "AND person = ? AND id < ? AND state = 'ready' RETURNING *",
         "UPDATE jobs SET state = 'dropped', outcome = 'stopped', settled_at = ? WHERE lane = ? "
-        "AND person = ? AND state = 'parked' RETURNING *",
+        "AND person = ? AND id < ? AND state = 'parked' RETURNING *",
     )
-    rows = [row for statement in statements for row in tx.all(statement, now, lane, person)]
+    rows = [row for statement in statements for row in tx.all(statement, now, lane, person, before)]
     return [(row["id"], inbound_of(row)) for row in rows]
 
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from scripts.benchmarks import figures
 from scripts.benchmarks.driver import driver
 from scripts.benchmarks.imports import imports
+from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
 from scripts.benchmarks.request import request
 from scripts.benchmarks.table import Row, render
@@ -29,6 +30,7 @@ FIGURES: dict[str, Figure] = {
     "request": request,
     "imports": imports,
     "driver": driver,
+    "interleaved": interleaved,
 }
 HEAD = ("figure", "aouo", "floor", "ratio", "aim")
 

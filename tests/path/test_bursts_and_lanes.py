@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.events import TurnSettled
+from aouo.queue.running import StopReason
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
@@ -274,6 +277,32 @@ async def test_a_burst_that_is_open_is_dropped_by_stop_too(world: World, bursts:
     assert prompts(world) == []
 
 
+async def test_what_is_said_behind_a_stop_is_answered(world: World, clock: FastClock) -> None:
+    """All of it comes in one getUpdates, as after a time without a network."""
+    for text in ("before", "/stop", "behind"):
+        await world.people.say(ADA, ADA, text)
+    async with world.running() as bot:
+        await said(world, "behind")
+        await settled(bot)
+
+    assert prompts(world)[-1] == "behind"
+    assert "before" not in await answers(world)
+
+
+async def test_a_burst_behind_a_stop_is_not_dropped_with_the_one_before(
+    world: World, bursts: FastClock
+) -> None:
+    for text in ("before", "/stop", "behind"):
+        await world.people.say(ADA, ADA, text)
+    async with world.running() as bot:
+        await gathered(bot, "behind")
+        bursts.jump(WINDOW_S)
+        await said(world, "behind")
+        await settled(bot)
+
+    assert prompts(world) == ["behind"]
+
+
 async def test_stop_in_a_group_leaves_what_others_asked(world: World, clock: FastClock) -> None:
     world.config = {"telegram": {"groups": "all"}}
     world.model.stall(after_chunks=0)
@@ -336,6 +365,30 @@ async def test_a_message_that_ended_the_process_three_times_is_set_aside(
     assert [row["state"] for row in jobs] == ["aside", "done"]
     assert [row["status"] for row in turns] == ["aborted", "ack"]
     assert "job_set_aside" in [line["event"] for line in logs]
+
+
+async def test_nothing_of_a_message_that_is_set_aside_stays_as_if_it_were_an_answer(
+    world: World, clock: FastClock
+) -> None:
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="word")
+
+        async def is_live() -> bool:
+            return bool(await bot.rows("SELECT 1 FROM deliveries WHERE state = 'live'"))
+
+        await eventually(is_live)
+        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
+        bot.app.lanes.close()
+        bot.app.running._tasks[str(ADA)].cancel()
+    with closing(sqlite3.connect(world.home.database, isolation_level=None)) as connection:
+        connection.execute("UPDATE jobs SET starts = 3")
+    async with world.running() as bot:
+        told = await bot.people.next_message(ADA, contains="three times")
+        await settled(bot)
+
+    assert await answers(world) == [told.text]
 
 
 async def test_a_turn_says_in_one_log_line_what_it_cost(world: World, clock: FastClock) -> None:

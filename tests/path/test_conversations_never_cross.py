@@ -32,7 +32,7 @@ from aouo.transcript import UserSaid
 from tests.fakes.chat_model import EchoModel
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger
-from tests.path.looking import answers, settled
+from tests.path.looking import answers, eventually, settled
 from tests.path.world import ADA, BEN, ROOT, World
 
 WAIT_S = 60.0
@@ -328,6 +328,11 @@ async def test_through_telegram_too_nothing_crosses_is_lost_or_doubled(world: Wo
             text = f"{chat}:{thread}/{person}/{number}"
             asked[place].append(text)
             await bot.people.say(person, chat, text, thread=thread)
+
+        async def all_taken() -> bool:
+            return not len(world.emulator.world.updates)
+
+        await eventually(all_taken)
         await settled(bot)
 
     for (chat, thread), expected in asked.items():

@@ -141,6 +141,19 @@ async def test_what_was_being_sent_may_have_arrived_and_is_only_offered(world: W
     assert len(await answers(world)) == 2
 
 
+async def test_the_line_that_tells_of_a_doubt_is_not_lost_either(world: World) -> None:
+    """The network eats the answer, and then the line that tells of it."""
+    async with world.running() as bot:
+        await bot.people.fault("drop_before", method="sendMessage", times=2)
+        await bot.people.say(ADA, ADA, "hello")
+        told = await bot.people.next_message(ADA, contains="may not have arrived")
+        await bot.people.tap(ADA, ADA, told.id, told.buttons[0].data)
+        await said(world, "hello")
+        await settled(bot)
+
+    assert await answers(world) == [told.text, "hello"]
+
+
 async def test_two_conversations_go_on_where_they_were(world: World) -> None:
     async with world.running() as bot:
         await bot.ask("I am Ada")

@@ -30,6 +30,13 @@ async def test_after_its_last_part_nothing_runs_that_could_be_stopped() -> None:
         assert not running.stop("lane", StopReason.PERSON)
 
 
+async def test_a_stop_ends_only_what_was_asked_before_it() -> None:
+    running = Running()
+    with running.beginning("lane", 7):
+        assert not running.stop("lane", StopReason.PERSON, before=6)
+        assert running.stop("lane", StopReason.PERSON, before=8)
+
+
 async def test_the_first_part_is_stopped_as_a_turn_is() -> None:
     running, begun = Running(), asyncio.Event()
 

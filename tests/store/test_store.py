@@ -266,7 +266,7 @@ async def test_a_claim_with_an_older_fence_writes_nothing(database: Database) ->
         for write in (
             lambda: jobs.hold(tx, first),
             lambda: jobs.settle(tx, first, "done", "", NOW),
-            lambda: jobs.defer(tx, first, "2"),
+            lambda: jobs.defer(tx, first),
         ):
             with pytest.raises(LostClaim):
                 write()
