@@ -13,7 +13,7 @@ from aouo.ports import Clock, Rendered, iso
 from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline
-from aouo.store import deliveries, gates
+from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.gates import Gate
@@ -71,6 +71,8 @@ class Patience:
         """Write the gate and its message, or find what this call wrote before a crash."""
         now = iso(self.clock.now())
         gate = gates.open_gate(tx, gate, now)
+        if gate.state == "open":
+            jobs.waits_for_a_person(tx, self._turn_id)
         row = deliveries.add(
             tx,
             self._address,

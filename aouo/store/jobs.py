@@ -198,6 +198,15 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
         raise LostClaim(f"job {job.id} with fence {job.fence}")
 
 
+def waits_for_a_person(tx: Tx, turn_id: str) -> None:
+    """Its turn came as far as a question: crashes until it is answered are not its fault."""
+    tx.run(
+        "UPDATE jobs SET starts = 1 WHERE state = 'running' AND id = "
+        "(SELECT job_id FROM turns WHERE id = ?)",
+        turn_id,
+    )
+
+
 def release(tx: Tx, job: Job) -> None:
     """Give a claim back unfinished, as if it had not begun: the process shuts down."""
     tx.run(

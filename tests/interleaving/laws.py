@@ -16,6 +16,7 @@ _BEGINS = re.compile(r"^begin (q\d{6})$", re.MULTILINE)
 _ENDS = re.compile(r"^end (q\d{6})$", re.MULTILINE)
 _ANSWERS = re.compile(r"^(re|by) (p\d\dn\d{5}v\d)$", re.MULTILINE)
 _MSG = re.compile(r"^(?:said|which) (q\d{6}) ", re.MULTILINE)
+_WHERE = re.compile(r"^Chat: (-?\d+)\nTopic: (none|\d+)$", re.MULTILINE)
 _OFFER = "You edited a message that I had answered"
 _FAILED = "The model service is busy"
 _STATUS = ("Thinking…", "Working: ")
@@ -213,16 +214,19 @@ class Laws:
                 yield f"msg {nonce} for {mark} was never shown"
 
     def _commands(self) -> Iterator[str]:
-        """Each /whereami is answered once, where it was asked."""
+        """Each /whereami is answered once, for the place where it was asked."""
         where: Counter[tuple[int, int | None]] = Counter(
-            (one.chat, one.thread) for one in self._ever if one.text.startswith("Platform: ")
+            (int(chat), None if thread == "none" else int(thread))
+            for one in self._ever
+            for chat, thread in _WHERE.findall(one.text)
         )
         for place in self.book.places:
-            if len(place.addresses) == 1 and not place.deleted:
-                found = where[place.chat, place.thread]
-                strays = sum(key[0] == place.chat for key in self.telegram.stray)
-                if not place.wheres <= found <= place.wheres + strays:
-                    yield f"{place.mark}: {place.wheres} /whereami, {found} answers"
+            if any(chat != place.chat for chat, _ in place.addresses) or place.deleted:
+                continue
+            found = where[place.chat, place.thread]
+            strays = sum(key[0] == place.chat for key in self.telegram.stray)
+            if not place.wheres <= found <= place.wheres + strays:
+                yield f"{place.mark}: {place.wheres} /whereami, {found} answers"
 
     def _is_plain(self, text: Text) -> bool:
         """Said once, never changed, and no answer to a question: order and session are certain."""

@@ -261,6 +261,16 @@ async def test_a_message_that_broke_us_three_times_leaves_no_question_open(world
     assert prompts(world)[-1] == "red"
 
 
+async def test_crashes_while_a_person_is_asked_are_not_the_questions_fault(world: World) -> None:
+    """A day of waiting outlasts many of them."""
+    asks(world, "red")
+    async with world.running() as bot:
+        await question(bot)
+        await bot.app.database.transact(lambda tx: tx.run("UPDATE jobs SET starts = 3"))
+    async with world.running() as bot:
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE starts = 1"))
+
+
 async def test_two_questions_in_one_response_are_asked_one_after_the_other(world: World) -> None:
     def ask(number: int) -> CallPart:
         return CallPart("clarify", {"message": f"Number {number}?", "options": ["a", "b"]})
