@@ -28,7 +28,11 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
         for job_id, inbound in dropped:
             if (route and route.off_record) or off_record.is_once(inbound):
                 off_record.wipe(tx, job_id, inbound)
-        return Result(notices.Stopped(is_running(lane, call.job), len(dropped)), stop=True)
+        return Result(
+            notices.Stopped(is_running(lane, call.job), len(dropped)),
+            stop=True,
+            dropped=tuple(job_id for job_id, _ in dropped),
+        )
 
     commands: Commands
 

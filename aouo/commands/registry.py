@@ -36,6 +36,7 @@ class Result:
     notice: Notice
     replay: bool = False  # messages that waited for a pack can go on
     stop: bool = False  # the running turn of this conversation ends
+    dropped: tuple[int, ...] = ()  # jobs that are over, by id
 
 
 Handler: TypeAlias = Callable[[Tx, Call, Library], Result]

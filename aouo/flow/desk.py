@@ -88,14 +88,7 @@ class Desk:
         rows: list[Delivery] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
-            rows.clear()
-            if turn := turns.open_of(tx, job.id):
-                rows.extend(_taken_away(tx, job, turn.id, now))
-                line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
-                turns.close_without_answer(tx, turn, "aborted", line, now)
-                rows.extend(outcomes.close(tx, turn.id, now))
-                audit.close_of_turn(tx, turn.id, now)
-                deliveries.end_live(tx, turn.id, now)
+            rows[:] = _end_turn(tx, job.id, job.inbound.address, why, now)
             return [wording.word(notice)]
 
         await self.settle(job, work, state=state)
@@ -133,12 +126,20 @@ class Desk:
         The notice takes the place of the message `instead_of`, 0 = it is a new one.
         """
         results: list[Result] = []
+        rows: list[Delivery] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
             results[:] = [handler(tx, Call(job.inbound, rest, now, job.id))]
+            address, why = job.inbound.address, StopReason.PERSON.value
+            rows[:] = [
+                row
+                for dropped in results[0].dropped  # one may have begun in a former process
+                for row in _end_turn(tx, dropped, address, why, now)
+            ]
             return [wording.word(results[0].notice)]
 
         await self.settle(job, work, instead_of=instead_of)
+        self._outbox.put(*rows)
         result = results[0]
         lane = job.inbound.address.lane
         if result.stop:
@@ -199,12 +200,31 @@ class Desk:
         self._outbox.put(*await self._database.transact(write))
 
 
-def _taken_away(tx: Tx, job: Job, turn_id: str, now: str) -> list[Delivery]:
+def _end_turn(
+    tx: Tx, job_id: int, address: ConversationAddress, why: str, now: str
+) -> list[Delivery]:
+    """End the turn of a job that nobody is at work on, if it has one; returns what shows that."""
+    turn = turns.open_of(tx, job_id)
+    if turn is None:
+        return []
+    rows = _taken_away(tx, address, turn.id, now)
+    if turn.off_record:
+        turns.close_erased(tx, turn.id, now)
+    else:
+        line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
+        turns.close_without_answer(tx, turn, "aborted", line, now)
+    rows += outcomes.close(tx, turn.id, now)
+    audit.close_of_turn(tx, turn.id, now)
+    deliveries.end_live(tx, turn.id, now)
+    return rows
+
+
+def _taken_away(tx: Tx, address: ConversationAddress, turn_id: str, now: str) -> list[Delivery]:
     """Rows that take the messages away which a turn was filling."""
     return [
         deliveries.add(
             tx,
-            job.inbound.address,
+            address,
             "notice",
             Rendered(""),
             now,

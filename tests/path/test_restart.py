@@ -12,7 +12,7 @@ from aouo.queue.running import StopReason
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
-from tests.path.looking import answers, prompts, said, settled
+from tests.path.looking import answers, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, World
 
 
@@ -165,3 +165,26 @@ async def test_two_conversations_go_on_where_they_were(world: World) -> None:
     ada, ben = (str(body["messages"]) for body in world.model.requests[2:])
     assert ("I am Ada" in ada, "I am Ben" in ada) == (True, False)
     assert ("I am Ada" in ben, "I am Ben" in ben) == (False, True)
+
+
+async def test_a_stop_ends_a_turn_that_no_lane_has_taken_up_again(world: World) -> None:
+    """It comes in before the lane's first claim; here the lane waits for something else."""
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        live = await bot.people.next_message(ADA, contains="word")
+        await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'live'"))
+        task = bot.app.running._tasks[str(ADA)]
+        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
+        bot.app.lanes.close()
+        task.cancel()
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE state = 'ready'"))
+        await bot.app.database.transact(lambda tx: tx.run("UPDATE jobs SET state = 'parked'"))
+    async with world.running() as bot:
+        await bot.ask("/stop")
+        await settled(bot)
+        turns = await bot.rows("SELECT status FROM turns")
+        shown = [one.id for one in await bot.people.messages(ADA)]
+
+    assert turns == [{"status": "aborted"}]
+    assert live.id not in shown
