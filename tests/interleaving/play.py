@@ -137,7 +137,7 @@ class Play:
                 self.deeds.use(place, PACKS[0])
                 did = True
             for message, data in self._offered(place):
-                if data in self.deeds.tapped:  # a doubt may be told twice
+                if not self._is_owed(data):  # a doubt may be told twice
                     continue
                 did = True
                 self.deeds.tap_on(place, message, data, self._who_may(data) or place.people[0])
@@ -151,12 +151,14 @@ class Play:
                 for row in message.keyboard if message.thread_id == place.thread else ():
                     for button in row[:1]:
                         data = str(button["callback_data"])
-                        if data not in self.deeds.tapped and self._is_owed(data):
+                        if self._is_owed(data):
                             found.append((message, data))
         return found
 
     def _is_owed(self, data: str) -> bool:
-        return data.startswith("nav:again_") or bool(self._who_may(data))
+        """A question is open until the right person taps, whoever tapped before."""
+        fresh = data not in self.deeds.tapped
+        return (fresh and data.startswith("nav:again_")) or bool(self._who_may(data))
 
     def _who_may(self, data: str) -> int:
         """The person an open question was put to, 0 = it is none."""
