@@ -21,6 +21,7 @@ _OFFER = "You edited a message that I had answered"
 _FAILED = "The model service is busy"
 _STATUS = ("Thinking…", "Working: ")
 STOPPED = "…"
+_FULL = 3_500
 
 
 @dataclass
@@ -202,9 +203,18 @@ class Laws:
             if one.text.startswith(_STATUS):
                 yield f"{one.text!r} stays in {one.chat}:{one.thread}"
             for nonce in _BEGINS.findall(one.text):
-                over = one.text.rstrip().endswith((STOPPED, "smaller step."))
+                over = _is_stopped(one) or (len(one.text) > _FULL and self._stops_below(one))
                 if nonce not in ended and not over and f"end {nonce}" not in self._lost_text:
                     yield f"{nonce} has no end: {one.text[-60:]!r}"
+
+    def _stops_below(self, full: Seen) -> bool:
+        """Whether a message that is full goes on in one that says where it was stopped."""
+        return any(
+            (one.chat, one.thread) == (full.chat, full.thread)
+            and one.message_id > full.message_id
+            and _is_stopped(one)
+            for one in self._shown
+        )
 
     def _unsaid(self) -> Iterator[str]:
         """What a `msg` call reported as sent was there."""
@@ -267,6 +277,10 @@ class Laws:
     def _place(self, mark: str) -> Place | None:
         number = int(mark[1:3])
         return self.book.places[number] if number < len(self.book.places) else None
+
+
+def _is_stopped(one: Seen) -> bool:
+    return one.text.rstrip().endswith((STOPPED, "smaller step."))
 
 
 def judge(play: Play) -> Verdict:
