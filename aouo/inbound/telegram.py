@@ -37,6 +37,7 @@ from aouo.inbound import telegram_media
 from aouo.inbound import telegram_reading as reading
 from aouo.inbound.admission import admits
 
+_LARGEST = 2**63 - 1
 _KINDS = ("message", "callback_query", "edited_message", "message_reaction", "my_chat_member")
 
 
@@ -67,14 +68,19 @@ class Normaliser:
     def read(self, raw: Mapping[str, Any]) -> Arrival:
         """Never raises: what cannot be read is an arrival with nothing in it and a reason."""
         update_id = int(raw["update_id"])
-        kind = next((key for key in raw if key != "update_id"), "nothing")
+        kinds = [key for key in raw if key != "update_id"]
+        kind = next((key for key in kinds if key in _KINDS), kinds[0] if kinds else "nothing")
         text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
+        if (legible := text.encode("utf-8", "replace").decode()) != text:
+            return self.read(json.loads(legible))  # half a character has no UTF-8
         if kind not in _KINDS:
             return Arrival(update_id, text, None, why=kind, keep_raw=False)
         try:
             update = telegram.Update.de_json(dict(raw), None)
             inbound = self._inbound(update)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            if inbound and abs(inbound.message_id) > _LARGEST:
+                raise ValueError("a number that no table holds")
+        except Exception as error:  # noqa: BLE001 - Telegram would bring the same again for ever
             return Arrival(update_id, text, None, why=f"{kind} we cannot read: {error!r}")
         if inbound is None:
             return Arrival(update_id, text, None, why=f"{kind} without content", keep_raw=False)

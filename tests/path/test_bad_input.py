@@ -95,6 +95,48 @@ async def test_updates_of_other_kinds_are_logged_and_change_nothing(world: World
     assert prompts(world) == ["hello", "next"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "heard"),
+    [
+        ({"date": 10**18}, []),
+        ({"message_id": 10**30}, []),
+        ({"text": "half \ud800 a sign"}, ["half ? a sign"]),
+    ],
+)
+async def test_a_message_with_odd_values_does_not_end_the_process(
+    world: World, fields: dict[str, object], heard: list[str]
+) -> None:
+    """It would come again at each start, and nobody would be answered any more."""
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        await bot.app.telegram._store([_raw(**fields)], 0)
+        await bot.ask("next")
+
+    assert prompts(world) == ["hello", *heard, "next"]
+
+
+async def test_a_kind_that_is_not_known_yet_does_not_hide_the_message(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        await bot.app.telegram._store([{"some_day": {}, **_raw(text="found")}], 0)
+        await said(world, "found")
+
+
+def _raw(**fields: object) -> dict[str, object]:
+    """An update with a message of Ada's, field by field."""
+    message = {
+        "message_id": 9_000,
+        "date": 1_700_000_000,
+        "chat": {"id": ADA, "type": "private"},
+        "from": {"id": ADA, "is_bot": False, "first_name": "Ada"},
+        "text": "odd",
+        **fields,
+    }
+    return {"update_id": 10**6, "message": message}
+
+
 # What the model does
 
 
