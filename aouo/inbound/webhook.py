@@ -34,6 +34,8 @@ _LEAVE_S = 5.0
 _LOOK_EVERY_S = 60.0
 _RETRY_AT_MOST_S = 30.0
 _TAKEN_AWAY_AT_MOST = 3
+_REVOKED = (401, 404)
+"""Telegram does not know the token."""
 
 
 class Webhook:
@@ -183,6 +185,8 @@ class Webhook:
             try:
                 await self._look()
             except (ApiError, ApiUnreachable) as error:
+                if isinstance(error, ApiError) and error.code in _REVOKED:
+                    await self._explain(error)
                 self._problem = str(error)
                 log.warning("webhook_info_failed", problem=self._problem)
             await self._clock.sleep(_LOOK_EVERY_S)
