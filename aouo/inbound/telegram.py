@@ -83,7 +83,9 @@ class Normaliser:
         except Exception as error:  # noqa: BLE001 - Telegram would bring the same again for ever
             return Arrival(update_id, text, None, why=f"{kind} we cannot read: {error!r}")
         if inbound is None:
-            return Arrival(update_id, text, None, why=f"{kind} without content", keep_raw=False)
+            why = f"{kind} without content"
+            tap = update.callback_query.id if update.callback_query else ""
+            return Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
         if update.callback_query and isinstance(inbound.content, Intruder):
             why, tap = "a tap of somebody who is not on the list", update.callback_query.id
             return Arrival(update_id, text, None, why=why, keep_raw=False, refused_tap=tap)
@@ -128,7 +130,7 @@ class Normaliser:
         if isinstance(message, telegram.Message):
             thread = reading.thread(message)
             label = reading.label(message, query.data or "")
-        content = Button(query.data or "", label, query.id)
+        content = Button(query.data or "", label, query.id, lost=not query.data)
         address = ConversationAddress("tg", str(message.chat.id), thread)
         tapped = Inbound(address, _person(query.from_user), content, kind, message.message_id)
         if not admits(self._allowed, query.from_user.id):
