@@ -266,8 +266,10 @@ class Normaliser:
     def _without_mention(self, text: str) -> str:
         """A message that begins by calling us says nothing with the call itself."""
         ours = f"@{self._bot.username}"
-        if text[: len(ours)].casefold() == ours.casefold() and text[len(ours) :].strip():
-            return text[len(ours) :].lstrip(" ,:\n")
+        rest = text[len(ours) :]
+        longer = rest[:1].isalnum() or rest[:1] == "_"  # somebody else, whose name begins as ours
+        if text[: len(ours)].casefold() == ours.casefold() and rest.strip() and not longer:
+            return rest.lstrip(" ,:\n")
         return text
 
 

@@ -150,6 +150,15 @@ async def test_a_topic_that_a_person_gave_a_pack_needs_no_mention(world: World) 
 # Privacy mode
 
 
+async def test_a_name_that_begins_with_ours_is_left_as_it_was_written(world: World) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        await bot.ask(f"{US}2 is another one")
+        await bot.ask(f"{US}: and this is for us")
+
+    assert prompts(world) == [f"{US}2 is another one", "and this is for us"]
+
+
 def _doctor(world: World) -> dict[str, str]:
     """What `aouo doctor` warns of in groups: the message by the group."""
     result = CliRunner().invoke(aouo, ["--home", str(world.home.path), "doctor", "--json"])
