@@ -77,6 +77,18 @@ def about(message: telegram.Message) -> list[str]:
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
         lines.append(f"[forwarded from {_origin(message.forward_origin)}]")
+    return [*lines, *_hidden_links(message)]
+
+
+def _hidden_links(message: telegram.Message) -> list[str]:
+    """Addresses that stand behind words: the text alone does not tell them."""
+    units = (message.text or message.caption or "").encode("utf-16-le")
+    lines: list[str] = []
+    for entity in (*message.entities, *message.caption_entities):
+        if entity.type == "text_link" and entity.url:
+            start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
+            words = units[start:end].decode("utf-16-le", "replace")
+            lines.append(f'[behind "{_short(words)}" is the link {entity.url}]')
     return lines
 
 

@@ -124,6 +124,18 @@ async def test_a_kind_that_is_not_known_yet_does_not_hide_the_message(world: Wor
         await said(world, "found")
 
 
+async def test_a_link_behind_words_reaches_the_model(world: World) -> None:
+    link = {"type": "text_link", "offset": 8, "length": 4, "url": "https://example.org/a"}
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        read = _raw(text="Read 😀 this", entities=[link])
+        await bot.app.telegram._store([read], 0)
+        await bot.ask("next")
+
+    assert prompts(world)[1] == '[behind "this" is the link https://example.org/a]\nRead 😀 this'
+
+
 def _raw(**fields: object) -> dict[str, object]:
     """An update with a message of Ada's, field by field."""
     message = {
