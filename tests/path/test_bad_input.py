@@ -124,6 +124,16 @@ async def test_a_kind_that_is_not_known_yet_does_not_hide_the_message(world: Wor
         await said(world, "found")
 
 
+@pytest.mark.parametrize("asked", ["/use ", "/use notes:"])
+async def test_a_name_as_long_as_a_message_is_answered(world: World, asked: str) -> None:
+    """The sentence that quotes it would be longer than Telegram takes."""
+    async with world.running() as bot:
+        sent = await bot.people.say(ADA, ADA, asked.ljust(4_096, "x"))
+        told = await bot.people.next_message(ADA, after=sent.id)
+
+    assert len(told.text) == 4_096
+
+
 async def test_a_link_behind_words_reaches_the_model(world: World) -> None:
     link = {"type": "text_link", "offset": 8, "length": 4, "url": "https://example.org/a"}
     async with world.running() as bot:
