@@ -81,7 +81,9 @@ class Normaliser:
             if inbound and abs(inbound.message_id) > _LARGEST:
                 raise ValueError("a number that no table holds")
         except Exception as error:  # noqa: BLE001 - Telegram would bring the same again for ever
-            return Arrival(update_id, text, None, why=f"{kind} we cannot read: {error!r}")
+            why = f"{kind} we cannot read: {error!r}"
+            told = self._unread(raw[kind]) if kind == "message" else None
+            return Arrival(update_id, text, told, why=why, keep_raw=told is not None)
         if inbound is None:
             why = f"{kind} without content"
             tap = update.callback_query.id if update.callback_query else ""
@@ -92,6 +94,16 @@ class Normaliser:
         # An edit's words replace others, also those that are not kept: the job has them alone.
         kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing)
         return Arrival(update_id, text, inbound, keep_raw=kept)
+
+    def _unread(self, message: Any) -> Inbound | None:
+        """Somebody on the list hears in private that nothing can be made of their message."""
+        bare = reading.bare(message)
+        if not bare or bare.chat.type != "private":
+            return None
+        if not admits(self._allowed, _user_id(bare.from_user)):
+            return None
+        address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
+        return Inbound(address, _person(bare.from_user), Unsupported(reading.UNKNOWN))
 
     def _inbound(self, update: telegram.Update) -> Inbound | None:
         if (query := update.callback_query) is not None:
@@ -198,7 +210,10 @@ class Normaliser:
                 command = None
                 if message.chat.type != "private":
                     return None  # another bot's, also where all talk is ours
-            said, about = self._without_mention(message.text), tuple(reading.about(message))
+            said, about = (
+                reading.without_call(message.text, self._bot.username),
+                tuple(reading.about(message)),
+            )
             if item := telegram_media.referred(message, said):
                 return Attached(item, about, command)
             return command or Text(said, about)
@@ -208,6 +223,10 @@ class Normaliser:
             return found
         # Service messages (pins, joins, titles, …) ask for nothing.
         what = telegram_media.unsupported(message)
+        if not what and message.chat.type == "private" and message.api_kwargs:
+            what = (
+                reading.UNKNOWN
+            )  # newer than the library: silence would look like a bot that is down
         return Unsupported(what) if what else None
 
     def _attached(self, message: telegram.Message) -> Content | None:
@@ -217,7 +236,7 @@ class Normaliser:
             command = None
             if message.chat.type != "private":
                 return None  # another bot's, also where all talk is ours
-        item = telegram_media.attachment(message, self._without_mention(caption))
+        item = telegram_media.attachment(message, reading.without_call(caption, self._bot.username))
         if item is None:
             return None
         about = tuple(reading.about(message))
@@ -262,15 +281,6 @@ class Normaliser:
             text.casefold() == ours or (entity.user is not None and entity.user.id == self._bot.id)
             for entity, text in found.items()
         )
-
-    def _without_mention(self, text: str) -> str:
-        """A message that begins by calling us says nothing with the call itself."""
-        ours = f"@{self._bot.username}"
-        rest = text[len(ours) :]
-        longer = rest[:1].isalnum() or rest[:1] == "_"  # somebody else, whose name begins as ours
-        if text[: len(ours)].casefold() == ours.casefold() and rest.strip() and not longer:
-            return rest.lstrip(" ,:\n")
-        return text
 
 
 def _migrated(message: telegram.Message, old: str, new: str) -> Inbound:

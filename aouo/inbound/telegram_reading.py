@@ -5,6 +5,9 @@ Source: core.telegram.org/bots/api#message.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Any
+
 import telegram
 
 from aouo.events import ChatKind, Standing, TopicNamed, TopicShut
@@ -12,6 +15,18 @@ from aouo.inbound import telegram_media
 
 GENERAL = 1
 """The topic that every forum has; it is the forum itself, and sends must not name it."""
+
+UNKNOWN = "messages of this kind"
+"""What is newer than the library, or not as Telegram describes it."""
+
+
+def bare(message: Any) -> telegram.Message | None:
+    """Of a message that cannot be read: who wrote it where, None = not even that."""
+    kept = ("chat", "from", "message_thread_id", "is_topic_message")
+    with suppress(Exception):
+        fields = {name: message[name] for name in kept if name in message}
+        return telegram.Message.de_json({**fields, "message_id": 0, "date": 0}, None)
+    return None
 
 
 def thread(message: telegram.Message) -> str:
@@ -90,6 +105,16 @@ def _hidden_links(message: telegram.Message) -> list[str]:
             words = units[start:end].decode("utf-16-le", "replace")
             lines.append(f'[behind "{_short(words)}" is the link {entity.url}]')
     return lines
+
+
+def without_call(text: str, username: str) -> str:
+    """A message that begins by calling us says nothing with the call itself."""
+    ours = f"@{username}"
+    rest = text[len(ours) :]
+    longer = rest[:1].isalnum() or rest[:1] == "_"  # somebody else, whose name begins as ours
+    if text[: len(ours)].casefold() == ours.casefold() and rest.strip() and not longer:
+        return rest.lstrip(" ,:\n")
+    return text
 
 
 def _origin(origin: telegram.MessageOrigin) -> str:

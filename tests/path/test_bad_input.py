@@ -134,6 +134,32 @@ async def test_a_name_as_long_as_a_message_is_answered(world: World, asked: str)
     assert len(told.text) == 4_096
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"some_day": {"a": 1}},
+        {"poll": {"id": "1", "question": "What?", "options": []}},
+        {"text": "when?", "date": 10**18},
+    ],
+)
+async def test_a_kind_of_message_that_is_newer_than_we_are_is_answered(
+    world: World, fields: dict[str, object]
+) -> None:
+    """Silence would look like a bot that is down; nothing of it reaches the model."""
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        raw = _raw(**fields)
+        message = raw["message"]
+        assert isinstance(message, dict)
+        if "text" not in fields:
+            del message["text"]
+        await bot.app.telegram._store([raw], 0)
+        await said(world, "I cannot take in messages of this kind yet. Please write it as text.")
+
+    assert prompts(world) == ["hello"]
+
+
 async def test_a_link_behind_words_reaches_the_model(world: World) -> None:
     link = {"type": "text_link", "offset": 8, "length": 4, "url": "https://example.org/a"}
     async with world.running() as bot:
