@@ -126,9 +126,11 @@ class Normaliser:
             return inbound
         if isinstance(inbound.content, TopicNamed | TopicShut):
             return None  # not said to us: no answer is due
-        if not inbound.addressed or message.from_user is None or message.from_user.is_bot:
+        if message.from_user is None or message.from_user.is_bot:
             return None
         content = inbound.content
+        if message.chat.type != "private" and not self._called(message, content):
+            return None  # talk among others, also where the talk of those on the list is ours
         asked = isinstance(content, Command) and content.name in ("id", "start")
         return _refused(inbound, Intruder(asked))
 
@@ -255,8 +257,10 @@ class Normaliser:
     def _addressed(self, message: telegram.Message, content: Content) -> bool:
         if message.chat.type == "private" or self._all_group_messages:
             return True
-        if isinstance(content, TopicNamed | TopicShut):
-            return True
+        return isinstance(content, TopicNamed | TopicShut) or self._called(message, content)
+
+    def _called(self, message: telegram.Message, content: Content) -> bool:
+        """Whether a message in a group is meant for us, whatever else is heard there."""
         if isinstance(content, Command):
             return self._is_for_us(content.raw)
         if isinstance(content, Attached | Album) and content.command:
