@@ -88,10 +88,12 @@ def about(message: telegram.Message) -> list[str]:
         lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
     elif replied and replied.forum_topic_created is None:
         who = replied.from_user.first_name if replied.from_user else "someone"
+        who = telegram_media.plain(who)
         words = replied.text or replied.caption or telegram_media.called(replied)
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
-        lines.append(f"[forwarded from {_origin(message.forward_origin)}]")
+        origin = telegram_media.plain(_origin(message.forward_origin))
+        lines.append(f"[forwarded from {origin}]")
     return [*lines, *_hidden_links(message)]
 
 
