@@ -262,7 +262,7 @@ class Arrival:
 
     `inbound` is None when there is nothing to do; `why` then says so for the log. The raw
     text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
-    of somebody who is not on the list wants an answer.
+    of somebody who is not on the list wants an answer, `lost_tap` where one without a message does.
     """
 
     update_id: int
@@ -271,6 +271,7 @@ class Arrival:
     why: str = ""
     keep_raw: bool = True
     refused_tap: str = ""
+    lost_tap: str = ""
 
 
 @dataclass(frozen=True, slots=True)

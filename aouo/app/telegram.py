@@ -16,7 +16,7 @@ import structlog
 from aouo.address import ConversationAddress
 from aouo.attachments import Attachment
 from aouo.errors import DeliveryError, DeliveryRefused, FloodControl
-from aouo.events import Button, Inbound
+from aouo.events import Arrival, Button, Inbound
 from aouo.inbound.downloads import Downloads
 from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
@@ -218,8 +218,8 @@ class TelegramChannel:
         for arrival in arrivals:
             if arrival.inbound:
                 self._note_forum(arrival.inbound)
-            if arrival.refused_tap:
-                self._answering.create_task(self._refuse_tap(arrival.refused_tap))
+            if arrival.refused_tap or arrival.lost_tap:
+                self._answering.create_task(self._explain_tap(arrival))
 
     def _note_forum(self, inbound: Inbound) -> None:
         """A group gets topics, or loses them, without telling."""
@@ -229,10 +229,13 @@ class TelegramChannel:
         else:
             self._forums.discard(chat_id)
 
-    async def _refuse_tap(self, answer_id: str) -> None:
+    async def _explain_tap(self, arrival: Arrival) -> None:
         from aouo.outbound import wording
 
-        await self._stop_spinner(answer_id, wording.NOT_AUTHORIZED, alert=True)
+        if arrival.refused_tap:
+            await self._stop_spinner(arrival.refused_tap, wording.NOT_AUTHORIZED, alert=True)
+        else:
+            await self._stop_spinner(arrival.lost_tap, wording.TAP_UNKNOWN, alert=True)
 
     async def _stop_spinner(self, answer_id: str, text: str = "", *, alert: bool = False) -> None:
         """Telegram wants a tap answered within seconds, however long its lane is busy."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import structlog
 
@@ -95,13 +95,16 @@ class Poller:
             timeout_s = POLL_S
 
     async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
-        return await self._api.call(
+        raw = await self._api.call(
             "getUpdates",
             timeout_s + GRACE_S,
             offset=offset,
             timeout=timeout_s,
             allowed_updates=ALLOWED_UPDATES,
         )
+        if not isinstance(raw, list) or not all(map(is_update, cast("list[object]", raw))):
+            raise ApiUnreachable("getUpdates: an answer in no known form")
+        return cast("list[dict[str, Any]]", raw)
 
     async def _explain(self, error: ApiError) -> None:
         match error.code:
@@ -155,3 +158,11 @@ class Poller:
         self._contested_since_s = 0.0
         self.state = PollState(last_poll_s=self._clock.monotonic_s())
         self.begun.set()
+
+
+def is_update(body: object) -> bool:
+    """Whether it is an object with a number of its own."""
+    if not isinstance(body, dict):
+        return False
+    number = cast("dict[str, object]", body).get("update_id")
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**63

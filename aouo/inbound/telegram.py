@@ -37,6 +37,7 @@ from aouo.inbound import telegram_media
 from aouo.inbound import telegram_reading as reading
 from aouo.inbound.admission import admits
 
+_LARGEST = 2**63 - 1
 _KINDS = ("message", "callback_query", "edited_message", "message_reaction", "my_chat_member")
 
 
@@ -67,23 +68,42 @@ class Normaliser:
     def read(self, raw: Mapping[str, Any]) -> Arrival:
         """Never raises: what cannot be read is an arrival with nothing in it and a reason."""
         update_id = int(raw["update_id"])
-        kind = next((key for key in raw if key != "update_id"), "nothing")
+        kinds = [key for key in raw if key != "update_id"]
+        kind = next((key for key in kinds if key in _KINDS), kinds[0] if kinds else "nothing")
         text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
+        if (legible := text.encode("utf-8", "replace").decode()) != text:
+            return self.read(json.loads(legible))  # half a character has no UTF-8
         if kind not in _KINDS:
             return Arrival(update_id, text, None, why=kind, keep_raw=False)
         try:
             update = telegram.Update.de_json(dict(raw), None)
             inbound = self._inbound(update)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            return Arrival(update_id, text, None, why=f"{kind} we cannot read: {error!r}")
+            if inbound and abs(inbound.message_id) > _LARGEST:
+                raise ValueError("a number that no table holds")
+        except Exception as error:  # noqa: BLE001 - Telegram would bring the same again for ever
+            why = f"{kind} we cannot read: {error!r}"
+            told = self._unread(raw[kind]) if kind == "message" else None
+            return Arrival(update_id, text, told, why=why, keep_raw=told is not None)
         if inbound is None:
-            return Arrival(update_id, text, None, why=f"{kind} without content", keep_raw=False)
+            why = f"{kind} without content"
+            tap = update.callback_query.id if update.callback_query else ""
+            return Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
         if update.callback_query and isinstance(inbound.content, Intruder):
             why, tap = "a tap of somebody who is not on the list", update.callback_query.id
             return Arrival(update_id, text, None, why=why, keep_raw=False, refused_tap=tap)
         # An edit's words replace others, also those that are not kept: the job has them alone.
         kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing)
         return Arrival(update_id, text, inbound, keep_raw=kept)
+
+    def _unread(self, message: Any) -> Inbound | None:
+        """Somebody on the list hears in private that nothing can be made of their message."""
+        bare = reading.bare(message)
+        if not bare or bare.chat.type != "private":
+            return None
+        if not admits(self._allowed, _user_id(bare.from_user)):
+            return None
+        address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
+        return Inbound(address, _person(bare.from_user), Unsupported(reading.UNKNOWN))
 
     def _inbound(self, update: telegram.Update) -> Inbound | None:
         if (query := update.callback_query) is not None:
@@ -106,9 +126,11 @@ class Normaliser:
             return inbound
         if isinstance(inbound.content, TopicNamed | TopicShut):
             return None  # not said to us: no answer is due
-        if not inbound.addressed or message.from_user is None or message.from_user.is_bot:
+        if message.from_user is None or message.from_user.is_bot:
             return None
         content = inbound.content
+        if message.chat.type != "private" and not self._called(message, content):
+            return None  # talk among others, also where the talk of those on the list is ours
         asked = isinstance(content, Command) and content.name in ("id", "start")
         return _refused(inbound, Intruder(asked))
 
@@ -122,7 +144,7 @@ class Normaliser:
         if isinstance(message, telegram.Message):
             thread = reading.thread(message)
             label = reading.label(message, query.data or "")
-        content = Button(query.data or "", label, query.id)
+        content = Button(query.data or "", label, query.id, lost=not query.data)
         address = ConversationAddress("tg", str(message.chat.id), thread)
         tapped = Inbound(address, _person(query.from_user), content, kind, message.message_id)
         if not admits(self._allowed, query.from_user.id):
@@ -190,7 +212,10 @@ class Normaliser:
                 command = None
                 if message.chat.type != "private":
                     return None  # another bot's, also where all talk is ours
-            said, about = self._without_mention(message.text), tuple(reading.about(message))
+            said, about = (
+                reading.without_call(message.text, self._bot.username),
+                tuple(reading.about(message)),
+            )
             if item := telegram_media.referred(message, said):
                 return Attached(item, about, command)
             return command or Text(said, about)
@@ -200,6 +225,10 @@ class Normaliser:
             return found
         # Service messages (pins, joins, titles, …) ask for nothing.
         what = telegram_media.unsupported(message)
+        if not what and message.chat.type == "private" and message.api_kwargs:
+            what = (
+                reading.UNKNOWN
+            )  # newer than the library: silence would look like a bot that is down
         return Unsupported(what) if what else None
 
     def _attached(self, message: telegram.Message) -> Content | None:
@@ -209,7 +238,7 @@ class Normaliser:
             command = None
             if message.chat.type != "private":
                 return None  # another bot's, also where all talk is ours
-        item = telegram_media.attachment(message, self._without_mention(caption))
+        item = telegram_media.attachment(message, reading.without_call(caption, self._bot.username))
         if item is None:
             return None
         about = tuple(reading.about(message))
@@ -228,8 +257,10 @@ class Normaliser:
     def _addressed(self, message: telegram.Message, content: Content) -> bool:
         if message.chat.type == "private" or self._all_group_messages:
             return True
-        if isinstance(content, TopicNamed | TopicShut):
-            return True
+        return isinstance(content, TopicNamed | TopicShut) or self._called(message, content)
+
+    def _called(self, message: telegram.Message, content: Content) -> bool:
+        """Whether a message in a group is meant for us, whatever else is heard there."""
         if isinstance(content, Command):
             return self._is_for_us(content.raw)
         if isinstance(content, Attached | Album) and content.command:
@@ -254,13 +285,6 @@ class Normaliser:
             text.casefold() == ours or (entity.user is not None and entity.user.id == self._bot.id)
             for entity, text in found.items()
         )
-
-    def _without_mention(self, text: str) -> str:
-        """A message that begins by calling us says nothing with the call itself."""
-        ours = f"@{self._bot.username}"
-        if text[: len(ours)].casefold() == ours.casefold() and text[len(ours) :].strip():
-            return text[len(ours) :].lstrip(" ,:\n")
-        return text
 
 
 def _migrated(message: telegram.Message, old: str, new: str) -> Inbound:

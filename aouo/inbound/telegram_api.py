@@ -56,7 +56,10 @@ class TelegramApi:
             failpoint.reached(f"after {method}")
         if not isinstance(answer, dict) or "ok" not in answer:
             raise ApiUnreachable(f"{method}: an answer in no known form")
-        return _result(cast("dict[str, Any]", answer))
+        try:
+            return _result(cast("dict[str, Any]", answer))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ApiUnreachable(f"{method}: an answer in no known form") from None
 
     def _clean(self, error: BaseException) -> str:
         return f"{type(error).__name__}: {error}".replace(self._token, "***")

@@ -5,6 +5,7 @@ Source: core.telegram.org/bots/api#message.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -23,6 +24,9 @@ _UNSUPPORTED = {
     "invoice": "invoices",
 }
 _SHOWN_CHARS = 300
+_TYPE_CHARS = 100
+_UNTYPICAL = re.compile(r"[^\w.+/;= -]", re.ASCII)
+"""What no media type holds: the sender of a file chooses it, and a model reads it."""
 
 
 def attachment(message: telegram.Message, caption: str) -> Attachment | None:
@@ -44,7 +48,7 @@ def attachment(message: telegram.Message, caption: str) -> Attachment | None:
                 kind,
                 found.file_id,
                 name=getattr(found, "file_name", None) or _title(found),
-                mime_type=getattr(found, "mime_type", None) or "",
+                mime_type=_UNTYPICAL.sub("", getattr(found, "mime_type", None) or "")[:_TYPE_CHARS],
                 size_bytes=found.file_size or 0,
                 duration_s=_seconds(found),
                 caption=caption,
@@ -70,17 +74,17 @@ def line(message: telegram.Message) -> str:
     if message.contact:
         contact = message.contact
         name = " ".join(filter(None, (contact.first_name, contact.last_name)))
-        return f"[contact: {_plain(name)}, {_plain(contact.phone_number)}]"
+        return f"[contact: {plain(name)}, {plain(contact.phone_number)}]"
     if message.venue:
         venue = message.venue
-        where = _plain(f"{venue.title}, {venue.address}")
+        where = plain(f"{venue.title}, {venue.address}")
         return f"[place: {where} ({_degrees(venue.location)})]"
     if message.location:
         live = ", shared live" if message.location.live_period else ""
         return f"[location: {_degrees(message.location)}{live}]"
     if message.poll:
-        options = " · ".join(_plain(option.text) for option in message.poll.options)
-        return f'[poll: "{_plain(message.poll.question)}", options: {options}]'
+        options = " · ".join(plain(option.text) for option in message.poll.options)
+        return f'[poll: "{plain(message.poll.question)}", options: {options}]'
     if message.dice:
         return f"[dice {message.dice.emoji}: {message.dice.value}]"
     return ""
@@ -115,7 +119,7 @@ def _degrees(place: telegram.Location) -> str:
     return f"{place.latitude:.6f}, {place.longitude:.6f}"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """One line that cannot end its bracket."""
     shown = " ".join(text.replace("[", "(").replace("]", ")").split())
     return shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"

@@ -5,6 +5,9 @@ Source: core.telegram.org/bots/api#message.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Any
+
 import telegram
 
 from aouo.events import ChatKind, Standing, TopicNamed, TopicShut
@@ -12,6 +15,18 @@ from aouo.inbound import telegram_media
 
 GENERAL = 1
 """The topic that every forum has; it is the forum itself, and sends must not name it."""
+
+UNKNOWN = "messages of this kind"
+"""What is newer than the library, or not as Telegram describes it."""
+
+
+def bare(message: Any) -> telegram.Message | None:
+    """Of a message that cannot be read: who wrote it where, None = not even that."""
+    kept = ("chat", "from", "message_thread_id", "is_topic_message")
+    with suppress(Exception):
+        fields = {name: message[name] for name in kept if name in message}
+        return telegram.Message.de_json({**fields, "message_id": 0, "date": 0}, None)
+    return None
 
 
 def thread(message: telegram.Message) -> str:
@@ -73,11 +88,35 @@ def about(message: telegram.Message) -> list[str]:
         lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
     elif replied and replied.forum_topic_created is None:
         who = replied.from_user.first_name if replied.from_user else "someone"
+        who = telegram_media.plain(who)
         words = replied.text or replied.caption or telegram_media.called(replied)
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
-        lines.append(f"[forwarded from {_origin(message.forward_origin)}]")
+        origin = telegram_media.plain(_origin(message.forward_origin))
+        lines.append(f"[forwarded from {origin}]")
+    return [*lines, *_hidden_links(message)]
+
+
+def _hidden_links(message: telegram.Message) -> list[str]:
+    """Addresses that stand behind words: the text alone does not tell them."""
+    units = (message.text or message.caption or "").encode("utf-16-le")
+    lines: list[str] = []
+    for entity in (*message.entities, *message.caption_entities):
+        if entity.type == "text_link" and entity.url:
+            start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
+            words = units[start:end].decode("utf-16-le", "replace")
+            lines.append(f'[behind "{_short(words)}" is the link {entity.url}]')
     return lines
+
+
+def without_call(text: str, username: str) -> str:
+    """A message that begins by calling us says nothing with the call itself."""
+    ours = f"@{username}"
+    rest = text[len(ours) :]
+    longer = rest[:1].isalnum() or rest[:1] == "_"  # somebody else, whose name begins as ours
+    if text[: len(ours)].casefold() == ours.casefold() and rest.strip() and not longer:
+        return rest.lstrip(" ,:\n")
+    return text
 
 
 def _origin(origin: telegram.MessageOrigin) -> str:

@@ -18,7 +18,7 @@ import structlog
 from aiohttp import web
 
 from aouo.errors import SetupError, TokenContested
-from aouo.inbound.poller import ALLOWED_UPDATES
+from aouo.inbound.poller import ALLOWED_UPDATES, is_update
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.ports import Clock
 from aouo.shield import finish
@@ -34,6 +34,8 @@ _LEAVE_S = 5.0
 _LOOK_EVERY_S = 60.0
 _RETRY_AT_MOST_S = 30.0
 _TAKEN_AWAY_AT_MOST = 3
+_REVOKED = (401, 404)
+"""Telegram does not know the token."""
 
 
 class Webhook:
@@ -128,7 +130,7 @@ class Webhook:
             update = await request.json()
         except ValueError:
             update = None
-        if not _is_update(update):
+        if not is_update(update):
             return web.Response(status=400)
         try:
             async with asyncio.timeout(_STORE_S):
@@ -183,6 +185,8 @@ class Webhook:
             try:
                 await self._look()
             except (ApiError, ApiUnreachable) as error:
+                if isinstance(error, ApiError) and error.code in _REVOKED:
+                    await self._explain(error)
                 self._problem = str(error)
                 log.warning("webhook_info_failed", problem=self._problem)
             await self._clock.sleep(_LOOK_EVERY_S)
@@ -222,10 +226,3 @@ class Webhook:
         if self._failures == 1 or self._failures % 10 == 0:
             log.warning("webhook_not_set", problem=problem, failures=self._failures)
         await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), _RETRY_AT_MOST_S))
-
-
-def _is_update(body: object) -> bool:
-    if not isinstance(body, dict):
-        return False
-    number = cast("dict[str, object]", body).get("update_id")
-    return isinstance(number, int) and not isinstance(number, bool)

@@ -63,6 +63,7 @@ class Sender:
         self._draft_failed = draft_failed
         self._lost = lost
         self._place_kept = False
+        self._left_topic = False
 
     async def drain(self) -> None:
         """Say what waits; returns when nothing does."""
@@ -120,6 +121,8 @@ class Sender:
     async def _call(self, row: Delivery) -> int:
         message = sendable(row.message, row.id)
         if not row.edits:
+            if self._left_topic:  # a reply would go back to where its message is
+                message = replace(message, reply_to=0)
             return await self._messenger.send(self.address, message)
         if not message.text and not message.media:
             await self._messenger.delete(self.address, row.edits)
@@ -189,6 +192,7 @@ class Sender:
         await self._ledger.mark(row, "queued", error=str(error))
         told = await self._ledger.gone_topic(row, error)
         self._redirect(replace(self.address, thread_id=""))
+        self._left_topic = True
         if told:
             self.rows.appendleft(told)
 

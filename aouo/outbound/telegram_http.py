@@ -7,7 +7,7 @@ what the default cannot: whether a failed request may have been carried out.
 from __future__ import annotations
 
 import aiohttp
-from telegram.error import NetworkError, TimedOut
+from telegram.error import BadRequest, NetworkError, TimedOut
 from telegram.request import BaseRequest, RequestData
 
 from aouo import failpoint
@@ -16,6 +16,9 @@ _READ_S = 30.0
 _CONNECT_S = 10.0
 _UPLOAD_S = 110.0
 """For all of a request with files; a little less than a tool may take."""
+
+_PASSING = frozenset({401, 404, 408, 409, 425, 429})
+"""Refusals that may end by themselves, or that the library reads; the others are for ever."""
 
 
 class NotWritten(NetworkError):
@@ -73,6 +76,9 @@ class AiohttpRequest(BaseRequest):
             failpoint.reached(f"after {called}")
         if response.status >= 500 and not answer.lstrip().startswith(b"{"):
             raise NoAnswer(f"{response.status} from a proxy")
+        if 400 < response.status < 500 and response.status not in {403, *_PASSING}:
+            # The library takes it for the network's trouble: 413 would be uploaded for ever.
+            raise BadRequest(f"{response.reason} ({response.status})")
         return response.status, answer
 
 

@@ -21,6 +21,8 @@ BUTTONS_OF_ALBUM = "⬆️"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 _SHOWN_PATH_CHARS = 400
+MAX_UNITS = 4096
+"""UTF-16 units of one message. Source: core.telegram.org/bots/api#sendmessage."""
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
@@ -33,7 +35,13 @@ Rows: TypeAlias = tuple[tuple[ButtonSpec, ...], ...]
 
 
 def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
-    """A plain sentence with buttons; nothing in it is formatted, so nothing can be refused."""
+    """A plain sentence with buttons; nothing in it is formatted, so nothing can be refused.
+
+    What it quotes may be as long as a message is: the sentence ends where a message does.
+    """
+    units = text.encode("utf-16-le", "replace")
+    if len(units) > 2 * MAX_UNITS:
+        text = units[: 2 * (MAX_UNITS - 1)].decode("utf-16-le", "ignore") + "…"
     return Rendered(text, (), tuple(tuple(row) for row in rows), 0, False)
 
 

@@ -186,6 +186,8 @@ class Inbox:
             elif wanted and (answer_id := self._repeats(wanted)):
                 repeated.append(answer_id)
             elif wanted:
+                if arrival.why:
+                    facts.append(("update_unreadable", {"kind": arrival.why}))
                 lanes += self._file(tx, self._unclaimed.claim(wanted), now)
             elif inbound:
                 self._unclaimed.keep(inbound, now)

@@ -95,6 +95,96 @@ async def test_updates_of_other_kinds_are_logged_and_change_nothing(world: World
     assert prompts(world) == ["hello", "next"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "heard"),
+    [
+        ({"date": 10**18}, []),
+        ({"message_id": 10**30}, []),
+        ({"text": "half \ud800 a sign"}, ["half ? a sign"]),
+    ],
+)
+async def test_a_message_with_odd_values_does_not_end_the_process(
+    world: World, fields: dict[str, object], heard: list[str]
+) -> None:
+    """It would come again at each start, and nobody would be answered any more."""
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        await bot.app.telegram._store([_raw(**fields)], 0)
+        await bot.ask("next")
+
+    assert prompts(world) == ["hello", *heard, "next"]
+
+
+async def test_a_kind_that_is_not_known_yet_does_not_hide_the_message(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        await bot.app.telegram._store([{"some_day": {}, **_raw(text="found")}], 0)
+        await said(world, "found")
+
+
+@pytest.mark.parametrize("asked", ["/use ", "/use notes:"])
+async def test_a_name_as_long_as_a_message_is_answered(world: World, asked: str) -> None:
+    """The sentence that quotes it would be longer than Telegram takes."""
+    async with world.running() as bot:
+        sent = await bot.people.say(ADA, ADA, asked.ljust(4_096, "x"))
+        told = await bot.people.next_message(ADA, after=sent.id)
+
+    assert len(told.text) == 4_096
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"some_day": {"a": 1}},
+        {"poll": {"id": "1", "question": "What?", "options": []}},
+        {"text": "when?", "date": 10**18},
+    ],
+)
+async def test_a_kind_of_message_that_is_newer_than_we_are_is_answered(
+    world: World, fields: dict[str, object]
+) -> None:
+    """Silence would look like a bot that is down; nothing of it reaches the model."""
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        raw = _raw(**fields)
+        message = raw["message"]
+        assert isinstance(message, dict)
+        if "text" not in fields:
+            del message["text"]
+        await bot.app.telegram._store([raw], 0)
+        await said(world, "I cannot take in messages of this kind yet. Please write it as text.")
+
+    assert prompts(world) == ["hello"]
+
+
+async def test_a_link_behind_words_reaches_the_model(world: World) -> None:
+    link = {"type": "text_link", "offset": 8, "length": 4, "url": "https://example.org/a"}
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        read = _raw(text="Read 😀 this", entities=[link])
+        await bot.app.telegram._store([read], 0)
+        await bot.ask("next")
+
+    assert prompts(world)[1] == '[behind "this" is the link https://example.org/a]\nRead 😀 this'
+
+
+def _raw(**fields: object) -> dict[str, object]:
+    """An update with a message of Ada's, field by field."""
+    message = {
+        "message_id": 9_000,
+        "date": 1_700_000_000,
+        "chat": {"id": ADA, "type": "private"},
+        "from": {"id": ADA, "is_bot": False, "first_name": "Ada"},
+        "text": "odd",
+        **fields,
+    }
+    return {"update_id": 10**6, "message": message}
+
+
 # What the model does
 
 

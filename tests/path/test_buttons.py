@@ -394,3 +394,27 @@ async def test_a_button_of_the_model_that_waits_for_a_pack_is_heard_when_one_is_
         await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
         await bot.people.next_message(ADA, contains=f"[callback] {LONG}")
         await said(world, "More?\n→ Again")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"inline_message_id": "somewhere", "data": "hello"},
+        {"game_short_name": "chess"},
+        {"message": {"chat": {"id": ADA, "type": "private"}, "message_id": 4, "date": 0}},
+    ],
+)
+async def test_a_tap_that_means_nothing_here_is_answered_and_never_reaches_the_model(
+    world: World, fields: dict[str, object]
+) -> None:
+    """A message sent through somebody else's inline query, a game, a button without data."""
+    who = {"id": ADA, "is_bot": False, "first_name": "Ada"}
+    tap = {"id": "77", "from": who, "chat_instance": "x", **fields}
+    async with world.running() as bot:
+        await bot.ask("hello")
+        assert bot.app.telegram
+        await bot.app.telegram._store([{"update_id": 10**6, "callback_query": tap}], 0)
+        await eventually(lambda: world.people.calls("answerCallbackQuery"))
+        await settled(bot)
+
+    assert len(world.model.requests) == 1

@@ -232,3 +232,21 @@ async def test_a_refusal_of_a_stranger_that_got_lost_is_told_to_nobody(world: Wo
         await bot.ask("hello")
 
     assert await answers(world, eve) == []
+
+
+async def test_a_message_that_is_too_large_is_refused_once_and_holds_up_nothing(
+    world: World,
+) -> None:
+    """413 comes from Telegram, and from a proxy that allows less; it never passes."""
+    world.config = {"telegram": {"streaming": "off"}}
+    async with world.running() as bot:
+        await bot.people.fault(
+            "status", method="sendMessage", status=413, description="Request Entity Too Large"
+        )
+        await bot.people.say(ADA, ADA, "one")
+        await settled(bot)
+        await bot.ask("two")
+        rows = await bot.rows("SELECT state, attempts, error FROM deliveries ORDER BY id LIMIT 1")
+
+    assert rows == [{"state": "refused", "attempts": 1, "error": "Request Entity Too Large (413)"}]
+    assert await answers(world) == ["two"]

@@ -150,6 +150,33 @@ async def test_a_topic_that_a_person_gave_a_pack_needs_no_mention(world: World) 
 # Privacy mode
 
 
+async def test_where_all_talk_is_ours_strangers_are_refused_only_if_they_call_us(
+    world: World,
+) -> None:
+    """Or each of them would be told, every hour, what they never asked for."""
+    world.install("notes")
+    world.config["telegram"] = {"groups": "all"}
+    eve = await world.people.create_user("Eve")
+    group = await world.people.create_chat("Us", [ADA, eve])
+    async with world.running() as bot:
+        await bot.people.say(eve, group, "nice weather")
+        await bot.ask("hello", chat=group)
+        before = await answers(world, group)
+        await bot.people.say(eve, group, f"{US} hello")
+        await said(world, "You are not authorized to use this bot.", group)
+
+    assert (before, prompts(world)) == (["hello"], ["hello"])
+
+
+async def test_a_name_that_begins_with_ours_is_left_as_it_was_written(world: World) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        await bot.ask(f"{US}2 is another one")
+        await bot.ask(f"{US}: and this is for us")
+
+    assert prompts(world) == [f"{US}2 is another one", "and this is for us"]
+
+
 def _doctor(world: World) -> dict[str, str]:
     """What `aouo doctor` warns of in groups: the message by the group."""
     result = CliRunner().invoke(aouo, ["--home", str(world.home.path), "doctor", "--json"])

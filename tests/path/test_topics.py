@@ -16,7 +16,7 @@ from aouo.emulator import FAMILY, HOUSEHOLD, NOTES, VOCAB, Emulator
 from aouo.home import Home
 from aouo.store import routes
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import CallPart, ModelServer
 from tests.path.looking import answers, eventually, prompts, route, said, settled
 from tests.path.world import ADA, Running, World
 
@@ -184,6 +184,22 @@ async def test_who_may_write_in_a_closed_topic_is_answered(world: World) -> None
         shut = await paused(bot, VOCAB)
 
     assert (general, shut) == ([CLOSED.format("vocab"), "two"], True)
+
+
+async def test_a_reply_to_a_message_in_a_closed_topic_comes_elsewhere_too(world: World) -> None:
+    """Without a thread, a reply goes where the message is that it replies to."""
+    async with world.running() as bot:
+        await bot.ask("one", chat=HOUSEHOLD, thread=VOCAB)
+        await bot.people.topic_closed(ADA, HOUSEHOLD, VOCAB)
+        await eventually(lambda: paused(bot, VOCAB))
+        wish = {"type": "text", "text": "look here", "reply_to": "user"}
+        world.model.calls(CallPart("msg", wish))
+        world.model.say("two")
+        await bot.people.say(ADA, HOUSEHOLD, "go", thread=VOCAB)
+        await said(world, "two", HOUSEHOLD, 1)
+        general = await answers(world, HOUSEHOLD, 1)
+
+    assert general == [CLOSED.format("vocab"), "look here", "two"]
 
 
 async def test_a_topic_deleted_while_it_is_answered_is_marked_and_the_answer_arrives(

@@ -254,6 +254,26 @@ async def test_who_keeps_losing_the_webhook_to_another_process_ends(world: World
     assert raised.value.exit_code == 4
 
 
+async def test_a_token_that_is_revoked_ends_the_process_with_what_to_edit(world: World) -> None:
+    """Exit 3, as when polling: nothing comes any more, and nobody would know why."""
+    clock = world.clock = FastClock(speed=1)
+    with pytest.raises(SetupError) as raised:
+        await _be_revoked(world, clock)
+
+    assert (raised.value.exit_code, "bot_token" in raised.value.fix) == (3, True)
+
+
+async def _be_revoked(world: World, clock: FastClock) -> None:
+    async with listening(world) as bot:
+        await bot.ask("Hello")
+        await world.people.fault(
+            "status", method="getWebhookInfo", status=401, description="Unauthorized"
+        )
+        clock.jump(61)
+        async with asyncio.timeout(WAIT_S):
+            await bot.runtime.ended.wait()
+
+
 async def _be_robbed(world: World, clock: FastClock) -> None:
     async with listening(world) as bot:
         for times in range(1, 4):
