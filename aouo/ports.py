@@ -186,7 +186,7 @@ class Messenger(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Rights:
     """What the bot is in a chat: an administrator, one who may manage topics, shown every message
     (not only those that call it), in a chat that has topics."""
 
@@ -199,7 +199,7 @@ class Standing:
 class Topics(Protocol):
     """The topics of chats that have them. Each call raises `DeliveryError`s only."""
 
-    async def standing(self, chat: ConversationAddress) -> Standing: ...
+    async def rights(self, chat: ConversationAddress) -> Rights: ...
 
     async def create_topic(self, chat: ConversationAddress, title: str) -> str:
         """Create a topic and return its thread id.

@@ -21,7 +21,7 @@ from aouo.inbound.downloads import Downloads
 from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.outbound.degrade import Capabilities
-from aouo.ports import Clock, Rendered, Standing
+from aouo.ports import Clock, Rendered, Rights
 from aouo.routing import lexer
 from aouo.routing.decide import bypasses
 from aouo.settings import Settings, Telegram
@@ -181,8 +181,8 @@ class TelegramChannel:
             to = replace(to, thread_id=GENERAL)
         await messenger.action(to, action)
 
-    async def standing(self, chat: ConversationAddress) -> Standing:
-        return await (await self._ready()).standing(chat)
+    async def rights(self, chat: ConversationAddress) -> Rights:
+        return await (await self._ready()).rights(chat)
 
     async def create_topic(self, chat: ConversationAddress, title: str) -> str:
         return await (await self._ready()).create_topic(chat, title)

@@ -23,7 +23,7 @@ from aouo.flow.desk import Desk
 from aouo.notices import Bound, NoTopicsHere, TopicsSetUp, TopicTrouble
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, Standing, Topics, stamp
+from aouo.ports import Clock, Rights, Topics, stamp
 from aouo.store import deliveries, jobs, routes, topics
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -84,21 +84,21 @@ class SettingUp:
         if not packs:
             return NoTopicsHere("packs")
         try:
-            standing = await self._patiently(lambda: platform.standing(chat))
+            rights = await self._patiently(lambda: platform.rights(chat))
         except DeliveryError as error:
             log.warning("topics_not_set_up", error=str(error))
             return TopicsSetUp((), (), tuple((pack, "later") for pack in packs), hidden=False)
-        if not standing.has_topics:
+        if not rights.has_topics:
             return NoTopicsHere("private" if job.inbound.chat_kind == "private" else "group")
         report = _Report()
         for pack in packs:
-            await self._provide(job, platform, chat, pack, standing, report)
+            await self._provide(job, platform, chat, pack, rights, report)
         log.info("topics_set_up", created=report.created, failed=dict(report.failed))
         return TopicsSetUp(
             tuple(report.created),
             tuple(report.bound),
             tuple(report.failed),
-            hidden=not standing.sees_all,
+            hidden=not rights.sees_all,
         )
 
     async def _provide(
@@ -107,7 +107,7 @@ class SettingUp:
         platform: Topics,
         chat: ConversationAddress,
         pack: str,
-        standing: Standing,
+        rights: Rights,
         report: _Report,
     ) -> None:
         """See that a pack has a topic."""
@@ -120,7 +120,7 @@ class SettingUp:
                 report.failed.append((pack, "unknown"))
         except DeliveryError as error:
             log.warning("topic_not_created", pack=pack, error=str(error))
-            report.failed.append((pack, _trouble(error, standing)))
+            report.failed.append((pack, _trouble(error, rights)))
 
     async def _has(self, job: Job, platform: Topics, chat: ConversationAddress, pack: str) -> bool:
         """Whether a topic of the pack is there; routes of topics that are gone let go of it."""
@@ -227,12 +227,12 @@ class SettingUp:
         return await call()
 
 
-def _trouble(error: DeliveryError, standing: Standing) -> TopicTrouble:
+def _trouble(error: DeliveryError, rights: Rights) -> TopicTrouble:
     match error:
         case NoTopics():
             return "off"
         case NoRight():
-            return "right" if standing.admin else "admin"
+            return "right" if rights.admin else "admin"
         case FloodControl() | NotSent() | DeliveryUnknown():
             return "later"
         case _:

@@ -30,6 +30,7 @@ _STATUS_AFTER_S = 1.5
 _TOOL_AFTER_S = 0.3  # most are done by then, and a line that flashes tells nobody anything
 _LOOK_EVERY_S = 0.25
 _EDIT_CHARS = 50
+_MOST_DIGITS = 18  # of a message id; a tag may be a longer number
 _DRAFT_AGAIN_S = 20.0
 """Telegram shows a draft for 30 s. Source: core.telegram.org/bots/api#sendmessagedraft."""
 _SPEAKING = frozenset({"msg", "clarify"})  # what they do is seen without a status line
@@ -188,7 +189,7 @@ class LiveView:
         wanted = payload.reply_to.strip()
         if not wanted or wanted == "user":
             return self._said_id if wanted else 0, ""
-        if wanted.isascii() and wanted.isdigit():
+        if wanted.isascii() and wanted.isdigit() and len(wanted) <= _MOST_DIGITS:
             return int(wanted), ""
         found = await self._database.read(lambda tx: deliveries.tagged(tx, self._turn_id, wanted))
         return found, "" if found else f"no message of this turn has the tag {wanted!r}"

@@ -30,7 +30,7 @@ from aouo.errors import (
 from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
-from aouo.ports import ButtonSpec, Entity, Media, Rendered, Standing
+from aouo.ports import ButtonSpec, Entity, Media, Rendered, Rights
 
 # Until its version 23 the library warns at every flood control unless told which type we want.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
@@ -189,7 +189,7 @@ class TelegramMessenger:
         except DeliveryRefused:
             return  # too old: the person has moved on
 
-    async def standing(self, chat: ConversationAddress) -> Standing:
+    async def rights(self, chat: ConversationAddress) -> Rights:
         """See `ports.Topics`. An administrator is shown everything, whatever the privacy mode."""
         private = not chat.chat_id.startswith("-")
         async with _translated():
@@ -198,9 +198,9 @@ class TelegramMessenger:
             has_topics = private or (await self._bot.get_chat(int(chat.chat_id))).is_forum
         if mine is None:
             enabled = bool(me.has_topics_enabled)
-            return Standing(True, manages_topics=True, sees_all=True, has_topics=enabled)
+            return Rights(True, manages_topics=True, sees_all=True, has_topics=enabled)
         admin = mine.status in ("administrator", "creator")
-        return Standing(
+        return Rights(
             admin,
             manages_topics=admin and bool(getattr(mine, "can_manage_topics", False)),
             sees_all=admin or bool(me.can_read_all_group_messages),
