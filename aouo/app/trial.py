@@ -179,6 +179,7 @@ async def _emulator(port: int) -> AsyncGenerator[Local]:
         "aouo.emulator",
         f"--token={TOKEN}",
         f"--port={port}",
+        "--told-of-topics",
         "--with-parent",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

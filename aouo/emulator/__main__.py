@@ -43,6 +43,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--no-privacy", action="store_true", help="the bot sees all of a group")
     parser.add_argument("--flood", action="store_true", help="flood control from the start")
     parser.add_argument(
+        "--told-of-topics", action="store_true", help="the bot hears of the topics at the start"
+    )
+    parser.add_argument(
         "--with-parent",
         action="store_true",
         help="stop when standard input closes, and not at SIGINT",
@@ -66,6 +69,8 @@ async def _serve(options: argparse.Namespace) -> int:
         privacy=not options.no_privacy,
         flood=options.flood,
     )
+    if options.told_of_topics:
+        emulator.tell_of_topics()
     async with contextlib.AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(emulator)

@@ -18,6 +18,7 @@ from aouo.emulator.control import Control
 from aouo.emulator.faults import FaultPlan
 from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal
+from aouo.emulator.objects import message_json
 from aouo.emulator.people import Person
 from aouo.emulator.polling import Poll
 from aouo.emulator.start import PARTS, furnish
@@ -75,6 +76,13 @@ class Emulator:
         self._runner = web.AppRunner(
             self._application(), access_log=None, handler_cancellation=True, shutdown_timeout=1
         )
+
+    def tell_of_topics(self) -> None:
+        """Let the bot hear of the topics that are there from the start: it was in the group."""
+        for chat in self.world.chats.values():
+            for message in chat.messages.values():
+                if "forum_topic_created" in message.service:
+                    self.world.updates.push("message", message_json(self.world, message))
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
