@@ -12,7 +12,7 @@ import base64
 import random
 import signal
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -329,6 +329,24 @@ async def _kill_after(here: Place, method: str, status: int, *, times: int = 1) 
     async with here.alive() as life:
         await here.until(look)
         life.stop(signal.SIGKILL)
+
+
+async def killed_at(
+    numbers: Sequence[int], killed: Callable[[int], Awaitable[Run]], *, at_once: int = 6
+) -> None:
+    """One run for each place to be killed at; most have to reach theirs, and none may go wrong."""
+    free = asyncio.Semaphore(at_once)
+
+    async def one(number: int) -> Run:
+        async with free:
+            return await killed(number)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(number)) for number in numbers]
+    runs = [task.result() for task in tasks]
+
+    _judge(runs)
+    assert sum(bool(run.kills) for run in runs) > len(runs) / 2
 
 
 def _judge(runs: Sequence[Run]) -> None:

@@ -5,7 +5,6 @@ The rest of the matrix is in `test_kill_matrix`.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,16 +16,15 @@ from tests.path.test_kill_matrix import (
     START_UP,
     Run,
     Scenario,
-    _judge,
     _live_through,
     _shown_wrongly,
+    killed_at,
     runner_port,
 )
 from tests.path.test_long_answers import LONG, NAME, file_of
 
 __all__ = ["runner_port"]  # the fixture
 KILLED_AT = range(1 + START_UP, 33, 4)
-AT_ONCE = 4
 WHOLE = f"{LONG}\n\n{LONG}"
 OPENING, DOCUMENT = messages_of_answer(WHOLE, tail="", max_parts=6)
 
@@ -69,15 +67,7 @@ async def _killed(folder: Path, kill_at: int, port: int) -> Run:
 async def test_a_process_killed_anywhere_around_a_document_sends_it_whole(
     tmp_path: Path, runner_port: int
 ) -> None:
-    free = asyncio.Semaphore(AT_ONCE)
+    async def killed(number: int) -> Run:
+        return await _killed(tmp_path / str(number), number, runner_port)
 
-    async def one(number: int) -> Run:
-        async with free:
-            return await _killed(tmp_path / str(number), number, runner_port)
-
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(number)) for number in KILLED_AT]
-    runs = [task.result() for task in tasks]
-
-    _judge(runs)
-    assert sum(bool(run.kills) for run in runs) > len(runs) / 2
+    await killed_at(KILLED_AT, killed, at_once=4)

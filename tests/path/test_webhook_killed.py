@@ -6,7 +6,6 @@ Telegram brings an update again until it has read a 200. The rest of the matrix 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from pathlib import Path
@@ -15,15 +14,14 @@ from tests.path.lives import Place, place
 from tests.path.test_kill_matrix import (
     SCENARIOS,
     Run,
-    _judge,
     _live_through,
     _problems,
+    killed_at,
     runner_port,
 )
 
 __all__ = ["runner_port"]  # the fixture
 KILLED_AT = range(2, 32, 3)
-AT_ONCE = 6
 PLAIN = SCENARIOS["a plain answer"]
 
 
@@ -56,15 +54,7 @@ async def _killed(folder: Path, kill_at: int, port: int) -> Run:
 async def test_a_process_killed_behind_a_webhook_answers_once(
     tmp_path: Path, runner_port: int
 ) -> None:
-    free = asyncio.Semaphore(AT_ONCE)
+    async def killed(number: int) -> Run:
+        return await _killed(tmp_path / str(number), number, runner_port)
 
-    async def one(number: int) -> Run:
-        async with free:
-            return await _killed(tmp_path / str(number), number, runner_port)
-
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(number)) for number in KILLED_AT]
-    runs = [task.result() for task in tasks]
-
-    _judge(runs)
-    assert sum(bool(run.kills) for run in runs) > len(runs) / 2
+    await killed_at(KILLED_AT, killed)
