@@ -74,6 +74,8 @@ class Deeds:
                 duty = "may"
             else:
                 return self.overheard(place)
+        if not called and not self._is_seen_bound(place):
+            duty = "may"  # it may come in before the command that binds the topic is carried out
         call = "" if not called or reply_to or place.is_private else _CALL
         tail = " with a long tail of words so that no window waits for more" * (number % 5 == 0)
         words = f"{call}{{mark}} {kind}{tail}"
@@ -84,6 +86,10 @@ class Deeds:
         self._recent.setdefault(place.number, []).append(text)
         del self._recent[place.number][:-_RECENT]
         return None
+
+    def _is_seen_bound(self, place: Place) -> bool:
+        shown = [message.content.text for message in self._of_bot(place)]
+        return any(text.startswith("begin ") or "answers here now" in text for text in shown)
 
     def burst(self, place: Place) -> None:
         person = self.chance.choice(place.people)
