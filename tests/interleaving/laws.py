@@ -195,13 +195,18 @@ class Laws:
                             yield mark
 
     def _half(self) -> Iterator[str]:
-        """A stream that is over shows its end, or that it was stopped; no status line stays."""
+        """A stream that is over shows its end, or that it was stopped; no status line stays.
+
+        In a group that became a supergroup nothing can be changed any more.
+        """
+        moved = {
+            chat for place in self.book.places for chat, _ in place.addresses if chat != place.chat
+        }
         ended = {nonce for one in self._ever for nonce in _ENDS.findall(one.text)}
         for one in self._shown:
             if (one.chat, one.message_id) in self.telegram.stray:
                 continue
-            # After a kill one has been seen to stay, once in some fifty plays: not understood yet.
-            if one.text.startswith(_STATUS) and not self.play.script.lives:
+            if one.text.startswith(_STATUS) and one.chat not in moved:
                 yield f"{one.text!r} stays in {one.chat}:{one.thread}"
             for nonce in _BEGINS.findall(one.text):
                 over = _is_stopped(one) or (len(one.text) > _FULL and self._stops_below(one))
