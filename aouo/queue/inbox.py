@@ -14,8 +14,8 @@ from typing import Protocol, TypeAlias
 
 import structlog
 
+from aouo.address import ConversationAddress
 from aouo.events import (
-    Album,
     Arrival,
     Button,
     Command,
@@ -28,13 +28,13 @@ from aouo.events import (
     TopicShut,
 )
 from aouo.ports import Clock, iso, stamp
-from aouo.queue import albums, bursts
+from aouo.queue import albums, gathering
 from aouo.store import asked, chats, gates, gone, jobs, kept, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
 log = structlog.get_logger()
-_Opened: TypeAlias = tuple[int, Inbound] | None
+_Tap: TypeAlias = tuple[ConversationAddress, int, str, str]
 LEASE_S = 30.0
 TWICE_WITHIN_S = 2.0
 """The same tap so soon again is a finger that was too quick."""
@@ -90,7 +90,7 @@ class Inbox:
         self._ready = ready
         self._unclaimed = albums.Unclaimed()
         self._bursts_changed = asyncio.Event()
-        self._tapped: dict[tuple[object, ...], float] = {}
+        self._tapped: dict[_Tap, float] = {}
 
     async def accept(
         self, bot_id: str, arrivals: Sequence[Arrival], next_update_id: int
@@ -105,7 +105,12 @@ class Inbox:
             updates.advance(tx, bot_id, next_update_id)
             return self._file_all(tx, bot_id, arrivals)
 
-        filed = await self._commit(file)
+        tapped = dict(self._tapped)
+        try:
+            filed = await self._commit(file)
+        except BaseException:
+            self._tapped = tapped  # what is not on disk comes again, and is the first then
+            raise
         if any(arrival.inbound and albums.gathers(arrival.inbound) for arrival in arrivals):
             self._bursts_changed.set()
         return filed.repeated
@@ -202,9 +207,9 @@ class Inbox:
             return ""
         if self._policy.counts_once(content):
             return ""
+        tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
         before_s = now_s - TWICE_WITHIN_S
         self._tapped = {tap: at_s for tap, at_s in self._tapped.items() if at_s > before_s}
-        tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
         if tap in self._tapped:
             return content.answer_id
         self._tapped[tap] = now_s
@@ -217,7 +222,7 @@ class Inbox:
             return asked.has(tx, inbound.address, inbound.message_id)
         if isinstance(inbound.content, Standing):
             return chats.is_known(tx, inbound.address)
-        if inbound.addressed or _is_more(tx, inbound):
+        if inbound.addressed or gathering.is_more(tx, inbound):
             return True
         route = routes.find(tx, inbound.address)
         if route and route.title:  # what is said there brings the title of its beginning
@@ -254,47 +259,7 @@ class Inbox:
             jobs.add(tx, lane, inbound, iso(now))
             _end_burst(tx, inbound)
             return [lane]
-        return self._file_in_lane(tx, lane, inbound, now)
-
-    def _file_in_lane(self, tx: Tx, lane: str, inbound: Inbound, now: datetime) -> list[str]:
-        """File it behind what waits there; an open burst or album it does not belong to is over."""
-        opened = jobs.gathering(tx, lane, inbound.person.id)
-        if albums.gathers(inbound):
-            return self._file_album(tx, lane, inbound, opened, now)
-        both = opened and bursts.gathers(opened[1]) and bursts.gathers(inbound)
-        if opened and not (both and self._burst_s):
-            jobs.flush(tx, opened[0])
-            return [lane, *self._file_burst(tx, lane, inbound, None, now)]
-        return self._file_burst(tx, lane, inbound, opened, now)
-
-    def _file_burst(
-        self, tx: Tx, lane: str, inbound: Inbound, opened: _Opened, now: datetime
-    ) -> list[str]:
-        if not bursts.gathers(inbound) or not self._burst_s:
-            jobs.add(tx, lane, inbound, iso(now))
-            return [lane]
-        due_at = iso(now + timedelta(seconds=self._burst_s))
-        ends = bursts.closes(inbound)
-        if opened:
-            jobs.extend(tx, opened[0], bursts.join(opened[1], inbound), due_at)
-            if ends:
-                jobs.flush(tx, opened[0])
-        else:
-            jobs.add(tx, lane, inbound, iso(now), due_at="" if ends else due_at)
-        return [lane] if ends else []
-
-    def _file_album(
-        self, tx: Tx, lane: str, inbound: Inbound, opened: _Opened, now: datetime
-    ) -> list[str]:
-        due_at = iso(now + timedelta(seconds=albums.COMPLETE_AFTER_S))
-        if opened and albums.joins(opened[1], inbound):
-            jobs.extend(tx, opened[0], albums.join(opened[1], inbound), due_at)
-            return []
-        if opened:
-            jobs.flush(tx, opened[0])
-        inbound = albums.late(inbound) if _is_more(tx, inbound) else inbound
-        jobs.add(tx, lane, inbound, iso(now), due_at=due_at)
-        return [lane] if opened else []
+        return gathering.file(tx, lane, inbound, now, self._burst_s)
 
 
 def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
@@ -313,9 +278,3 @@ def _end_burst(tx: Tx, inbound: Inbound) -> None:
                 jobs.flush(tx, opened[0])
         case _:
             pass
-
-
-def _is_more(tx: Tx, inbound: Inbound) -> bool:
-    """An item of an album of which something was taken in before."""
-    content = inbound.content
-    return isinstance(content, Album) and jobs.has_album(tx, inbound.address.lane, content.id)

@@ -90,20 +90,6 @@ def _write(tx: Tx, route: Route, pack: str, skill: str, session_id: str, now: st
     )
 
 
-def set_gone(tx: Tx, address: ConversationAddress, reason: str, now: str) -> None:
-    """Note why nothing can be sent to this conversation, "" = it can again."""
-    tx.run(
-        "UPDATE conversation_routes SET gone = ?, updated_at = ? WHERE platform = ? "
-        "AND chat_id = ? AND thread_id = ? AND user_id = ?",
-        reason,
-        now,
-        address.platform,
-        address.chat_id,
-        address.thread_id,
-        address.user_id,
-    )
-
-
 def set_title(tx: Tx, route: Route, title: str) -> None:
     """Note what a service message called the topic."""
     tx.run("UPDATE conversation_routes SET title = ? WHERE id = ?", title, route.id)

@@ -1,0 +1,67 @@
+"""Files a message into its lane: at once, or as a job in state `gathering` that more may join.
+
+What `bursts` and `albums` decide is carried out here, in the transaction that stores the message.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from aouo.events import Album, Inbound
+from aouo.ports import iso
+from aouo.queue import albums, bursts
+from aouo.store import jobs
+from aouo.store.database import Tx
+
+_Opened: TypeAlias = tuple[int, Inbound] | None
+
+
+def file(tx: Tx, lane: str, inbound: Inbound, now: datetime, burst_s: float) -> list[str]:
+    """File it behind what waits there; an open burst or album it does not belong to is over.
+
+    `burst_s` is the window of a burst, 0 = there are none. Returns the lanes with work now.
+    """
+    opened = jobs.gathering(tx, lane, inbound.person.id)
+    if albums.gathers(inbound):
+        return _file_album(tx, lane, inbound, opened, now)
+    both = opened and bursts.gathers(opened[1]) and bursts.gathers(inbound)
+    if opened and not (both and burst_s):
+        jobs.flush(tx, opened[0])
+        return [lane, *_file_burst(tx, lane, inbound, None, now, burst_s)]
+    return _file_burst(tx, lane, inbound, opened, now, burst_s)
+
+
+def is_more(tx: Tx, inbound: Inbound) -> bool:
+    """An item of an album of which something was taken in before."""
+    content = inbound.content
+    return isinstance(content, Album) and jobs.has_album(tx, inbound.address.lane, content.id)
+
+
+def _file_burst(
+    tx: Tx, lane: str, inbound: Inbound, opened: _Opened, now: datetime, burst_s: float
+) -> list[str]:
+    if not bursts.gathers(inbound) or not burst_s:
+        jobs.add(tx, lane, inbound, iso(now))
+        return [lane]
+    due_at = iso(now + timedelta(seconds=burst_s))
+    ends = bursts.closes(inbound)
+    if opened:
+        jobs.extend(tx, opened[0], bursts.join(opened[1], inbound), due_at)
+        if ends:
+            jobs.flush(tx, opened[0])
+    else:
+        jobs.add(tx, lane, inbound, iso(now), due_at="" if ends else due_at)
+    return [lane] if ends else []
+
+
+def _file_album(tx: Tx, lane: str, inbound: Inbound, opened: _Opened, now: datetime) -> list[str]:
+    due_at = iso(now + timedelta(seconds=albums.COMPLETE_AFTER_S))
+    if opened and albums.joins(opened[1], inbound):
+        jobs.extend(tx, opened[0], albums.join(opened[1], inbound), due_at)
+        return []
+    if opened:
+        jobs.flush(tx, opened[0])
+    inbound = albums.late(inbound) if is_more(tx, inbound) else inbound
+    jobs.add(tx, lane, inbound, iso(now), due_at=due_at)
+    return [lane] if opened else []
