@@ -23,7 +23,7 @@ from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.outbound.degrade import Capabilities
 from aouo.ports import Clock, Rendered, Rights
 from aouo.routing import lexer
-from aouo.routing.decide import bypasses
+from aouo.routing.door import bypasses
 from aouo.settings import Settings, Telegram
 from aouo.store import topics, updates
 from aouo.store.database import Database

@@ -42,7 +42,8 @@ from aouo.queue.gates import Waiting
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Lanes
 from aouo.queue.running import Running
-from aouo.routing.decide import Doorkeeper, Installed
+from aouo.routing.door import Doorkeeper
+from aouo.routing.installed import Installed
 from aouo.settings import Settings
 from aouo.store.database import Database
 from aouo.tools.registry import Tool

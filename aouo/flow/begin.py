@@ -9,7 +9,7 @@ from aouo.errors import ChosenBefore, NothingToRetry
 from aouo.events import Button
 from aouo.flow import reacting
 from aouo.outbound import choices, wording
-from aouo.routing.decide import RunTurn
+from aouo.routing.decisions import RunTurn
 from aouo.store import deliveries, jobs, media, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery

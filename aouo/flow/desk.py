@@ -17,7 +17,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
-from aouo.routing.decide import Installed
+from aouo.routing.installed import Installed
 from aouo.store import audit, chats, deliveries, jobs, off_record, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind

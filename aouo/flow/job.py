@@ -19,7 +19,7 @@ from aouo.flow.taps import Taps
 from aouo.flow.topics import TopicEvents
 from aouo.flow.turns import Turns
 from aouo.queue.lanes import Slot
-from aouo.routing import decide as to
+from aouo.routing import decisions as to
 from aouo.routing.decide import decide
 from aouo.store.jobs import Job
 from aouo.store.off_record import is_once

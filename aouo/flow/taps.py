@@ -18,7 +18,7 @@ from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.gates import Waiting
-from aouo.routing.decide import AnswerGate
+from aouo.routing.decisions import AnswerGate
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery

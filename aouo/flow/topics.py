@@ -12,7 +12,8 @@ from aouo.commands.registry import Call
 from aouo.flow.desk import Desk
 from aouo.outbound import wording
 from aouo.ports import Clock, Rendered, stamp
-from aouo.routing.decide import Installed, NameTopic
+from aouo.routing.decisions import NameTopic
+from aouo.routing.installed import Installed
 from aouo.store import jobs, routes, topics
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job

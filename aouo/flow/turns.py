@@ -29,7 +29,7 @@ from aouo.outbound.pages import Filled
 from aouo.ports import ChatModel, Clock, stamp
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
-from aouo.routing.decide import RunTurn
+from aouo.routing.decisions import RunTurn
 from aouo.store import jobs
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job

@@ -1,10 +1,9 @@
-"""What to do with a fact: pure, one function for what is decided before the lane, one inside."""
+"""What to do with a fact, decided in its lane: pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias, assert_never
+from dataclasses import replace
+from typing import assert_never
 
 from aouo.events import (
     Album,
@@ -23,222 +22,26 @@ from aouo.events import (
     TopicShut,
     Unsupported,
 )
-
-BYPASSING = frozenset({"stop", "id", "whereami", "help"})
-
-
-@dataclass(frozen=True, slots=True)
-class RunTurn:
-    """Run a turn with this pack ("" = general mode); `skill` is qualified, "" = the session's.
-
-    Of files, `said` are the words under them; what the files say is found out before the turn.
-    `again`: with the words of the session's newest turn, which is taken back. `off_record`: these
-    words are not kept, whatever the conversation's mode is. `fresh`: in a session of its own.
-    """
-
-    pack: str
-    said: str
-    skill: str = ""
-    again: bool = False
-    off_record: bool = False
-    fresh: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PickPack:
-    """Several packs and none chosen, or the chosen one (`gone`) is not loaded: ask."""
-
-    available: tuple[str, ...]
-    gone: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ObeyCommand:
-    name: str
-    rest: str
-
-
-@dataclass(frozen=True, slots=True)
-class RefuseCommand:
-    """A command nobody knows; or a skill of `pack`, while another pack is active here."""
-
-    name: str
-    pack: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BindPack:
-    """Bind this conversation to the pack that a person tapped."""
-
-    pack: str
-
-
-@dataclass(frozen=True, slots=True)
-class NameTopic:
-    """Remember what a topic is called, and bind it to the pack of that name, "" = there is none."""
-
-    title: str
-    pack: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShutTopic:
-    """Remember that a topic was closed; or, not `closed`, opened again."""
-
-    closed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerGate:
-    """An answer to an open question: a tap names gate and option, a text just answers."""
-
-    gate_id: str = ""
-    option: int = -1
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenMenu:
-    """A button that needs no model; only one of `ours` does more than open a page."""
-
-    key: str
-    ours: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Refuse:
-    """Somebody who is not on the list."""
-
-    tell_id: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MoveChat:
-    new_chat_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class ApplyEdit:
-    """Other words for a message that came before."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoteReaction:
-    """Somebody put something on a message, or took it away."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoteStanding:
-    """We were blocked, put out or muted in this chat, or are back."""
-
-    standing: Standing
-
-
-@dataclass(frozen=True, slots=True)
-class Explain:
-    """Tell the person that this kind of message cannot be taken in."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ignore:
-    reason: str
-
-
-Decision: TypeAlias = (
-    RunTurn
-    | PickPack
-    | ObeyCommand
-    | RefuseCommand
-    | BindPack
-    | NameTopic
-    | ShutTopic
-    | AnswerGate
-    | OpenMenu
-    | Refuse
-    | MoveChat
-    | ApplyEdit
-    | NoteReaction
-    | NoteStanding
-    | Explain
-    | Ignore
+from aouo.routing.decisions import (
+    AnswerGate,
+    ApplyEdit,
+    BindPack,
+    Decision,
+    Explain,
+    Ignore,
+    MoveChat,
+    NameTopic,
+    NoteReaction,
+    NoteStanding,
+    ObeyCommand,
+    OpenMenu,
+    PickPack,
+    Refuse,
+    RefuseCommand,
+    RunTurn,
+    ShutTopic,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """What a decision knows of this installation.
-
-    `skills` maps the command of a skill to its qualified name; `commands` are our own, and
-    `workflows` the qualified names of all skills.
-    """
-
-    packs: tuple[str, ...] = ()
-    skills: Mapping[str, str] = field(default_factory=dict[str, str])
-    commands: frozenset[str] = frozenset()
-    workflows: frozenset[str] = frozenset()
-
-    def named(self, title: str) -> str:
-        """The pack that a topic's title names, "" = none."""
-        wanted = title.strip().casefold()
-        return next((pack for pack in self.packs if pack.casefold() == wanted), "")
-
-    def workflow(self, name: str, active_pack: str) -> str:
-        """The skill that a button names, qualified: the active pack's own come before all others,
-        and a bare name means another pack's only where no pack is chosen and one has it."""
-        if active_pack and f"{active_pack}:{name}" in self.workflows:
-            return f"{active_pack}:{name}"
-        if name in self.workflows:
-            return name
-        found = [f"{pack}:{name}" for pack in self.packs if f"{pack}:{name}" in self.workflows]
-        return found[0] if len(found) == 1 and not active_pack else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Doorkeeper:
-    """What is decided before the lane; see `queue.inbox.Policy`."""
-
-    installed: Installed
-
-    def concerns_us(self, inbound: Inbound, active_pack: str) -> bool:
-        """Group talk is ours inside a topic that has a pack, or by its title gets one."""
-        in_topic = bool(inbound.address.thread_id)
-        return inbound.addressed or (
-            in_topic and bool(active_pack or self.installed.named(inbound.title))
-        )
-
-    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> str:
-        """Everything waits in its conversation's lane, but refusals, `/stop`, answers and reads."""
-        lane = inbound.address.lane
-        match inbound.content:
-            case Intruder():
-                return f"!refuse:{lane}"
-            case Command(name) | Attached(command=Command(name)) | Album(command=Command(name)) if (
-                name in BYPASSING
-            ):
-                return f"!{lane}"
-            case Button() as button if bypasses(button):
-                return f"!{lane}"
-            case Text() if answers_gate:
-                return f"!{lane}"
-            case Edited() | Reacted() | Standing() | Migrated() | TopicShut():
-                return f"!{lane}"
-            case _:
-                return lane
-
-    def counts_once(self, button: Button) -> bool:
-        """What was asked is answered once, and so are offers: a second tap is told so."""
-        return button.data.startswith(("choice_", "approval_", "nav:budget_", "nav:edited_"))
-
-
-def bypasses(button: Button) -> bool:
-    """Answers to questions, and reads, do not wait behind a running turn."""
-    if button.by_model or button.lost:
-        return False
-    return button.data.startswith(
-        ("choice_", "approval_", "nav:again_", "nav:budget_", "nav:edited_")
-    )
+from aouo.routing.installed import Installed
 
 
 def decide(

@@ -8,7 +8,7 @@ from aouo.commands.builtin import builtin
 from aouo.commands.registry import Call, Commands, Entry, Result
 from aouo.notices import EmptyMessage
 from aouo.packs.library import Library
-from aouo.routing.decide import BYPASSING
+from aouo.routing.door import BYPASSING
 from aouo.store.database import Tx
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from aouo.app.retention import prune
 from aouo.emulator import HOUSEHOLD, ChatMessage
-from aouo.routing.decide import bypasses
+from aouo.routing.door import bypasses
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, eventually, prompts, route, said, settled

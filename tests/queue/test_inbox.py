@@ -12,7 +12,8 @@ from aouo.address import ConversationAddress
 from aouo.events import Arrival, Button, Inbound, Person
 from aouo.ports import stamp
 from aouo.queue.inbox import Inbox
-from aouo.routing.decide import Doorkeeper, Installed
+from aouo.routing.door import Doorkeeper
+from aouo.routing.installed import Installed
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
 from tests.fakes.clock import FastClock

@@ -26,15 +26,14 @@ from aouo.events import (
     Unsupported,
 )
 from aouo.routing import lexer
-from aouo.routing.decide import (
+from aouo.routing.decide import decide
+from aouo.routing.decisions import (
     AnswerGate,
     ApplyEdit,
     BindPack,
     Decision,
-    Doorkeeper,
     Explain,
     Ignore,
-    Installed,
     MoveChat,
     NameTopic,
     NoteReaction,
@@ -46,8 +45,9 @@ from aouo.routing.decide import (
     RefuseCommand,
     RunTurn,
     ShutTopic,
-    decide,
 )
+from aouo.routing.door import Doorkeeper
+from aouo.routing.installed import Installed
 
 TOPIC = ConversationAddress("tg", "-5", "7")
 BOTH = ("notes", "vocab")

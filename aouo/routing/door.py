@@ -1,0 +1,69 @@
+"""What is decided before the lane: whether a fact is ours, and whether it waits. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.events import (
+    Album,
+    Attached,
+    Button,
+    Command,
+    Edited,
+    Inbound,
+    Intruder,
+    Migrated,
+    Reacted,
+    Standing,
+    Text,
+    TopicShut,
+)
+from aouo.routing.installed import Installed
+
+BYPASSING = frozenset({"stop", "id", "whereami", "help"})
+
+
+@dataclass(frozen=True, slots=True)
+class Doorkeeper:
+    """What is decided before the lane; see `queue.inbox.Policy`."""
+
+    installed: Installed
+
+    def concerns_us(self, inbound: Inbound, active_pack: str) -> bool:
+        """Group talk is ours inside a topic that has a pack, or by its title gets one."""
+        in_topic = bool(inbound.address.thread_id)
+        return inbound.addressed or (
+            in_topic and bool(active_pack or self.installed.named(inbound.title))
+        )
+
+    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> str:
+        """Everything waits in its conversation's lane, but refusals, `/stop`, answers and reads."""
+        lane = inbound.address.lane
+        match inbound.content:
+            case Intruder():
+                return f"!refuse:{lane}"
+            case Command(name) | Attached(command=Command(name)) | Album(command=Command(name)) if (
+                name in BYPASSING
+            ):
+                return f"!{lane}"
+            case Button() as button if bypasses(button):
+                return f"!{lane}"
+            case Text() if answers_gate:
+                return f"!{lane}"
+            case Edited() | Reacted() | Standing() | Migrated() | TopicShut():
+                return f"!{lane}"
+            case _:
+                return lane
+
+    def counts_once(self, button: Button) -> bool:
+        """What was asked is answered once, and so are offers: a second tap is told so."""
+        return button.data.startswith(("choice_", "approval_", "nav:budget_", "nav:edited_"))
+
+
+def bypasses(button: Button) -> bool:
+    """Answers to questions, and reads, do not wait behind a running turn."""
+    if button.by_model or button.lost:
+        return False
+    return button.data.startswith(
+        ("choice_", "approval_", "nav:again_", "nav:budget_", "nav:edited_")
+    )

@@ -1,0 +1,35 @@
+"""What a decision knows of this installation: its packs, skills and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What a decision knows of this installation.
+
+    `skills` maps the command of a skill to its qualified name; `commands` are our own, and
+    `workflows` the qualified names of all skills.
+    """
+
+    packs: tuple[str, ...] = ()
+    skills: Mapping[str, str] = field(default_factory=dict[str, str])
+    commands: frozenset[str] = frozenset()
+    workflows: frozenset[str] = frozenset()
+
+    def named(self, title: str) -> str:
+        """The pack that a topic's title names, "" = none."""
+        wanted = title.strip().casefold()
+        return next((pack for pack in self.packs if pack.casefold() == wanted), "")
+
+    def workflow(self, name: str, active_pack: str) -> str:
+        """The skill that a button names, qualified: the active pack's own come before all others,
+        and a bare name means another pack's only where no pack is chosen and one has it."""
+        if active_pack and f"{active_pack}:{name}" in self.workflows:
+            return f"{active_pack}:{name}"
+        if name in self.workflows:
+            return name
+        found = [f"{pack}:{name}" for pack in self.packs if f"{pack}:{name}" in self.workflows]
+        return found[0] if len(found) == 1 and not active_pack else ""
