@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from aouo.outbound.entities import LIMIT, utf16_len
 from aouo.outbound.payloads import MAX_CAPTION
-from aouo.outbound.render import LIMIT
 from aouo.ports import Rendered
 
 
@@ -14,5 +14,5 @@ def chosen(message: Rendered, label: str) -> Rendered:
     done = replace(message, buttons=(), reply_to=0)
     text = f"{message.text}\n→ {label}".lstrip("\n")
     limit = MAX_CAPTION if message.media else LIMIT
-    fits = len(text.encode("utf-16-le")) // 2 <= limit
+    fits = utf16_len(text) <= limit
     return replace(done, text=text) if label and fits else done

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aouo.ports import Entity
 
+LIMIT = 4096  # Telegram counts characters or UTF-16 units; the latter is safe under both readings
 MAX_ENTITIES = 100  # Telegram drops the rest without a word
 _OUTERMOST_FIRST = (
     "text_link",

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from aouo.outbound.entities import (
+    LIMIT,
     MAX_ENTITIES,
     Entity,
     Mark,
@@ -18,8 +19,6 @@ from aouo.outbound.entities import (
 from aouo.outbound.markdown import Document, block_starts, read
 
 __all__ = ["Entity", "Part", "render", "stable_prefix", "utf16_len"]
-
-LIMIT = 4096  # Telegram counts characters or UTF-16 units; the latter is safe under both readings
 
 _FEW = 14  # so many marks, each cut by the others, are less than a hundred entities
 

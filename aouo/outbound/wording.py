@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
-from aouo.outbound import wording_media, wording_topics
+from aouo.outbound import wording_media, wording_money, wording_topics
+from aouo.outbound.entities import LIMIT
 from aouo.ports import ButtonSpec, Rendered
 
 THINKING = "Thinking…"
@@ -21,8 +22,6 @@ BUTTONS_OF_ALBUM = "⬆️"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 _SHOWN_PATH_CHARS = 400
-MAX_UNITS = 4096
-"""UTF-16 units of one message. Source: core.telegram.org/bots/api#sendmessage."""
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
@@ -40,8 +39,8 @@ def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
     What it quotes may be as long as a message is: the sentence ends where a message does.
     """
     units = text.encode("utf-16-le", "replace")
-    if len(units) > 2 * MAX_UNITS:
-        text = units[: 2 * (MAX_UNITS - 1)].decode("utf-16-le", "ignore") + "…"
+    if len(units) > 2 * LIMIT:
+        text = units[: 2 * (LIMIT - 1)].decode("utf-16-le", "ignore") + "…"
     return Rendered(text, (), tuple(tuple(row) for row in rows), 0, False)
 
 
@@ -137,13 +136,13 @@ def _sentence(notice: Notice) -> str:
         case notices.Resumed():
             return "I was restarted while answering; continuing."
         case notices.BudgetRaised(usd, again):
-            return f"Raised by {_usd(usd)} for today. {_once_more(again)}"
+            return f"Raised by {wording_money.usd(usd)} for today. {_once_more(again)}"
         case notices.CheaperModel(model, again):
             return f"{model} answers here until midnight. {_once_more(again)}"
         case notices.BudgetStopped():
             return "Left unanswered: today's budget did not allow it."
         case notices.SpendingReport():
-            return _spending(notice)
+            return wording_money.spending(notice)
         case notices.Broken(reference):
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
         case notices.CannotSummarise():
@@ -193,9 +192,9 @@ def failure(error: BaseException, reference: str) -> str:
     """What a person reads when a turn failed; `reference` finds the details in the log."""
     match error:
         case errors.QuotaExceededError():
-            return _quota(error)
+            return wording_money.quota(error)
         case errors.BudgetExceeded():
-            return _budget(error)
+            return wording_money.budget(error)
         case errors.PriceUnknown():
             return (
                 f"A budget is set, and I do not know what {error.model} costs, so I did not ask "
@@ -237,7 +236,13 @@ def failure(error: BaseException, reference: str) -> str:
 
 def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
     """The buttons of a refusal by a budget; `cheaper` names a model, "" = there is none."""
-    rows = [[ButtonSpec(f"Raise today by {_usd(raise_usd)}", f"nav:budget_raise_{turn_id}")]]
+    rows = [
+        [
+            ButtonSpec(
+                f"Raise today by {wording_money.usd(raise_usd)}", f"nav:budget_raise_{turn_id}"
+            )
+        ]
+    ]
     last = [ButtonSpec("Stop", f"nav:budget_stop_{turn_id}")]
     if cheaper:
         rows.append([ButtonSpec(f"Cheaper model: {cheaper}", f"nav:budget_cheaper_{turn_id}")])
@@ -477,60 +482,5 @@ def _stopped(running: bool, dropped: int) -> str:
     return waiting or "Nothing is running here."
 
 
-def _quota(error: errors.QuotaExceededError) -> str:
-    helps = (
-        "Start a new session with /new"
-        if error.scope == "session"
-        else "It starts again at midnight"
-    )
-    return (
-        f"The {error.scope} limit is reached: {error.used_tokens:,} of {error.cap_tokens:,} "
-        f"tokens. {helps}, or the owner raises {error.key}."
-    )
-
-
-def _budget(error: errors.BudgetExceeded) -> str:
-    match error.kind:
-        case "person":
-            whose = "Your budget of today"
-        case "pack":
-            whose = f"Today's budget of “{error.name}”"
-        case _:
-            whose = "Today's budget"
-    return (
-        f"{whose} does not allow this: {_usd(error.used_usd)} of {_usd(error.cap_usd)} are spent, "
-        f"and this answer may cost up to {_usd(error.worst_usd)}. It starts again at midnight, "
-        f"or the owner raises {error.key}."
-    )
-
-
 def _once_more(again: bool) -> str:
     return "Answering now." if again else "Please say it again: your words were not kept."
-
-
-def _spending(notice: notices.SpendingReport) -> str:
-    lines = [
-        f"You{f', with “{notice.pack}”' if notice.pack else ''}:",
-        f"today {_spent(notice.today)}",
-        f"7 days {_spent(notice.week)}",
-    ]
-    if notice.all_today and notice.all_week:
-        lines += [
-            "",
-            "Everybody, with everything:",
-            f"today {_spent(notice.all_today)}",
-            f"7 days {_spent(notice.all_week)}",
-        ]
-    return "\n".join(lines)
-
-
-def _spent(spending: notices.Spending) -> str:
-    calls = "1 call" if spending.calls == 1 else f"{spending.calls:,} calls"
-    return f"– {spending.tokens:,} tokens, {_usd(spending.usd)}, {calls}"
-
-
-def _usd(amount: float) -> str:
-    """Cents, and as many more places as a small sum needs to be seen."""
-    if amount == 0 or amount >= 0.01:
-        return f"${amount:,.2f}"
-    return "less than $0.0001" if amount < 0.0001 else f"${amount:.4f}"
