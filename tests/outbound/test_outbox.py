@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from aouo.address import ConversationAddress
+from aouo.errors import NotSent
 from aouo.outbound.ledger import Ledger
+from aouo.outbound.limits import CHAT_BURST
 from aouo.outbound.outbox import Outbox
 from aouo.ports import Rendered, stamp
 from aouo.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
+from aouo.store.deliveries import Delivery
 from aouo.store.migrate import migrate
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger
+
+NOW = "2026-03-02T12:00:00.000+00:00"
 
 
 class _Silent(FakeMessenger):
@@ -23,9 +30,11 @@ class _Silent(FakeMessenger):
         return await asyncio.Event().wait()
 
 
-async def test_when_sending_is_cut_off_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
-    """Otherwise a turn that has to know its message's id would keep the process from ending."""
-    clock, database = FastClock(), Database(tmp_path / "aouo.db")
+@asynccontextmanager
+async def outbox_over(
+    messenger: FakeMessenger, folder: Path, *, clock: FastClock
+) -> AsyncGenerator[tuple[Outbox, Database]]:
+    database = Database(folder / "aouo.db")
     await database.open()
     await database.transact(lambda tx: migrate(tx, stamp(clock)))
     ledger = Ledger(
@@ -35,16 +44,30 @@ async def test_when_sending_is_cut_off_nobody_waits_for_it_any_more(tmp_path: Pa
         owner="",
         moved=lambda address, chat_id: None,
     )
-    outbox = Outbox(
-        ledger=ledger,
-        clock=clock,
-        messengers={"cli": _Silent()},
-        stop_turns=lambda address: None,
+    yield (
+        Outbox(
+            ledger=ledger,
+            clock=clock,
+            messengers={"tg": messenger, "cli": messenger},
+            stop_turns=lambda address: None,
+        ),
+        database,
     )
+    await database.close()
+
+
+async def test_when_sending_is_cut_off_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+    """Otherwise a turn that has to know its message's id would keep the process from ending."""
+    async with outbox_over(_Silent(), tmp_path, clock=FastClock()) as (outbox, database):
+        late = await _cut_off(outbox, database)
+
+    assert not late
+
+
+async def _cut_off(outbox: Outbox, database: Database) -> set[asyncio.Task[Delivery]]:
+    """Who still waits two seconds after sending was cut off."""
     to = ConversationAddress("cli", "1")
-    row = await database.transact(
-        lambda tx: deliveries.add(tx, to, "live", Rendered("…"), stamp(clock))
-    )
+    row = await database.transact(lambda tx: deliveries.add(tx, to, "live", Rendered("…"), NOW))
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         arrival = outbox.arrival(row)
         sending = group.create_task(outbox.run())
@@ -56,6 +79,68 @@ async def test_when_sending_is_cut_off_nobody_waits_for_it_any_more(tmp_path: Pa
         sending.cancel()
         _, late = await asyncio.wait([waits], timeout=2)
         arrival.cancel()  # or a failure here would be a test that never ends
-    await database.close()
+    return late
 
-    assert not late
+
+class _Watched(FakeMessenger):
+    """Remembers every edit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.edited: list[str] = []
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        self.edited.append(message.text)
+        await super().edit(to, message_id, message)
+
+
+async def test_a_wish_to_edit_gives_way_to_the_final_of_its_message(tmp_path: Path) -> None:
+    """Issue 4: the bucket is empty, so that the wish waits; then the final comes."""
+    messenger = _Watched()
+    to, clock = ConversationAddress("tg", "1"), FastClock(speed=1.0)
+
+    async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, database):
+
+        async def put(text: str, *, edits: int = 0) -> Delivery:
+            row = await database.transact(
+                lambda tx: deliveries.add(tx, to, "reply", Rendered(text), NOW, edits=edits)
+            )
+            outbox.put(row)
+            return row
+
+        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            group.create_task(outbox.run())
+            arrivals = [outbox.settled(await put(str(n))) for n in range(CHAT_BURST)]
+            sent = [await arrival for arrival in arrivals]
+            outbox.show(to, sent[-1].message_id, Rendered("half"))
+            final = await put("whole", edits=sent[-1].message_id)
+            settled = group.create_task(outbox.settled(final))
+            while not settled.done():
+                clock.jump(1.0)
+                await asyncio.sleep(0)
+            outbox.close()
+
+    assert messenger.edited == ["whole"]
+
+
+async def test_a_send_whose_connection_was_refused_is_made_again_until_it_arrives(
+    tmp_path: Path,
+) -> None:
+    failures = [NotSent("refused")] * 3
+    messenger = FakeMessenger(fail=lambda to: failures.pop() if failures else None)
+    to, clock = ConversationAddress("cli", "1"), FastClock(speed=1.0)
+
+    async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, database):
+        row = await database.transact(
+            lambda tx: deliveries.add(tx, to, "reply", Rendered("hello"), NOW)
+        )
+        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            group.create_task(outbox.run())
+            outbox.put(row)
+            settled = group.create_task(outbox.settled(row))
+            while not settled.done():
+                clock.jump(1.0)
+                await asyncio.sleep(0)
+            outbox.close()
+
+    assert [message.text for message in messenger.chats[to].values()] == ["hello"]

@@ -13,6 +13,7 @@ from aouo.emulator import Emulator
 from aouo.home import Home
 from aouo.providers.compatible import CompatibleModel
 from aouo.transcript import ModelRequest, UserSaid
+from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer
 from tests.path.world import World
 
@@ -44,4 +45,16 @@ async def world(tmp_path: Path) -> AsyncGenerator[World]:
     home.create()
     async with Emulator() as emulator, ModelServer() as model:
         yield World(home, emulator, model)
+        assert await emulator.client.violations() == []
+
+
+@pytest.fixture
+async def private(tmp_path: Path) -> AsyncGenerator[World]:
+    """A bot with topics in its private chats, and two packs."""
+    home = Home(tmp_path / "private")
+    home.create()
+    async with Emulator(private_topics=True) as emulator, ModelServer() as model:
+        world = World(home, emulator, model, clock=FastClock())
+        world.install("notes", "vocab")
+        yield world
         assert await emulator.client.violations() == []

@@ -6,17 +6,13 @@ Source: issue 4, reference §7.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 
 from aouo.address import ConversationAddress
-from aouo.emulator import FAMILY, HOUSEHOLD, Emulator
-from aouo.home import Home
+from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.store.topics import intend
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import ModelServer
 from tests.path.looking import answers, route, said, settled
 from tests.path.world import ADA, Running, World
 
@@ -330,18 +326,6 @@ async def test_the_command_is_in_the_menu(world: World) -> None:
         menu = (await bot.people.calls("setMyCommands"))[-1]["params"]["commands"]
 
     assert "setup_topics" in [entry["command"] for entry in menu]
-
-
-@pytest.fixture
-async def private(tmp_path: Path) -> AsyncGenerator[World]:
-    """A bot with topics in its private chats."""
-    home = Home(tmp_path / "private")
-    home.create()
-    async with Emulator(private_topics=True) as emulator, ModelServer() as model:
-        world = World(home, emulator, model, clock=FastClock())
-        world.install("notes", "vocab")
-        yield world
-        assert await emulator.client.violations() == []
 
 
 async def test_a_private_chat_with_topics_gets_them_too(private: World) -> None:

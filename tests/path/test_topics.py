@@ -5,18 +5,14 @@ Source: issue 4, design §3.2, reference §7 (40-46); binding at creation is in 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
 import pytest
 from structlog.testing import capture_logs
 
 from aouo.address import ConversationAddress
-from aouo.emulator import FAMILY, HOUSEHOLD, NOTES, VOCAB, Emulator
-from aouo.home import Home
+from aouo.emulator import FAMILY, HOUSEHOLD, NOTES, VOCAB
 from aouo.store import routes
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, ModelServer
+from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, prompts, route, said, settled
 from tests.path.world import ADA, Running, World
 
@@ -259,17 +255,6 @@ async def test_in_general_typing_names_the_topic_and_messages_do_not(world: Worl
 
 
 # Private chats with topics
-
-
-@pytest.fixture
-async def private(tmp_path: Path) -> AsyncGenerator[World]:
-    home = Home(tmp_path / "private")
-    home.create()
-    async with Emulator(private_topics=True) as emulator, ModelServer() as model:
-        world = World(home, emulator, model, clock=FastClock())
-        world.install("notes", "vocab")
-        yield world
-        assert await emulator.client.violations() == []
 
 
 async def test_topics_of_a_private_chat_are_conversations_of_their_own(private: World) -> None:
