@@ -262,7 +262,8 @@ class Arrival:
 
     `inbound` is None when there is nothing to do; `why` then says so for the log. The raw
     text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
-    of somebody who is not on the list wants an answer, `lost_tap` where one without a message does.
+    of somebody who is not on the list (`refused_person`) wants an answer, `lost_tap` where one
+    without a message does.
     """
 
     update_id: int
@@ -271,6 +272,7 @@ class Arrival:
     why: str = ""
     keep_raw: bool = True
     refused_tap: str = ""
+    refused_person: str = ""
     lost_tap: str = ""
 
 

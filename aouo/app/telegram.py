@@ -233,6 +233,7 @@ class TelegramChannel:
         from aouo.outbound import wording
 
         if arrival.refused_tap:
+            log.info("tg_auth_denied", person=arrival.refused_person)
             await self._stop_spinner(arrival.refused_tap, wording.NOT_AUTHORIZED, alert=True)
         else:
             await self._stop_spinner(arrival.lost_tap, wording.TAP_UNKNOWN, alert=True)

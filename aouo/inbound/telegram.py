@@ -89,8 +89,15 @@ class Normaliser:
             tap = update.callback_query.id if update.callback_query else ""
             return Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
         if update.callback_query and isinstance(inbound.content, Intruder):
-            why, tap = "a tap of somebody who is not on the list", update.callback_query.id
-            return Arrival(update_id, text, None, why=why, keep_raw=False, refused_tap=tap)
+            return Arrival(
+                update_id,
+                text,
+                None,
+                why="a tap of somebody who is not on the list",
+                keep_raw=False,
+                refused_tap=update.callback_query.id,
+                refused_person=str(update.callback_query.from_user.id),
+            )
         # An edit's words replace others, also those that are not kept: the job has them alone.
         kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing)
         return Arrival(update_id, text, inbound, keep_raw=kept)

@@ -654,7 +654,8 @@ async def test_a_strangers_tap_and_words_in_a_group_change_nothing(world: World,
         eve = await bot.people.create_user("Eve")
         await bot.people.join(eve, FAMILY)
         picker = await bot.ask("/pack", chat=FAMILY)
-        tapped = await bot.people.tap(eve, FAMILY, picker.id, "pack:notes")
+        with capture_logs() as logs:
+            tapped = await bot.people.tap(eve, FAMILY, picker.id, "pack:notes")
         await bot.people.say(eve, FAMILY, "talk among people")
         await bot.people.say(eve, FAMILY, "/stop")
         await bot.ask("/whereami", chat=FAMILY)
@@ -662,6 +663,8 @@ async def test_a_strangers_tap_and_words_in_a_group_change_nothing(world: World,
         shown = await answers(world, FAMILY)
 
     assert tapped == {"text": "You are not authorized to use this bot.", "show_alert": True}
+    denied = [line["person"] for line in logs if line["event"] == "tg_auth_denied"]
+    assert denied == [str(eve)]
     assert sum("Pack: none chosen" in text for text in shown) == 1
     assert sum("not authorized" in text for text in shown) == 1
 
