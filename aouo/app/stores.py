@@ -37,12 +37,15 @@ class PackStores:
         found = self._library().get(pack)
         if found is None:
             raise ToolFailed(f"The pack {pack!r} is not loaded.")
-        kept_for = owner if found.manifest.schema.scope == "person" else ""
-        key = (pack, kept_for)
+        key = (pack, self._kept_for(pack, owner))
         if key not in self._open:
-            file = self._home.pack_database(pack, kept_for)
+            file = self.file(pack, owner)
             self._open[key] = PackStore(file, found.manifest, found.schema_sql)
         return self._open[key]
+
+    def file(self, pack: str, owner: str) -> Path:
+        """Where the pack's database for `owner` lies; it may not be there yet."""
+        return self._home.pack_database(pack, self._kept_for(pack, owner))
 
     def memory(self, pack: str, owner: str) -> MemoryFiles:
         """The pack's memory files for `owner`, "" = those of no pack; made from its templates."""

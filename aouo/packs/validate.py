@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from aouo.packs import evals
 from aouo.packs import manifest as manifests
 from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.load import Pack, load_pack
@@ -21,6 +22,7 @@ def validate(folder: Path) -> tuple[Problem, ...]:
     if loaded.pack is not None:
         found += _unused_skills(loaded.pack)
         found += _menu(loaded.pack)
+        found += evals.load(folder)[1]
     return tuple(found)
 
 
