@@ -62,12 +62,10 @@ def furnish(home: Home, pack: Pack, found: Eval, beside: Sequence[Path]) -> Pack
     only = Library({pack.name: pack}, EMPTY.broken, EMPTY.warnings)
     stores = PackStores(home, lambda: only)
     try:
-        if found.start:
-            stores.open(pack.name, OWNER)
+        stores.open(pack.name, OWNER)
     finally:
         stores.close()
-    if found.start:
-        eval_rows.put(stores.file(pack.name, OWNER), found.start)
+    eval_rows.put(stores.file(pack.name, OWNER), found.start)
     for name, text in found.memory.items():
         folder = stores.folder(pack.name, OWNER)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -6,6 +6,7 @@ import json
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, cast
 
 from aouo.packs.eval_checks import SeenCall
@@ -69,13 +70,20 @@ class ScriptedModel:
         return ToolCall(f"eval_{self._calls}", name, json.dumps(arguments, ensure_ascii=False))
 
 
+@dataclass(slots=True, eq=False)
+class _Made:
+    call: ToolCall
+    failure: str = ""
+
+
 class WatchedModel:
     """Another model, and what a turn asked it and had from it since `begin`."""
 
     def __init__(self, inner: ChatModel) -> None:
         self._inner = inner
-        self._made: list[ToolCall] = []
-        self._failures: dict[str, str] = {}
+        self._made: list[_Made] = []
+        self._waiting: list[_Made] = []
+        self._returned: set[str] = set()
         self.requests = 0
         self.first_bytes = 0
 
@@ -105,15 +113,15 @@ class WatchedModel:
 
     def begin(self) -> None:
         """Forget what was noted."""
-        self._made, self._failures = [], {}
+        self._made = []
         self.requests = self.first_bytes = 0
 
     @property
     def calls(self) -> tuple[SeenCall, ...]:
         """Every call that was made, in order."""
         return tuple(
-            SeenCall(call.name, _arguments(call.arguments), self._failures.get(call.id, ""))
-            for call in self._made
+            SeenCall(made.call.name, _arguments(made.call.arguments), made.failure)
+            for made in self._made
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
@@ -123,7 +131,9 @@ class WatchedModel:
         async with aclosing(self._inner.stream(request)) as events:
             async for event in events:
                 if watched and isinstance(event, Finished):
-                    self._made += event.said.calls
+                    made = [_Made(call) for call in event.said.calls]
+                    self._made += made
+                    self._waiting += made
                 yield event
 
     def _note(self, request: ModelRequest) -> None:
@@ -131,8 +141,17 @@ class WatchedModel:
         if not self.first_bytes:
             self.first_bytes = len(encode(chat_body(request, model=self.model)))
         for message in request.messages:
-            if isinstance(message, ToolReturned) and message.failed:
-                self._failures[message.call_id] = message.text
+            if isinstance(message, ToolReturned) and message.call_id not in self._returned:
+                self._returned.add(message.call_id)
+                self._take(message)
+
+    def _take(self, result: ToolReturned) -> None:
+        """The runtime gives calls ids of its own, so the oldest call of the name it is."""
+        for made in self._waiting:
+            if made.call.name == result.name:
+                self._waiting.remove(made)
+                made.failure = result.text if result.failed else ""
+                return
 
 
 def _arguments(text: str) -> dict[str, Any]:

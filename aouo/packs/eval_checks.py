@@ -43,7 +43,8 @@ def failures(expect: Expect, seen: Seen, count: Callable[[ExpectedRows], int]) -
     for wanted in expect.rows:
         if (there := count(wanted)) != wanted.count:
             where = f" where {_shown(wanted.where)}" if wanted.where else ""
-            yield f"{wanted.count} rows in {wanted.table}{where}, and there are {there}"
+            rows = "1 row" if wanted.count == 1 else f"{wanted.count} rows"
+            yield f"{rows} in {wanted.table}{where}; there are {there}"
     for name, texts in expect.memory.items():
         held = (seen.memory or {}).get(name, "")
         for text in texts:
@@ -55,8 +56,8 @@ def failures(expect: Expect, seen: Seen, count: Callable[[ExpectedRows], int]) -
 def _script(seen: Seen) -> Iterator[str]:
     if seen.scripted >= 0 and seen.model_calls != seen.scripted:
         yield (
-            f"{_times(seen.scripted)}, as `model` scripts it; the turn asked the model "
-            f"{_times(seen.model_calls)}"
+            f"the model to be asked {_times(seen.scripted)}, as `model` is written; "
+            f"it was asked {_times(seen.model_calls)}"
         )
 
 
@@ -135,4 +136,4 @@ def _shown(value: object) -> str:
 
 
 def _times(count: int) -> str:
-    return "1 time" if count == 1 else f"{count} times"
+    return {0: "never", 1: "once"}.get(count, f"{count} times")
