@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -16,6 +17,7 @@ from aouo.app.idle import idle
 from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
 from aouo.app.retention import keep_tidy
+from aouo.app.schedules import switch_verb
 from aouo.commands.menu import menu
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text, told
@@ -61,6 +63,7 @@ class Runtime:
             "restart": self._restart,
             "say": self._say,
             "idle": self._idle,
+            "cron_switch": partial(switch_verb, app.schedules),
         }
         control = Control(verbs, {"chat": self._chat, "watch": self._watch})
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aouo.address import ConversationAddress
 from aouo.app.base import Base
@@ -13,10 +14,13 @@ from aouo.app.generations import Built, build_generation
 from aouo.app.mcp import Servers
 from aouo.app.media import intake_of
 from aouo.app.models import model_of
+from aouo.app.schedules import Schedules
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
+from aouo.app.zones import zone_of
 from aouo.bus import Bus
 from aouo.commands.builtin import builtin
 from aouo.commands.registry import Commands
+from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
 from aouo.flow.affording import Affording
 from aouo.flow.compacting import Compacting
@@ -70,6 +74,7 @@ class App:
     commands: Commands
     titles: Titles
     mcp: Servers
+    schedules: Schedules
 
 
 async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]) -> App:
@@ -120,7 +125,8 @@ def _wire(base: Base, built: Built) -> App:
         ),
         wake=lambda lane: lanes.wake(lane),
     )
-    commands = builtin(running.is_running, [spending(quota.day, affording.is_owner)])
+    zones = partial(zone_of, default=settings.cron.timezone)
+    commands = builtin(running.is_running, [spending(quota.day, affording.is_owner), cron(zones)])
     inbox = Inbox(
         database=database,
         clock=clock,
@@ -179,6 +185,7 @@ def _wire(base: Base, built: Built) -> App:
             day=quota.day,
         ),
         mcp=built.servers,
+        schedules=Schedules(database=database, clock=clock, zone_of=zones),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
-from aouo.outbound import wording_media, wording_money, wording_topics
+from aouo.outbound import wording_media, wording_money, wording_schedules, wording_topics
 from aouo.outbound.entities import LIMIT
 from aouo.ports import ButtonSpec, Rendered
 
@@ -51,6 +51,8 @@ def word(notice: Notice) -> Rendered:
             return _picker(notice)
         case notices.Sessions():
             return _sessions(notice)
+        case notices.Schedules():
+            return say(wording_schedules.listed(notice), *wording_schedules.switches(notice))
         case (
             notices.Compacted()
             | notices.MadeRoom()
@@ -180,6 +182,7 @@ def _sentence(notice: Notice) -> str:
         case (
             notices.Picker()
             | notices.Sessions()
+            | notices.Schedules()
             | notices.ApprovalAsked()
             | notices.EditedTooLate()
         ):

@@ -6,6 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from aouo import schedule
 from aouo.packs.manifest import GROUPS, RESERVED_NAMES, TOOLS, Manifest, Schema
 from aouo.packs.problems import Severity, did_you_mean
 from aouo.packs.yaml_text import FieldPath
@@ -57,10 +58,21 @@ class Check:
                 self._add(("provided_skills", index), f"{skill[:40]!r} is not a folder name")
             elif skill in skills[:index]:
                 self._add(("provided_skills", index), f'"{skill}" is listed twice')
+        self._check_schedules(manifest)
+        for index, needed in enumerate(manifest.depends_on):
+            if needed.name == manifest.name:
+                self._add(("depends_on", index), "a pack cannot depend on itself")
+
+    def _check_schedules(self, manifest: Manifest) -> None:
+        skills = manifest.provided_skills
         ids = [job.id for job in manifest.cron_defaults]
         for index, job in enumerate(manifest.cron_defaults):
             if job.id in ids[:index]:
                 self._add(("cron_defaults", index, "id"), f'"{job.id}" is used twice')
+            try:
+                schedule.check(job.schedule)
+            except schedule.NotASchedule as error:
+                self._add(("cron_defaults", index, "schedule"), str(error), self._softly)
             own = job.skill.removeprefix(f"{manifest.name}:")
             if own not in skills:
                 hint = did_you_mean(own, skills)
@@ -69,9 +81,6 @@ class Check:
         if manifest.cron_defaults and not manifest.permissions.cron:
             message = "has schedules: set permissions.cron to true, or they stay off"
             self._add(("cron_defaults",), message, self._softly)
-        for index, needed in enumerate(manifest.depends_on):
-            if needed.name == manifest.name:
-                self._add(("depends_on", index), "a pack cannot depend on itself")
 
     def _check_tools(self, manifest: Manifest) -> None:
         own = {f"{manifest.name}__{tool.name}" for tool in manifest.custom_tools}
