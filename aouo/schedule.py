@@ -84,7 +84,7 @@ def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
         return Every(_minutes(words.lower().removeprefix("every").strip(), text), now)
     if _DATE.match(words):
         return Once(_moment(words, zone))
-    if _SPAN.fullmatch(words.lower()):
+    if is_from_now(words):
         return Once(now + timedelta(minutes=_minutes(words.lower(), text, most_days=3660)))
     return _cron(words, text)
 
@@ -96,6 +96,11 @@ def check(text: str) -> None:
         NotASchedule: what is wrong with it.
     """
     parse(text, _ANY_DAY, UTC)
+
+
+def is_from_now(text: str) -> bool:
+    """Whether it says only how long from the moment it is made: `45m`."""
+    return bool(_SPAN.fullmatch(" ".join(text.split()).lower()))
 
 
 def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime | None:

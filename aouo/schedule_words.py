@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import assert_never
 
-from aouo.schedule import Cron, Every, Once, Schedule
+from aouo.schedule import Cron, Every, Once, Schedule, is_from_now, parse
 
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _MONTHS = (
@@ -13,6 +13,7 @@ _MONTHS = (
     *("August", "September", "October", "November", "December"),
 )
 _UNITS = ((1440, "day"), (60, "hour"), (1, "minute"))
+_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _SHORT_DAYS = {name[:3].upper(): number for number, name in enumerate(_WEEKDAYS)}
 
 
@@ -22,13 +23,24 @@ def in_words(schedule: Schedule, zone: tzinfo) -> str:
         case Once(at):
             return f"once, {moment_in_words(at, zone)}"
         case Every(minutes):
-            size, unit = next((s, unit) for s, unit in _UNITS if minutes % s == 0)
-            count = minutes // size
-            return f"every {unit}" if count == 1 else f"every {count} {unit}s"
+            return f"every {_span(minutes).removeprefix('1 ')}"
         case Cron(expression):
             return _cron(expression) or f"whenever cron says {expression}"
         case _:
             assert_never(schedule)
+
+
+def text_in_words(text: str, zone: tzinfo) -> str:
+    """What a schedule will mean once it is made, for somebody who is asked to allow it.
+
+    Raises:
+        NotASchedule: what is wrong with it.
+    """
+    schedule = parse(text, _ANY_DAY, zone)
+    if isinstance(schedule, Once) and is_from_now(text):
+        minutes = int((schedule.at - _ANY_DAY).total_seconds()) // 60
+        return f"once, {_span(minutes)} after it is switched on"
+    return in_words(schedule, zone)
 
 
 def moment_in_words(moment: datetime, zone: tzinfo) -> str:
@@ -36,6 +48,12 @@ def moment_in_words(moment: datetime, zone: tzinfo) -> str:
     at = moment.astimezone(zone)
     day = f"{_WEEKDAYS[at.isoweekday() % 7]} {at.day} {_MONTHS[at.month - 1]} {at.year}"
     return f"{day} at {at:%H:%M}"
+
+
+def _span(minutes: int) -> str:
+    size, unit = next((size, unit) for size, unit in _UNITS if minutes % size == 0)
+    count = minutes // size
+    return f"{count} {unit}{'' if count == 1 else 's'}"
 
 
 def _cron(expression: str) -> str:

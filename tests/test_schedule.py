@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.schedule import Cron, Every, NotASchedule, Once, Schedule, check, next_after, parse
-from aouo.schedule_words import in_words
+from aouo.schedule_words import in_words, text_in_words
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -236,3 +236,17 @@ def test_once_is_over_when_it_was() -> None:
 )
 def test_a_schedule_is_told_in_words(text: str, words: str) -> None:
     assert in_words(parse(text, NOW, BERLIN), BERLIN) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0 21 * * *", "every day at 21:00"),
+        ("45m", "once, 45 minutes after it is switched on"),
+        ("1440m", "once, 1 day after it is switched on"),
+        ("1 day", "once, 1 day after it is switched on"),
+        ("2026-06-01T09:00", "once, Monday 1 June 2026 at 09:00"),
+    ],
+)
+def test_what_is_not_made_yet_is_told_too(text: str, words: str) -> None:
+    assert text_in_words(text, BERLIN) == words

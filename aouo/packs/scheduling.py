@@ -11,7 +11,7 @@ from aouo.address import ConversationAddress, Platform
 from aouo.events import ChatKind
 from aouo.packs.manifest import CronDefault, Manifest
 from aouo.ports import iso
-from aouo.schedule import NotASchedule, next_after, parse
+from aouo.schedule import NotASchedule, is_from_now, next_after, parse
 from aouo.store import schedules
 from aouo.store.database import Tx
 from aouo.store.schedules import Origin, Paused, Schedule
@@ -108,13 +108,17 @@ def switch(
 ) -> Schedule | None:
     """Switch a schedule on or off because a person said so; None = it is gone.
 
-    What lies in the past when it is switched on is not made up for.
+    What lies in the past when it is switched on is not made up for; `45m` begins anew.
     """
     row = schedules.get(tx, schedule_id)
     if row is None:
         return None
     if on:
-        schedules.switch(tx, row.id, "", due_after(row, now, zone_of) or "", iso(now))
+        if is_from_now(row.text):
+            row = replace(row, since=iso(now))
+        due = due_after(row, now, zone_of) or ""
+        schedules.write(tx, replace(row, next_due=due), iso(now))
+        schedules.switch(tx, row.id, "", due, iso(now))
     else:
         schedules.switch(tx, row.id, "person", "", iso(now))
     return schedules.get(tx, row.id)
@@ -230,7 +234,7 @@ def _follow(tx: Tx, row: Schedule, default: CronDefault, now: datetime, zone_of:
         fresh = replace(fresh, next_due=due if row.enabled else "")
     if fresh == row:
         return False
-    schedules.follow(tx, fresh, iso(now))
+    schedules.write(tx, fresh, iso(now))
     return True
 
 

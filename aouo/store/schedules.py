@@ -127,8 +127,8 @@ def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) ->
     )
 
 
-def follow(tx: Tx, row: Schedule, now: str) -> None:
-    """Write what a newer version of its pack says: skill, prompt, text and when it is due."""
+def write(tx: Tx, row: Schedule, now: str) -> None:
+    """Write skill, prompt, text, since when it counts, and when it is due."""
     tx.run(
         "UPDATE schedules SET skill = ?, prompt = ?, text = ?, since = ?, next_due = ?, "
         "updated_at = ? WHERE id = ?",

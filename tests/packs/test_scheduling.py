@@ -212,7 +212,8 @@ async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
 ) -> None:
     every = CronDefault("often", "every 2h", "study")
     once = CronDefault("once", "2026-03-02T20:00", "study")
-    rows = await port.propose(manifest(every, once), PRIVATE, consent=True)
+    soon = CronDefault("soon", "45m", "study")
+    rows = await port.propose(manifest(every, once, soon), PRIVATE, consent=True)
     for row in rows:
         await port.pause(row.id)
     clock.at += timedelta(hours=25)
@@ -221,6 +222,7 @@ async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
     assert facts([row for row in on if row]) == [
         ("often", "", "2026-03-03T14:00"),
         ("once", "", ""),
+        ("soon", "", "2026-03-03T13:45"),
     ]
 
 

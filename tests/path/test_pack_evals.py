@@ -10,13 +10,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from aouo.app import evaluating
 from aouo.app.eval_process import run_evals
 from aouo.app.eval_results import EvalResult
 from aouo.app.evaluating import evaluate
+from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.config_file import load_settings
 from aouo.errors import PackError
 from aouo.packs import evals
+from aouo.packs.evals import Reply
 from aouo.packs.load import load_pack
+from aouo.transcript import Finished, ModelRequest, UserSaid
+from aouo.turn import asides
 from tests.path.world import ADA, ROOT, World
 
 Play = Callable[[str], EvalResult]
@@ -238,6 +243,52 @@ def test_the_command_says_which_eval_failed_where_and_why(notes: Path, tmp_path:
     assert unsound.exit_code == 1
     assert "evals/bad.yml:1: stps: unknown key" in unsound.output
     assert not (tmp_path / "home" / "data").exists()
+
+
+async def test_a_model_that_never_answers_ends_the_eval(
+    notes: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluating, "LIMIT_S", 1.0)
+    world.model.stall()
+    config = {
+        "provider": {"backend": "fake", "model": "m"},
+        "providers": {"fake": {"base_url": world.model.base_url, "api_key": "key"}},
+    }
+    world.home.config.write_text(json.dumps(config))
+    pack = load_pack(notes).pack
+    found, _ = evals.parse("model: real\nsteps: [{say: Hello}]", "evals/a.yml")
+    assert pack is not None
+    assert found is not None
+    result = await evaluate(pack, found, real=load_settings(world.home.path, {}).settings)
+
+    assert wrong(result) == "an end within 1 s"
+    assert result.ms < 5000
+
+
+async def test_what_the_runtime_asks_for_itself_is_no_part_of_the_script() -> None:
+    """Titles and summaries would use up an answer that the eval meant for the person."""
+    model = ScriptedModel()
+    model.follow([Reply(say="Kept.")])
+    watched = WatchedModel(model)
+    aside = ModelRequest(f"Name it.\n{asides._MATERIAL}", (UserSaid("a"),), ())
+    turn = ModelRequest("You are Notes.", (UserSaid("a"),), ())
+    said = [
+        event.said.text
+        for request in (aside, turn)
+        async for event in watched.stream(request)
+        if isinstance(event, Finished)
+    ]
+
+    assert said == ["NONE", "Kept."]
+    assert watched.requests == 1
+
+
+async def test_the_person_s_language_is_the_one_that_telegram_tells(world: World) -> None:
+    person = await world.people.create_user("Eve", language="de-at")
+    await world.people.say(person, person, "Hallo")
+    update = world.emulator.world.updates.head(1)[0]
+
+    assert update["message"]["from"]["language_code"] == "de-at"
 
 
 async def test_evals_run_beside_a_running_bot_without_disturbing_it(
