@@ -57,8 +57,9 @@ class Impatient:
 def furnish(home: Home, pack: Pack, found: Eval, beside: Sequence[Path]) -> PackStores:
     """Fill a fresh home: the packs, and what the eval says is there before it begins."""
     home.create()
-    for folder in (pack.folder, *beside):
-        (home.packs / folder.resolve().name).symlink_to(folder.resolve())
+    (home.packs / pack.name).symlink_to(pack.folder.resolve())
+    for folder in beside:
+        (home.packs / folder.name).symlink_to(folder.resolve())
     only = Library({pack.name: pack}, EMPTY.broken, EMPTY.warnings)
     stores = PackStores(home, lambda: only)
     try:
