@@ -29,7 +29,7 @@ from aouo.events import (
 )
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, gathering
-from aouo.store import asked, chats, gates, gone, jobs, kept, routes, updates
+from aouo.store import asked, chats, gates, gone, jobs, kept, moves, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
@@ -264,7 +264,7 @@ class Inbox:
 
 def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
     """What was said in a group that has become a supergroup since; numbers differ there."""
-    address = chats.where_it_is(tx, inbound.address)
+    address = moves.where_it_is(tx, inbound.address)
     if address == inbound.address or isinstance(inbound.content, Migrated | Standing):
         return inbound
     return replace(inbound, address=address, message_id=0)
