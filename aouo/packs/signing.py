@@ -33,7 +33,7 @@ from aouo.packs.archive import (
 State = Literal["none", "valid", "unknown_key", "wrong"]
 _DIRECT, _HASHED = b"Ed", b"ED"
 _MAX_BYTES = 8 * 1024
-_KEY = re.compile(r"\bRW[A-Za-z0-9+/]{54}(?![A-Za-z0-9+/=])")
+_KEY = re.compile(r"\bRW[QRST][A-Za-z0-9+/]{53}(?![A-Za-z0-9+/=])")
 _SECRET_BYTES = 158
 _UNLOCKED = b"\0\0"
 
@@ -200,7 +200,7 @@ def _beside(archive: Path, keys: Mapping[str, PublicKey]) -> Signature:
 
 def check(text: str, message: bytes, keys: Mapping[str, PublicKey]) -> Signature:
     """Judge one signature over `message`; `keys` are those that the owner trusts, by name."""
-    lines = text.splitlines()
+    lines = text.replace("\r\n", "\n").split("\n")
     box = _decoded(lines[1]) if len(lines) > 1 else b""
     prefix = "trusted comment: "
     if len(lines) < 4 or len(box) != 74 or not lines[2].startswith(prefix):
