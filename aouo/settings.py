@@ -272,6 +272,8 @@ class Packs(Section):
     """Names of the packs to load; empty = every installed pack."""
     scan_dirs: tuple[str, ...] = ()
     """More folders that hold packs."""
+    trusted_keys: dict[str, str] = {}
+    """Public keys whose signatures you trust: a name you give → the line beginning with RW."""
 
 
 class Judge(Section):
