@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.path.world import World
+from aouo.emulator import FAMILY
+from tests.path.world import ADA, BEN, World
 
 PACK = """\
 name: lab
@@ -42,9 +43,31 @@ async def test_db_shows_the_schema_and_reads_rows_and_changes_nothing(world: Wor
         assert (await bot.ask("look around")).text == "Done."
 
     _, schema, found, refused = results(world)
-    assert schema == {
-        "schema": [SCHEMA.strip("; \n").replace("IF NOT EXISTS ", "")],
-        "rows": {"words": 1},
-    }
+    made = "CREATE TABLE words (word TEXT PRIMARY KEY, meaning TEXT NOT NULL)"
+    assert schema == {"schema": [made], "rows": {"words": 1}}
     assert found == {"rows": [{"meaning": "tree"}], "count": 1}
     assert "only SELECT can be used here" in refused
+
+
+async def test_each_person_and_each_group_keeps_rows_of_their_own(world: World) -> None:
+    """Isolation: memory and data belong to the person, in groups to the conversation."""
+    lab(world)
+    for word in ("Ada", "Ben", "Group"):
+        world.model.call("persist", {"action": "save", "data": {"word": word, "meaning": "x"}})
+        world.model.call("db", {"sql": "SELECT word FROM words"})
+        world.model.say(f"Kept {word}.")
+    async with world.running() as bot:
+        await bot.ask("keep it", user=ADA)
+        ada = results(world)
+        await bot.ask("keep it", user=BEN)
+        ben = results(world)
+        await bot.ask("@aouo_try_bot keep it", user=ADA, chat=FAMILY)
+        group = results(world)
+
+    assert [found[-1]["rows"] for found in (ada, ben, group)] == [
+        [{"word": "Ada"}],
+        [{"word": "Ben"}],
+        [{"word": "Group"}],
+    ]
+    files = sorted(file.name for file in (world.home.store / "lab").glob("*.db"))
+    assert len(files) == 3
