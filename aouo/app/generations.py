@@ -68,7 +68,7 @@ async def build_generation(
     """
     home, settings, clock, database = base.home, base.settings, base.clock, base.database
     library = _library(base)
-    stores = PackStores(home, lambda: library)
+    stores = PackStores(home, lambda: library, clock)
     base.stack.callback(stores.close)
     door = guarding(
         home,

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable
 
 from aouo.packs.schema_guard import SchemaRefused
-from aouo.packs.schema_text import Statement
+from aouo.packs.schema_text import Statement, tokens
 
 _MAKES = frozenset({"CREATE TABLE", "CREATE INDEX", "CREATE VIEW", "CREATE TRIGGER"})
 _SEEDS = frozenset({"INSERT", "REPLACE"})
@@ -67,13 +67,20 @@ def judge(statements: Iterable[Statement]) -> None:
         SchemaRefused: names the line and what to do.
     """
     for statement in statements:
-        if statement.head in _SEEDS or statement.head == "CREATE TABLE":
+        if statement.head in _SEEDS or _might_select(statement):
             try:
                 message = _objection(statement)
             except RecursionError:
                 message = "is nested too deeply"
             if message:
                 raise SchemaRefused(message, statement.line)
+
+
+def _might_select(statement: Statement) -> bool:
+    """Whether a CREATE TABLE says AS; without it there is nothing to find for a parser."""
+    return statement.head == "CREATE TABLE" and any(
+        token.plain == "as" and not token.quoted for token in tokens(statement.sql)
+    )
 
 
 def _objection(statement: Statement) -> str:
