@@ -22,7 +22,8 @@ _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _LISTED_MAX = 12
 _NAME_MAX = 80
 _TEXT_MAX = 300
-_MARKS = frozenset("\\`*_{}[]()#+-.!|~<>")
+_MARKS = frozenset("\\`*_{}[]()#+-.!|~<>$&=:@^")
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 _CAN = {
@@ -33,7 +34,7 @@ _CAN = {
     "voice": "speak",
     "schedule": "change its own schedules",
     "sessions": "look up what was said before in this conversation",
-    "pack": "use tools of its own",
+    "pack": "",
     "msg": "send messages, pictures and files",
     "memory": "remember things in files of its own",
     "skill_view": "",
@@ -293,8 +294,10 @@ def plain(text: str, longest: int = _NAME_MAX) -> str:
 
 
 def _one_line(text: str, longest: int) -> str:
-    visible = "".join(
-        " " if c.isspace() else "" if unicodedata.category(c) in _INVISIBLE else c for c in text
-    )
+    visible = "".join(" " if c.isspace() else "" if _is_unseen(c) else c for c in text)
     line = " ".join(visible.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _is_unseen(character: str) -> bool:
+    return character in _BLANK or unicodedata.category(character) in _INVISIBLE
