@@ -7,8 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.outbound.quoting import code, plain
 from aouo.outbound.render import render
-from aouo.outbound.wording_packs import code, install_card, plain
+from aouo.outbound.wording_packs import install_card
 from aouo.packs.compare import compare
 from aouo.packs.manifest import Budget
 from aouo.packs.schema import Column
@@ -116,7 +117,7 @@ It may
 • reach on the internet: api.example.org
 • touch files outside its folder, where the bot's settings open them: ~/books
 • run programs on this machine: count
-• run tools of its own, closed in: count
+• run tools of its own, in a sandbox: count
 • speak up by itself, every day at 08:00 (study)
 • speak up by itself, every 2 days (add), off until you switch it on
 • keep a database, shared by all who may talk to it: words, more
@@ -149,13 +150,13 @@ New, and needs your yes
 • read web pages of the hosts below, and search the web
 • run any command on this machine
 • use what MCP servers offer: mcp:mail
-• run tools of its own, closed in: count
+• run tools of its own, in a sandbox: count
 • reach on the internet: api.example.org
 • touch files outside its folder, where the bot's settings open them: ~/books
 • run programs on this machine: count
 • speak up by itself, on schedules
 • schedule daily: every day at 08:00
-• everybody who may talk to this bot reads all of its rows, not only their own
+• new rows go into one database for all: everybody who may talk to this bot reads them
 
 Different
 • who signed it (see below)
