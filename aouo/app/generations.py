@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -21,6 +21,7 @@ from aouo.app.persona import PersonaFiles
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
 from aouo.flow.generation import Generation
+from aouo.flow.leases import GiveBack, Leases
 from aouo.packs import library as packs
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
@@ -46,9 +47,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A generation, and what it shares with the path around it."""
+    """The first generation, and what all share with the path around them.
 
-    generation: Generation
+    `renewed` makes the next generation, for packs that have changed.
+    """
+
+    leases: Leases
+    renewed: Callable[[Library], Generation]
+    stores: PackStores
     quota: Quota
     asides: Asides
     door: Guarding
@@ -58,7 +64,7 @@ class Built:
 
 
 async def build_generation(
-    base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]
+    base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool], give_back: GiveBack
 ) -> Built:
     """Build it on the base; what has to be closed is closed with the base's stack.
 
@@ -66,13 +72,17 @@ async def build_generation(
         SetupError: something the owner has to change.
     """
     home, settings, clock, database = base.home, base.settings, base.clock, base.database
-    library = _library(base)
-    stores = PackStores(home, lambda: library)
+    leases: Leases
+
+    def library() -> Library:
+        return leases.library
+
+    stores = PackStores(home, library)
     base.stack.callback(stores.close)
     door = guarding(
         home,
         settings.security,
-        lambda: library,
+        library,
         stores,
         database=database,
         clock=clock,
@@ -99,18 +109,23 @@ async def build_generation(
         compress_threshold=settings.advanced.compress_threshold,
         compactor=compactor,
     )
-    generation = Generation(
+    first = Generation(
         settings,
-        library,
+        scanned(base),
         Registry(tools, servers.sources),
         model or await model_of(settings, base.session, base.stack, clock),
         extended(pipelines),
         compactor,
     )
-    return Built(generation, quota, asides, door, servers, speech, redact)
+    leases = Leases(first, give_back)
+
+    def renewed(packs: Library) -> Generation:
+        return replace(leases.now, library=packs, registry=Registry(tools, servers.sources))
+
+    return Built(leases, renewed, stores, quota, asides, door, servers, speech, redact)
 
 
-def _library(base: Base) -> Library:
+def scanned(base: Base) -> Library:
     """Load what is installed; a broken pack is said and left out."""
     home, settings = base.home, base.settings
     library = packs.scan(
@@ -126,18 +141,20 @@ def _library(base: Base) -> Library:
     return library
 
 
-def _tools(base: Base, library: Library, stores: PackStores, speech: Speech) -> list[Tool]:
+def _tools(
+    base: Base, library: Callable[[], Library], stores: PackStores, speech: Speech
+) -> list[Tool]:
     settings, session, clock = base.settings, base.session, base.clock
     return [
         msg(),
-        skill_view(lambda: library),
+        skill_view(library),
         memory(stores.memory),
         clarify(),
         persist(stores.open, clock),
         load_tools(),
         load_skills(),
         sessions(base.database),
-        *outside(settings.tools, lambda: library, stores, session=session, clock=clock),
+        *outside(settings.tools, library, stores, session=session, clock=clock),
         tts(speech.voice, stores.folder),
     ]
 

@@ -94,14 +94,14 @@ class Runtime:
             await tell_owner(app, wording.config_broken(self._loaded.problems))
         if app.telegram:
             ingress.append(group.create_task(self._load(app), name="load"))
-        log.info("started", packs=list(app.generation.library.names), waiting=waiting)
+        log.info("started", packs=list(app.leases.library.names), waiting=waiting)
         self.ready.set()
         return ingress
 
     async def _load(self, app: App) -> None:
         assert app.telegram
         await app.telegram.load()
-        library = app.generation.library
+        library = app.leases.library
         skills = {
             name: library.resolve_skill(*qualified.split(":", 1)).description
             for name, qualified in library.commands().items()
@@ -132,7 +132,7 @@ class Runtime:
         del request
         app = self._app
         waiting = await app.database.read(_waiting)
-        model = app.generation.model
+        model = app.leases.now.model
         return {
             "pid": os.getpid(),
             "since": self._since,
@@ -140,10 +140,10 @@ class Runtime:
             "telegram": app.telegram.state if app.telegram else {"state": "off"},
             "model": {"provider": model.provider, "model": model.model, "note": _note(model)},
             "models": _models(model),
-            "packs": list(app.generation.library.names),
+            "packs": list(app.leases.library.names),
             "broken_packs": {
                 name: [str(problem) for problem in problems]
-                for name, problems in app.generation.library.broken.items()
+                for name, problems in app.leases.library.broken.items()
             },
             "mcp": app.mcp.facts(),
             "lanes": {"running": app.lanes.running, "waiting": waiting.get("ready", 0)},

@@ -53,7 +53,7 @@ async def run(
     async with _trial(home, environ, packs, tell, port) as (local, app, runtime):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
-        model = app.generation.model
+        model = app.leases.now.model
         if model.provider == "local" and isinstance(model, Preparing):
             tell(HONEST_NOTE)
             tell("for example: AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… scripts/try")

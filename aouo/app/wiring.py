@@ -23,8 +23,8 @@ from aouo.flow.compacting import Compacting
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
-from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
+from aouo.flow.leases import Leases
 from aouo.flow.reacting import note_reaction
 from aouo.flow.setting_up import SettingUp
 from aouo.flow.standing import leave_chat
@@ -66,7 +66,7 @@ class App:
     running: Running
     terminal: TerminalMessenger
     telegram: TelegramChannel | None
-    generation: Generation
+    leases: Leases
     commands: Commands
     titles: Titles
     mcp: Servers
@@ -78,15 +78,18 @@ async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Too
     Raises:
         SetupError: something the owner has to change.
     """
-    return _wire(base, await build_generation(base, model=model, more_tools=more_tools))
+    running = Running()
+    built = await build_generation(
+        base, model=model, more_tools=more_tools, give_back=running.give_back
+    )
+    return _wire(base, built, running)
 
 
-def _wire(base: Base, built: Built) -> App:
+def _wire(base: Base, built: Built, running: Running) -> App:
     """Join the stages of the path."""
     clock, database = base.clock, base.database
-    generation, quota = built.generation, built.quota
-    settings = generation.settings
-    bus, running, terminal = Bus(), Running(), TerminalMessenger()
+    leases, quota, settings = built.leases, built.quota, base.settings
+    bus, terminal = Bus(), TerminalMessenger()
     messengers: dict[str, Messenger] = {"cli": terminal}
 
     def moved(address: ConversationAddress, chat_id: str) -> None:
@@ -125,7 +128,7 @@ def _wire(base: Base, built: Built) -> App:
         database=database,
         clock=clock,
         owner=ulid(),
-        policy=Doorkeeper(Installed(generation.library.names)),
+        policy=lambda: Doorkeeper(Installed(leases.library.names)),
         burst_s=settings.telegram.message_batch_ms / 1000,
         ready=lambda lane: lanes.wake(lane),
     )
@@ -134,7 +137,7 @@ def _wire(base: Base, built: Built) -> App:
         clock=clock,
         outbox=outbox,
         commands=commands,
-        library=lambda: generation.library,
+        library=lambda: leases.library,
         running=running,
         wake=lambda lane: lanes.wake(lane),
         moved=moved,
@@ -168,14 +171,14 @@ def _wire(base: Base, built: Built) -> App:
         running=running,
         terminal=terminal,
         telegram=base.telegram,
-        generation=generation,
+        leases=leases,
         commands=commands,
         titles=Titles(
             database=database,
             clock=clock,
             bus=bus,
             asides=built.asides,
-            model=lambda: generation.model,
+            model=lambda: leases.now.model,
             day=quota.day,
         ),
         mcp=built.servers,
@@ -195,7 +198,7 @@ def _flow(
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = base.clock, base.database, Waiting()
-    generation, quota = built.generation, built.quota
+    quota = built.quota
     contexts = Contexts(
         database=database,
         clock=clock,
@@ -221,7 +224,7 @@ def _flow(
         contexts=contexts,
         editing=editing,
         intake=intake_of(base, built.speech.ears, quota, outbox, built.redact),
-        generation=lambda: generation,
+        leases=built.leases,
     )
     taps = Taps(
         desk=desk,
@@ -239,7 +242,7 @@ def _flow(
         desk=desk,
         contexts=contexts,
         running=running,
-        generation=lambda: generation,
+        leases=built.leases,
     )
     return Flow(
         desk=desk,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -14,6 +13,7 @@ from aouo.flow.begin import Begun
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
+from aouo.flow.leases import Leases
 from aouo.ids import ulid
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -56,7 +56,7 @@ class Compacting:
         desk: Desk,
         contexts: Contexts,
         running: Running,
-        generation: Callable[[], Generation],
+        leases: Leases,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -64,12 +64,18 @@ class Compacting:
         self._desk = desk
         self._contexts = contexts
         self._running = running
-        self._generation = generation
+        self._leases = leases
 
     async def run(self, job: Job, focus: str, slot: Slot) -> None:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
-        generation = self._generation()
+        try:
+            async with self._leases.turn(job.active_pack, job.inbound.address.lane) as generation:
+                await self._run(job, focus, slot, generation)
+        except RouteRequiredError as error:
+            await self._desk.park(job, error.requested)
+
+    async def _run(self, job: Job, focus: str, slot: Slot, generation: Generation) -> None:
         if job.off_record:
             await self._desk.answer(job, notices.NoSummaryOffRecord())
             return
@@ -81,12 +87,8 @@ class Compacting:
             await self._desk.answer(job, notices.CannotSummarise())
             return
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
-        try:
-            view = self._contexts.view(job, plan.begun, generation)
-            ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
-        except RouteRequiredError as error:
-            await self._desk.park(job, error.requested)
-            return
+        view = self._contexts.view(job, plan.begun, generation)
+        ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
 
         async def work() -> Draft | Exception:
             async with asyncio.TaskGroup() as group:

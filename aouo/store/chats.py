@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from aouo.address import ConversationAddress
 from aouo.store import deliveries, gone
 from aouo.store.database import Tx
@@ -61,18 +59,6 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
         prefix,
         prefix,
     )
-
-
-def where_it_is(tx: Tx, address: ConversationAddress) -> ConversationAddress:
-    """The address of a conversation whose chat may have moved."""
-    if not address.chat_id.startswith("-"):
-        return address
-    row = tx.one(
-        "SELECT new_chat_id FROM moved_chats WHERE platform = ? AND chat_id = ?",
-        address.platform,
-        address.chat_id,
-    )
-    return replace(address, chat_id=row["new_chat_id"]) if row else address
 
 
 def _keep_one_route(tx: Tx, platform: str, loser: str, winner: str) -> None:
