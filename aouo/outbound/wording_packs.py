@@ -6,11 +6,11 @@ line, without letters that nobody sees, so that none can pass for a sentence of 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
 
+from aouo.outbound.quoting import code, plain
 from aouo.packs.card import Card, Line, card
 from aouo.packs.compare import Change, Difference
 from aouo.packs.signing import Signature
@@ -20,10 +20,7 @@ from aouo.schedule_words import in_words
 
 _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _LISTED_MAX = 12
-_NAME_MAX = 80
 _TEXT_MAX = 300
-_MARKS = frozenset("\\`*_{}[]()#+-.!|~<>")
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 _CAN = {
     "core": "answer you, ask with buttons, and remember things in files of its own",
@@ -33,7 +30,7 @@ _CAN = {
     "voice": "speak",
     "schedule": "change its own schedules",
     "sessions": "look up what was said before in this conversation",
-    "pack": "use tools of its own",
+    "pack": "",
     "msg": "send messages, pictures and files",
     "memory": "remember things in files of its own",
     "skill_view": "",
@@ -122,7 +119,7 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
         case "external_commands":
             return [f"run programs on this machine: {names}"]
         case "pack_tools":
-            return [f"run tools of its own, closed in: {names}"]
+            return [f"run tools of its own, in a sandbox: {names}"]
         case "platforms":
             return [f"work on: {names}"]
         case "may_schedule":
@@ -158,10 +155,11 @@ def _changed(change: Change) -> str:
             return "who signed it (see below)"
         case "scope" if change.after == "shared":
             return (
-                "**everybody who may talk to this bot reads all of its rows**, not only their own"
+                "new rows go into one database for all: "
+                "**everybody who may talk to this bot reads them**"
             )
         case "scope":
-            return "everybody keeps rows of their own, no longer one database for all"
+            return "everybody begins rows of their own; those of all so far stay where they are"
         case "platforms":
             named = f"works on {after}" if change.after else "works on every platform"
             return f"{named}, before on {before}" if change.before else f"{named} only"
@@ -279,22 +277,3 @@ def _names(items: Sequence[str]) -> str:
     shown = ", ".join(code(item) for item in items[:_LISTED_MAX])
     more = len(items) - _LISTED_MAX
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def code(text: str) -> str:
-    """A stranger's name in a code span."""
-    return f"`{_one_line(text, _NAME_MAX).replace('`', '‘') or ' '}`"
-
-
-def plain(text: str, longest: int = _NAME_MAX) -> str:
-    """A stranger's words with every mark of Markdown taken as it stands."""
-    line = _one_line(text, longest)
-    return "".join(f"\\{c}" if c in _MARKS else c for c in line)
-
-
-def _one_line(text: str, longest: int) -> str:
-    visible = "".join(
-        " " if c.isspace() else "" if unicodedata.category(c) in _INVISIBLE else c for c in text
-    )
-    line = " ".join(visible.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
