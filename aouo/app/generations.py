@@ -28,6 +28,7 @@ from aouo.ports import ChatModel
 from aouo.redact import Redactor
 from aouo.settings import Settings
 from aouo.tools.clarify import clarify
+from aouo.tools.db import db
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
@@ -77,7 +78,7 @@ async def build_generation(
     def library() -> Library:
         return leases.library
 
-    stores = PackStores(home, library)
+    stores = PackStores(home, library, clock)
     base.stack.callback(stores.close)
     door = guarding(
         home,
@@ -151,6 +152,7 @@ def _tools(
         memory(stores.memory),
         clarify(),
         persist(stores.open, clock),
+        db(stores.open),
         load_tools(),
         load_skills(),
         sessions(base.database),
