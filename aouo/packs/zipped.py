@@ -19,7 +19,6 @@ from aouo.errors import PackError
 
 _CHUNK_BYTES = 64 * 1024
 _END_BYTES = 22  # of the record at the end, when there is no comment
-_DIRECTORY_MAX_BYTES = 2 * 1024 * 1024
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip file can hold
 _UTF8 = 0x800
 _ENCRYPTED = 0x1
@@ -35,6 +34,7 @@ class Limits:
     total_bytes: int = 64 * 1024 * 1024
     path_bytes: int = 512
     name_bytes: int = 200
+    directory_bytes: int = 2 * 1024 * 1024
 
 
 APP = Limits()
@@ -43,12 +43,13 @@ APP = Limits()
 class Names:
     """The paths of one archive, each looked at on its own and against those before it.
 
-    `hidden`: whether a name may begin with a dot, as one of a person's own files may.
+    `data`: they are files that somebody made, called what they liked; only what leads out or
+    is there twice is refused.
     """
 
-    def __init__(self, limits: Limits = APP, *, hidden: bool = False) -> None:
+    def __init__(self, limits: Limits = APP, *, data: bool = False) -> None:
         self._limits = limits
-        self._hidden = hidden
+        self._data = data
         self._spelled: dict[str, str] = {}
         self._files: set[str] = set()
         self._folders: set[str] = set()
@@ -62,7 +63,7 @@ class Names:
         parts = path.split("/")
         for part in parts:
             self._look_at(part, path)
-        if len(path.encode()) > self._limits.path_bytes:
+        if not self._data and len(path.encode()) > self._limits.path_bytes:
             raise PackError(f"{shown(path)} has too long a path.", fix="Use shorter names.")
         for count in range(1, len(parts) + 1):
             self._compare("/".join(parts[:count]), is_file=count == len(parts))
@@ -73,23 +74,27 @@ class Names:
 
     def _look_at(self, part: str, path: str) -> None:
         why = ""
-        if part in ("", ".", ".."):
+        if part in ("", ".", "..") or "\0" in part:
             why = "does not stay inside the folder"
+        elif not _is_utf8(part):
+            why = "is not named in UTF-8"
+        elif self._data:
+            return
         elif any(c in "\\:" for c in part):
             why = "has a backslash or a colon in it"
-        elif any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") for c in part):
+        elif any(unicodedata.category(c) in ("Cc", "Cf", "Co", "Zl", "Zp") for c in part):
             why = "has letters in its name that nobody sees"
-        elif part.startswith(".") and not self._hidden:
+        elif part.startswith("."):
             why = "is hidden: names that begin with a dot are not taken"
         elif part == "__pycache__":
             why = "is a left-over of Python and no source"
-        elif len(part.encode("utf-8", "replace")) > self._limits.name_bytes:
+        elif len(part.encode()) > self._limits.name_bytes:
             why = "has too long a name"
         if why:
             raise PackError(f"{shown(path)} {why}.", fix="Leave it out or rename it.")
 
     def _compare(self, path: str, *, is_file: bool) -> None:
-        key = unicodedata.normalize("NFC", path).casefold()
+        key = path if self._data else unicodedata.normalize("NFC", path).casefold()
         before = self._spelled.setdefault(key, path)
         if before != path:
             problem = f"{shown(before)} and {shown(path)} have the same name on some systems."
@@ -97,6 +102,14 @@ class Names:
         if key in self._files or (is_file and key in self._folders):
             raise PackError(f"{shown(path)} is there twice, or is a file and a folder.", fix=REMAKE)
         (self._files if is_file else self._folders).add(key)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown(path: str) -> str:
@@ -154,7 +167,7 @@ def open_file(path: Path) -> IO[bytes]:
 class Archive:
     """An archive opened for reading; every name in it has been looked at. Close it."""
 
-    def __init__(self, path: Path, limits: Limits = APP, *, hidden: bool = False) -> None:
+    def __init__(self, path: Path, limits: Limits = APP, *, data: bool = False) -> None:
         """Open `path` and check its directory.
 
         Raises:
@@ -167,9 +180,9 @@ class Archive:
         except OSError as error:
             raise PackError(f"{path} cannot be read: {error.strerror or error}.") from error
         try:
-            _refuse_odd_ends(self._file, path)
+            _refuse_odd_ends(self._file, path, limits)
             self._zip = zipfile.ZipFile(self._file)
-            self.files = self._entries(Names(limits, hidden=hidden))
+            self.files = self._entries(Names(limits, data=data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
             self._file.close()
             problem = f"{path} is not an archive that can be read: {error}."
@@ -246,7 +259,7 @@ class Archive:
             if entry.flag_bits & _ENCRYPTED:
                 raise PackError(f"{shown(name)} is locked with a password.", fix=REMAKE)
             if name.endswith("/") and kind in (0, stat.S_IFDIR):
-                Names(self._limits, hidden=True).take(name.rstrip("/") or "/")
+                Names(self._limits, data=True).take(name.rstrip("/") or "/")
                 continue
             if kind not in (0, stat.S_IFREG):
                 raise PackError(f"{shown(name)} is a link or no regular file.", fix=REMAKE)
@@ -257,7 +270,7 @@ class Archive:
         return found
 
 
-def _refuse_odd_ends(file: IO[bytes], path: Path) -> None:
+def _refuse_odd_ends(file: IO[bytes], path: Path, limits: Limits) -> None:
     """Refuse what would make the directory long, before it is read into memory."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _END_BYTES - 20))
@@ -265,5 +278,6 @@ def _refuse_odd_ends(file: IO[bytes], path: Path) -> None:
     end = tail[-_END_BYTES:]
     if len(end) < _END_BYTES or end[:4] != b"PK\x05\x06" or end[-2:] != b"\0\0":
         raise PackError(f"{path} is not a zip file, or has something behind its end.", fix=REMAKE)
-    if tail[:4] == b"PK\x06\x07" or int.from_bytes(end[12:16], "little") > _DIRECTORY_MAX_BYTES:
+    length = int.from_bytes(end[12:16], "little")
+    if tail[:4] == b"PK\x06\x07" or length > limits.directory_bytes:
         raise PackError(f"{path} lists too many files.", fix=REMAKE)
