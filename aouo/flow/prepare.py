@@ -11,7 +11,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
 from aouo.guard.chain import Proposal
 from aouo.packs.load import Pack
-from aouo.packs.manifest import DEFAULT_TOOLS
+from aouo.packs.names import DEFAULT_TOOLS
 from aouo.store.jobs import Job
 from aouo.transcript import ToolCall
 from aouo.turn.context import Facts, PackView

@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from aouo import __version__
-from aouo.packs.manifest import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS, Manifest, Schema
+from aouo.packs.manifest import Manifest, Schema
+from aouo.packs.names import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS
 from aouo.packs.problems import Severity, did_you_mean
 from aouo.packs.versions import wanted
 from aouo.packs.yaml_text import FieldPath

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aouo.packs.manifest import GROUP_TOOLS, TOOLS, Manifest
+from aouo.packs.manifest import Manifest
+from aouo.packs.names import GROUP_TOOLS, TOOLS
 from aouo.packs.problems import Problem, Severity, did_you_mean
 from aouo.packs.skills import FILE, Skill
 
