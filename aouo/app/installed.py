@@ -24,6 +24,7 @@ async def scanned(home: Home, settings: Settings, database: Database) -> Library
         map(Path, settings.packs.scan_dirs),
         settings.packs.enabled,
         home.skills,
+        settings.tools.enabled,
         {pack: install.digest for pack, install in pinned.items()},
     )
     for name, problems in library.broken.items():

@@ -213,6 +213,14 @@ def _sentence(notice: Notice) -> str:
             assert_never(notice)
 
 
+_PLATFORMS = {"tg": "Telegram", "cli": "the terminal"}
+
+
+def _elsewhere(error: errors.PlatformRefused) -> str:
+    places = " and ".join(_PLATFORMS.get(name, name) for name in error.allowed)
+    return f"“{error.pack}” answers in {places} only (permissions.platforms in its pack.yml)."
+
+
 def failure(error: BaseException, reference: str) -> str:
     """What a person reads when a turn failed; `reference` finds the details in the log."""
     match error:
@@ -220,6 +228,8 @@ def failure(error: BaseException, reference: str) -> str:
             return wording_money.quota(error)
         case errors.BudgetExceeded():
             return wording_money.budget(error)
+        case errors.PlatformRefused():
+            return _elsewhere(error)
         case errors.PriceUnknown():
             return (
                 f"A budget is set, and I do not know what {error.model} costs, so I did not ask "
