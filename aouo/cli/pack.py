@@ -9,6 +9,7 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_schema import schema
+from aouo.cli.pack_test import test
 from aouo.packs.library import link, scan
 from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
@@ -17,7 +18,10 @@ from aouo.packs.problems import errors
 
 @click.group()
 def pack() -> None:
-    """List, check and link packs."""
+    """List, check, test and link packs."""
+
+
+pack.add_command(test)
 
 
 pack.add_command(schema)
