@@ -17,14 +17,17 @@ from aouo.app.guarding import Guarding, guarding
 from aouo.app.mcp import Servers, supervised
 from aouo.app.models import model_of
 from aouo.app.outside import outside
+from aouo.app.pack_tools import Workshop, pack_tools
 from aouo.app.persona import PersonaFiles
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
 from aouo.flow.generation import Generation
+from aouo.guard.reach import Reach
 from aouo.packs import library as packs
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
 from aouo.redact import Redactor
+from aouo.sandbox.run import Sandbox
 from aouo.settings import Settings
 from aouo.tools.clarify import clarify
 from aouo.tools.load import load_skills, load_tools
@@ -40,6 +43,7 @@ from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
 from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator
+from aouo.web.gate import Gate
 
 log = structlog.get_logger()
 
@@ -55,6 +59,7 @@ class Built:
     servers: Servers
     speech: Speech
     redact: Callable[[str], str]
+    sandbox: Sandbox
 
 
 async def build_generation(
@@ -80,7 +85,10 @@ async def build_generation(
     )
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
-    tools = [*_tools(base, library, stores, speech), *door.tools, *more_tools]
+    sandbox = Sandbox(settings.security.sandbox)
+    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), Gate())
+    tools = [*_tools(base, library, stores, speech), *door.tools, *pack_tools(library, shop)]
+    tools += more_tools
     redact = Redactor(settings.secrets()).text
     quota = await _quota(base)
     asides = Asides(quota=quota, redact=redact)
@@ -107,7 +115,7 @@ async def build_generation(
         extended(pipelines),
         compactor,
     )
-    return Built(generation, quota, asides, door, servers, speech, redact)
+    return Built(generation, quota, asides, door, servers, speech, redact, sandbox)
 
 
 def _library(base: Base) -> Library:

@@ -44,6 +44,7 @@ from aouo.queue.lanes import Lanes
 from aouo.queue.running import Running
 from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
+from aouo.sandbox.run import Sandbox
 from aouo.settings import Settings
 from aouo.store.database import Database
 from aouo.tools.registry import Tool
@@ -70,6 +71,7 @@ class App:
     commands: Commands
     titles: Titles
     mcp: Servers
+    sandbox: Sandbox
 
 
 async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]) -> App:
@@ -179,6 +181,7 @@ def _wire(base: Base, built: Built) -> App:
             day=quota.day,
         ),
         mcp=built.servers,
+        sandbox=built.sandbox,
     )
 
 

@@ -17,6 +17,7 @@ from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.schema import trial
 from aouo.packs.schema_guard import SchemaRefused
 from aouo.packs.skills import Skill, load_skill, with_overrides
+from aouo.packs.tools_text import PackTool, tools_of
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
 _TEMPLATES = ("USER.md", "MEMORY.md")
@@ -34,6 +35,7 @@ class Pack:
     templates: Mapping[str, str]
     schema_sql: str
     examples: tuple[Example, ...] = ()
+    tools: tuple[PackTool, ...] = ()
 
     @property
     def name(self) -> str:
@@ -84,6 +86,7 @@ class _Reader:
         self._folder = folder
         self._manifest = manifest
         self._strict = strict
+        self._softly: Severity = "error" if strict else "warning"
         self._trusted = trusted
 
     def pack(self, overrides: Path | None) -> Pack:
@@ -101,7 +104,14 @@ class _Reader:
             templates=MappingProxyType(self._templates()),
             schema_sql=self._schema(),
             examples=self._examples(),
+            tools=self._tools(),
         )
+
+    def _tools(self) -> tuple[PackTool, ...]:
+        """A tool that is wrong is left out; the pack works without it."""
+        found, problems = tools_of(self._folder, self._manifest, self._softly)
+        self.problems += problems
+        return found
 
     def _skills(self) -> dict[str, Skill]:
         skills: dict[str, Skill] = {}

@@ -113,6 +113,9 @@ class ExternalTool:
     output: Literal["json"] = "json"
     permissions: Texts = ()
     description: Text = ""
+    parameters: Annotated[Mapping[str, object], AfterValidator(_frozen)] = field(
+        default_factory=dict[str, object]
+    )
 
 
 @dataclass(frozen=True, slots=True)

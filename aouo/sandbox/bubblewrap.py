@@ -51,7 +51,7 @@ def command(bwrap: str, order: Order) -> list[str]:
     for text in ETC:
         words += ["--ro-bind-try", text, text]
     words += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-    for scratch in ("/tmp", "/dev/shm"):  # noqa: S108 - inside the sandbox
+    for scratch in ("/tmp", "/dev/shm"):
         words += ["--size", str(_SCRATCH_BYTES), "--tmpfs", scratch]
     for path in (*python_folders(), INSIDE.parent.resolve(), *order.readable):
         words += _bind("--ro-bind", path)

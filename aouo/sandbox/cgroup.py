@@ -67,7 +67,7 @@ def _has(folder: Path, kind: str) -> bool:
     """Whether a group made in `folder` would limit this; a kernel's own root has fewer files."""
     if (folder / "cgroup.subtree_control").exists():
         return kind in (folder / "cgroup.subtree_control").read_text().split()
-    return folder.parent == _ROOT and folder.name == kind or folder.is_relative_to(_ROOT / kind)
+    return (folder.parent == _ROOT and folder.name == kind) or folder.is_relative_to(_ROOT / kind)
 
 
 def _limit(folder: Path, limits: Limits) -> None:
@@ -84,12 +84,17 @@ def _limit(folder: Path, limits: Limits) -> None:
 async def _end(folder: Path) -> None:
     """Remove a group; those who were killed may take a moment to leave it."""
     for _ in range(_TRIES):
-        try:
-            folder.rmdir()
-        except OSError:
-            await asyncio.sleep(_AGAIN_S)
-        else:
+        if _removed(folder):
             return
+        await asyncio.sleep(_AGAIN_S)
+
+
+def _removed(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:
+        return not folder.exists()
+    return True
 
 
 def sweep(within: tuple[Path, ...]) -> None:

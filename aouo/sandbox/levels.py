@@ -152,7 +152,7 @@ def _namespaces() -> bool:
 def _tried(command: list[str]) -> str:
     """Why a command failed, "" = it did not."""
     try:
-        done = subprocess.run(  # noqa: S603 - our own words
+        done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -103,7 +103,7 @@ class Sandbox:
 def _scratch(level: Level) -> Generator[Path]:
     """A folder of its own for what is temporary; bubblewrap brings one itself."""
     if isinstance(level, Bubblewrap):
-        yield Path("/tmp")  # noqa: S108 - inside the sandbox
+        yield Path("/tmp")
         return
     with tempfile.TemporaryDirectory(prefix="aouo-tool-", ignore_cleanup_errors=True) as made:
         yield Path(made).resolve()
