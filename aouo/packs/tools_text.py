@@ -75,7 +75,9 @@ def tools_of(
         else:
             found[tool.name] = tool
     permitted = manifest.permissions.tools
-    if found and not any(n in ("pack", *(f"{manifest.name}__{t}" for t in found)) for n in permitted):
+    if found and not any(
+        n in ("pack", *(f"{manifest.name}__{t}" for t in found)) for n in permitted
+    ):
         message = 'the pack has tools of its own and permits none of them; add "pack"'
         problem = Problem(FILE, 0, "permissions.tools", message, "warning")
         reader.problems.append(problem)

@@ -70,7 +70,7 @@ def level_of(wish: Wish) -> Level:
     if not version:
         why = f"{why}, and the kernel has no Landlock" if syscalls.is_known() else _unknown()
         return Refused(why, f"{_INSTALL} Or set security.sandbox to off to run tools unconfined.")
-    namespaces = _namespaces()
+    namespaces = makes_namespaces()
     if wish == "require":
         why = f"{why}; Landlock alone does not confine everything"
         return Refused(why, f"{_INSTALL} Or set security.sandbox to auto.")
@@ -144,8 +144,9 @@ def _bubblewrap() -> tuple[str, str]:
     return ("", f"bubblewrap does not work here ({said})") if said else (bwrap, "")
 
 
-def _namespaces() -> bool:
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import walls; walls.new_namespaces()"
+def makes_namespaces() -> bool:
+    """Whether we may have users, processes and a network of our own."""
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import walls; walls.newmakes_namespaces()"
     return not _tried([sys.executable, "-I", "-S", "-B", "-c", code, str(INSIDE.parent)])
 
 

@@ -96,7 +96,7 @@ class Sandbox:
                     await stack.enter_async_context(_served(ours, door))
                 return await _watched(process, order)
             finally:
-                await finish(_end(process))
+                await finish(_closed(process))
 
 
 @contextmanager
@@ -288,3 +288,13 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
+
+
+async def _closed(process: asyncio.subprocess.Process) -> None:
+    """End it and read what nobody wanted: an unread pipe would stay open."""
+    await _end(process)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_GRACE_S):
+            for pipe in (process.stdout, process.stderr):
+                while pipe is not None and await pipe.read(_CHUNK_BYTES):
+                    pass

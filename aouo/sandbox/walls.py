@@ -25,18 +25,20 @@ _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
 
 EXECUTE = 1 << 0
 _READ = 1 << 2 | 1 << 3
+_REFER = 1 << 13
 _ON_FILES = EXECUTE | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _CHANGE = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 14
 _BITS_OF_ABI = (0, 13, 14, 15, 15, 16)
 """How many kinds of access to files a version of Landlock knows, the last one from 5 on."""
-_NET_SINCE, SCOPE_SINCE = 4, 6
+_REFER_SINCE, _NET_SINCE, SCOPE_SINCE = 2, 4, 6
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def landlock_version() -> int:
-    """The kernel's version of Landlock; 0 = it has none."""
-    return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
+    """The kernel's version of Landlock; 0 = it has none, or one that lets nobody move files."""
+    version = int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1))
+    return version if version >= _REFER_SINCE else 0
 
 
 def new_namespaces() -> None:
@@ -93,13 +95,15 @@ def landlock(
     What is not there is left out. Where the kernel can, signals and nameless sockets stay inside.
     """
     everything = (1 << _BITS_OF_ABI[min(version, len(_BITS_OF_ABI) - 1)]) - 1
-    handled = EXECUTE if readable is None else everything
+    # Moving files between folders is refused unless somebody allows it by name.
+    handled = (EXECUTE | _REFER) if readable is None else everything
     net = 3 if readable is not None and version >= _NET_SINCE else 0
     scope = 3 if version >= SCOPE_SINCE else 0
     size = 24 if version >= SCOPE_SINCE else 16 if version >= _NET_SINCE else 8
     attributes = struct.pack("=QQQ", handled, net, scope)
     rules = _check(_libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0))
     for paths, access in (
+        (("/",) if readable is None else (), _REFER),
         (programs, EXECUTE | 1 << 2),
         (readable or (), _READ),
         (writable, _READ | _CHANGE),
@@ -128,16 +132,15 @@ def filter_calls(program: bytes) -> None:
 
 
 def _allow(rules: int, path: str, access: int) -> None:
-    if not access:
-        return
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        folder = stat.S_ISDIR(os.fstat(opened).st_mode)
-        allowed = struct.pack("=Qi", access if folder else access & _ON_FILES, opened)
-        _check(_libc.syscall(_ADD_RULE, rules, 1, allowed, 0))
+        access &= -1 if stat.S_ISDIR(os.fstat(opened).st_mode) else _ON_FILES
+        if access:  # the kernel takes no empty rule
+            rule = struct.pack("=Qi", access, opened)
+            _check(_libc.syscall(_ADD_RULE, rules, 1, rule, 0))
     finally:
         os.close(opened)
 

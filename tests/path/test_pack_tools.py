@@ -6,16 +6,11 @@ Source: issue 5 "Pack tools".
 from __future__ import annotations
 
 import json
-import os
-import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.model_server import CallPart, Reply, Says
-from tests.path.lives import Place, kill_runner, place
 from tests.path.world import ADA, World
 
 MANIFEST = """\
@@ -93,7 +88,7 @@ def desk(home: Any) -> Path:
     (folder / "pack.yml").write_text(MANIFEST)
     (folder / "tools" / "sums.py").write_text(TOOLS)
     shout = folder / "tools" / "shout.sh"
-    shout.write_text("#!/bin/sh\nread -r line\nprintf '{\"got\": %s, \"loud\": true}' \"$line\"\n")
+    shout.write_text('#!/bin/sh\nread -r line\nprintf \'{"got": %s, "loud": true}\' "$line"\n')
     shout.chmod(0o755)
     (folder / "tools" / "_upper.py").write_text(
         "import json, sys\nprint(json.dumps(json.load(sys.stdin)['input']['text'].upper()))\n"
@@ -242,4 +237,6 @@ async def test_where_nothing_confines_a_tool_the_model_reads_why(world: World) -
         answer = await bot.ask("1?")
 
     assert answer.text == "it cannot"
-    assert "desk__total cannot run on this machine: bubblewrap is not installed." in results(world)[0]
+    assert (
+        "desk__total cannot run on this machine: bubblewrap is not installed." in results(world)[0]
+    )
