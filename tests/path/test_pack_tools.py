@@ -5,13 +5,24 @@ Source: issue 5 "Pack tools".
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aouo.home import Home
+from aouo.sandbox.levels import Refused
+from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.path.lives import WAIT_S, place
+from tests.path.looking import eventually
+from tests.path.test_kill_matrix import runner_port
 from tests.path.world import ADA, World
+from tests.sandbox.places import processes, until_gone
+
+__all__ = ["runner_port"]  # the fixture
 
 MANIFEST = """\
 name: desk
@@ -81,7 +92,7 @@ def hang() -> str:
 '''
 
 
-def desk(home: Any) -> Path:
+def desk(home: Home) -> Path:
     """A pack with tools of every kind."""
     folder = home.packs / "desk"
     (folder / "tools").mkdir(parents=True)
@@ -217,6 +228,81 @@ async def test_another_pack_can_neither_see_nor_call_it(world: World, permitted:
     assert "There is no tool 'desk__total' here" in results(world)[0]
 
 
+async def test_stop_ends_the_tool_and_everything_it_started(world: World) -> None:
+    desk(world.home)
+    world.model.call("desk__hang", {})
+    world.model.say("never")
+    async with world.running() as bot:
+        said = await bot.people.say(ADA, ADA, "hang")
+        await eventually(lambda: begun(world.home))
+        assert processes(str(world.home.packs))
+        await bot.people.say(ADA, ADA, "/stop")
+        await bot.people.next_message(ADA, after=said.id)
+        await until_gone(str(world.home.packs))
+
+
+async def begun(home: Home) -> bool:
+    return any(home.pack_data.rglob("pid.txt"))
+
+
+async def test_a_kill_of_the_runtime_ends_the_tool_and_its_outcome_is_unknown(
+    tmp_path: Path, runner_port: int
+) -> None:
+    """Nothing is run twice: the model reads that it has to look, and the person is told."""
+
+    def model(body: Body) -> Reply | str:
+        last = body["messages"][-1]
+        if last["role"] == "tool":
+            return f"It said: {last['content'][:20]}"
+        return Says(calls=(CallPart("desk__hang", {}),))
+
+    async with place(tmp_path / "home", (), model, runner_port=runner_port) as here:
+        desk(here.home)
+        async with here.alive() as life:
+            await here.emulator.client.say(ADA, ADA, "hang")
+            async with asyncio.timeout(WAIT_S):
+                while not await begun(here.home):
+                    await asyncio.sleep(0)
+            assert processes(str(here.home.packs))
+            life.stop(signal.SIGKILL)
+            await life.gone.wait()
+        await until_gone(str(here.home.packs))
+        async with here.alive() as life:
+            await here.until_said("It said: [outcome unknown")
+            life.stop()
+            await life.gone.wait()
+
+
+async def test_files_that_both_lists_open_can_be_used_and_others_not(
+    world: World, tmp_path: Path
+) -> None:
+    folder = desk(world.home)
+    for name in ("both", "asked", "opened"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(name)
+    manifest = (folder / "pack.yml").read_text()
+    asked = json.dumps([str(tmp_path / "both"), str(tmp_path / "asked")])
+    (folder / "pack.yml").write_text(
+        manifest.replace("permissions:\n", f"permissions:\n  files: {asked}\n")
+    )
+    (folder / "tools" / "files.py").write_text(
+        "def peek(name: str) -> str:\n"
+        '    """Look into a file."""\n'
+        f"    return open({str(tmp_path)!r} + '/' + name + '/a.txt').read()\n"
+    )
+    opened = [str(tmp_path / "both"), str(tmp_path / "opened")]
+    world.config = {"security": {"allowed_paths": opened}}
+    for name in ("both", "asked", "opened"):
+        world.model.call("desk__peek", {"name": name})
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.ask("look")
+
+    both, *others = results(world)
+    assert both == "both"
+    assert all("failed at tools/files.py:3" in one for one in others)
+
+
 async def test_status_says_what_is_enforced_here(world: World) -> None:
     desk(world.home)
     async with world.running() as bot:
@@ -231,8 +317,6 @@ async def test_where_nothing_confines_a_tool_the_model_reads_why(world: World) -
     world.model.call("desk__total", {"numbers": [1]})
     world.model.say("it cannot")
     async with world.running() as bot:
-        from aouo.sandbox.levels import Refused
-
         bot.app.sandbox._level = Refused("bubblewrap is not installed", "Install it.")
         answer = await bot.ask("1?")
 
