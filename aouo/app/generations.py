@@ -17,14 +17,17 @@ from aouo.app.installed import scanned
 from aouo.app.mcp import Servers, supervised
 from aouo.app.models import model_of
 from aouo.app.outside import outside
+from aouo.app.pack_tools import Workshop, pack_tools
 from aouo.app.persona import PersonaFiles
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
 from aouo.flow.generation import Generation
 from aouo.flow.leases import GiveBack, Leases
+from aouo.guard.reach import Reach
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
 from aouo.redact import Redactor
+from aouo.sandbox.run import Sandbox
 from aouo.settings import Settings
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db
@@ -41,6 +44,7 @@ from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
 from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator
+from aouo.web.gate import Gate
 
 log = structlog.get_logger()
 
@@ -61,6 +65,7 @@ class Built:
     servers: Servers
     speech: Speech
     redact: Callable[[str], str]
+    sandbox: Sandbox
 
 
 async def build_generation(
@@ -90,6 +95,8 @@ async def build_generation(
     )
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
+    sandbox = Sandbox(settings.security.sandbox)
+    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), Gate())
     tools = [*_tools(base, library, stores, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
     quota = await _quota(base)
@@ -109,10 +116,11 @@ async def build_generation(
         compress_threshold=settings.advanced.compress_threshold,
         compactor=compactor,
     )
+    installed = await scanned(home, settings, database)
     first = Generation(
         settings,
-        await scanned(home, settings, database),
-        Registry(tools, servers.sources),
+        installed,
+        Registry([*tools, *pack_tools(installed, shop)], servers.sources),
         model or await model_of(settings, base.session, base.stack, clock),
         extended(pipelines),
         compactor,
@@ -120,9 +128,11 @@ async def build_generation(
     leases = Leases(first, give_back)
 
     def renewed(packs: Library) -> Generation:
-        return replace(leases.now, library=packs, registry=Registry(tools, servers.sources))
+        own = pack_tools(packs, shop)
+        registry = Registry([*tools, *own], servers.sources)
+        return replace(leases.now, library=packs, registry=registry)
 
-    return Built(leases, renewed, stores, quota, asides, door, servers, speech, redact)
+    return Built(leases, renewed, stores, quota, asides, door, servers, speech, redact, sandbox)
 
 
 def _tools(

@@ -53,6 +53,7 @@ from aouo.queue.lanes import Lanes
 from aouo.queue.running import Running
 from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
+from aouo.sandbox.run import Sandbox
 from aouo.settings import Settings
 from aouo.store.database import Database
 from aouo.tools.registry import Tool
@@ -81,6 +82,7 @@ class App:
     mcp: Servers
     packs: Packs
     schedules: Schedules
+    sandbox: Sandbox
 
 
 async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]) -> App:
@@ -216,6 +218,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         mcp=built.servers,
         packs=packs,
         schedules=Schedules(database=database, clock=clock, zone_of=zones),
+        sandbox=built.sandbox,
     )
 
 

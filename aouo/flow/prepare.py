@@ -51,6 +51,7 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
         skills=tuple(skill.name for skill in facts.pack.skills),
         skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
         off_record=facts.turn.off_record,
+        pack=facts.pack.name,
     )
 
 

@@ -43,7 +43,7 @@ class Protection:
         if not named:
             return Allowed("no file")
         own = self._folder_of(action.pack, action.owner).resolve()
-        closed = tuple(self._closed())
+        closed = self.closed()
         for text, path in named:
             if path is None:
                 return Blocked(f"{text!r} is not a path that can be checked.", rule="no path")
@@ -68,6 +68,10 @@ class Protection:
             bases.append(Path.home())  # where `app.mcp_link` starts a server
         for text in mentioned(action.payload, anywhere=is_foreign):
             yield from ((text, resolved(text, base)) for base in bases)
+
+    def closed(self) -> tuple[Path, ...]:
+        """The folders and files that no tool may touch, links followed."""
+        return tuple(self._closed())
 
     def _closed(self) -> Iterator[Path]:
         yield self._home

@@ -80,7 +80,7 @@ def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
                 "several smaller files."
             )
         if is_own:
-            await asyncio.to_thread(_check_room, own, len(content))
+            await asyncio.to_thread(check_room, own, len(content))
         await asyncio.to_thread(_write, path, content, root, draft=f".{call_id}.new")
         return f"wrote {len(content):,} bytes"
 
@@ -132,7 +132,7 @@ def _read(path: Path) -> str:
     return text or "(empty)"
 
 
-def _check_room(own: Path, more_bytes: int) -> None:
+def check_room(own: Path, more_bytes: int) -> None:
     """Raises: ToolFailed: the pack's folder would hold more than one may."""
     files = size = 0
     for folder, _, names in os.walk(own):

@@ -38,6 +38,7 @@ class Toolbox:
         skills: Sequence[str] = (),
         skill: Callable[[str], str] = str,
         off_record: bool = False,
+        pack: str = "",
     ) -> None:
         self._registry = registry
         self._skills = tuple(skills)
@@ -46,7 +47,7 @@ class Toolbox:
         self._permitted = frozenset(permitted)
         self._sources = {s.group: s for s in registry.sources if self._wants(s)}
         self._down: dict[str, str] = {}
-        tools = {item.name: item for item in registry.allowed(permitted, enabled)}
+        tools = {item.name: item for item in registry.allowed(permitted, enabled, pack)}
         tools |= {item.name: item for item in registry.allowed(OWN_GROUPS, ())}
         if "skill_view" not in tools or not self._skills:
             tools.pop(LOAD_SKILLS, None)
