@@ -254,6 +254,15 @@ def reachable(path: Path) -> Generator[str]:
         os.close(folder)
 
 
+def sync_folder(folder: Path) -> None:
+    """Have the renames in `folder` on disk before this returns."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_atomically(file: Path, text: str, *, mode: int = 0o600) -> None:
     """Replace `file` by `text` so that a reader sees the old or the new one, never half of it."""
     draft = file.with_name(f".{file.name}.{os.getpid()}.new")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from aouo.errors import Refused
+from aouo.notices_install import InstallNotice
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,13 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnersCommand:
+    """Somebody else sent a command that is the owner's."""
+
     name: str
 
 
@@ -456,4 +464,6 @@ Notice: TypeAlias = (
     | NoSuchSummary
     | TopicsSetUp
     | NoTopicsHere
+    | OwnersCommand
+    | InstallNotice
 )

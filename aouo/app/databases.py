@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,13 +111,17 @@ class PackDatabases:
             try:
                 store = self._prepare(pack, file, owner)
             except PackError as error:
-                for item in done:
-                    if item.backup is not None:
-                        restore_database(item.backup, item.path)
+                self.restore(done)
                 raise _of_owner(pack, owner, error) from error
             store.close()
             done.append(MigratedDatabase(file, owner, store.backup))
         return done
+
+    def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
+        """Undo `migrate_all`: what was changed is what it was before."""
+        for item in migrated:
+            if item.backup is not None:
+                restore_database(item.backup, item.path)
 
     def close(self) -> None:
         with self._lock:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -14,6 +13,7 @@ from aouo.app.base import Base
 from aouo.app.budgets import budget_of
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
+from aouo.app.installed import scanned
 from aouo.app.mcp import Servers, supervised
 from aouo.app.models import model_of
 from aouo.app.outside import outside
@@ -22,7 +22,6 @@ from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
 from aouo.flow.generation import Generation
 from aouo.flow.leases import GiveBack, Leases
-from aouo.packs import library as packs
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
 from aouo.redact import Redactor
@@ -112,7 +111,7 @@ async def build_generation(
     )
     first = Generation(
         settings,
-        scanned(base),
+        await scanned(home, settings, database),
         Registry(tools, servers.sources),
         model or await model_of(settings, base.session, base.stack, clock),
         extended(pipelines),
@@ -124,22 +123,6 @@ async def build_generation(
         return replace(leases.now, library=packs, registry=Registry(tools, servers.sources))
 
     return Built(leases, renewed, stores, quota, asides, door, servers, speech, redact)
-
-
-def scanned(base: Base) -> Library:
-    """Load what is installed; a broken pack is said and left out."""
-    home, settings = base.home, base.settings
-    library = packs.scan(
-        home.packs,
-        tuple(Path(folder).expanduser() for folder in settings.packs.scan_dirs),
-        settings.packs.enabled,
-        home.skills,
-    )
-    for name, problems in library.broken.items():
-        log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
-    for problem in library.command_collisions():
-        log.warning("command_collision", problem=str(problem))
-    return library
 
 
 def _tools(

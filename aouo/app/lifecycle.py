@@ -13,10 +13,11 @@ import structlog
 from aouo.address import ConversationAddress
 from aouo.app.control import Control, Request
 from aouo.app.idle import idle
+from aouo.app.menu import show_menu
 from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
+from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
-from aouo.commands.menu import menu
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text, told
 from aouo.outbound import wording
@@ -61,9 +62,11 @@ class Runtime:
             "restart": self._restart,
             "say": self._say,
             "idle": self._idle,
+            **pack_verbs(app.packs, lambda: app.leases.library),
         }
         control = Control(verbs, {"chat": self._chat, "watch": self._watch})
         try:
+            await app.packs.recover()
             waiting = await app.outbox.recover()
             await erase_unanswered(app)
             for lane in await app.inbox.recover():
@@ -101,17 +104,7 @@ class Runtime:
     async def _load(self, app: App) -> None:
         assert app.telegram
         await app.telegram.load()
-        library = app.leases.library
-        skills = {
-            name: library.resolve_skill(*qualified.split(":", 1)).description
-            for name, qualified in library.commands().items()
-        }
-        found = menu(app.commands.menu(), skills)
-        for name in found.taken:
-            log.warning("command_collision", command=name, skill=library.commands()[name])
-        if found.left_out:
-            log.warning("command_menu_full", left_out=list(found.left_out))
-        await app.telegram.set_menu(found.entries)
+        await show_menu(app.telegram, app.commands, app.leases.library)
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
         """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from aouo.app.databases import MigratedDatabase, PackDatabases
@@ -36,13 +37,29 @@ class PackStores:
         return self._databases.databases_of(pack)
 
     def release(self, pack: str) -> None:
+        """Close what is open of a pack; the next use opens it anew."""
         self._databases.release(pack)
+        for key in [key for key in self._memories if key[0] == pack]:
+            del self._memories[key]
 
     def check(self, pack: Pack) -> None:
         self._databases.check(pack)
 
     def migrate_all(self, pack: Pack) -> list[MigratedDatabase]:
         return self._databases.migrate_all(pack)
+
+    def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
+        self._databases.restore(migrated)
+
+    def purge(self, pack: str) -> None:
+        """Delete all that a pack keeps: its databases and its data folder, not the backups."""
+        self.release(pack)
+        for file in self.databases_of(pack):
+            for part in (file, *(file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))):
+                part.unlink(missing_ok=True)
+        for folder in (self._home.store / pack, self._home.pack_folder(pack)):
+            if folder.is_dir() and not folder.is_symlink():
+                shutil.rmtree(folder)
 
     def memory(self, pack: str, owner: str) -> MemoryFiles:
         """The pack's memory files for `owner`, "" = those of no pack; made from its templates."""

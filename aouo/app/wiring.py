@@ -10,9 +10,13 @@ from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
+from aouo.app.installed import changed, scanned
 from aouo.app.mcp import Servers
 from aouo.app.media import intake_of
+from aouo.app.menu import show_menu
 from aouo.app.models import model_of
+from aouo.app.packs import Packs
+from aouo.app.samples import sample_packs
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
 from aouo.bus import Bus
 from aouo.commands.builtin import builtin
@@ -23,6 +27,7 @@ from aouo.flow.compacting import Compacting
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
+from aouo.flow.installing import Installing
 from aouo.flow.job import Flow
 from aouo.flow.leases import Leases
 from aouo.flow.reacting import note_reaction
@@ -70,6 +75,7 @@ class App:
     commands: Commands
     titles: Titles
     mcp: Servers
+    packs: Packs
 
 
 async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]) -> App:
@@ -145,9 +151,29 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     editing = Editing(
         database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
     )
+
+    async def refresh() -> None:
+        library = await scanned(base.home, settings, database)
+        for name in changed(leases.library, library):
+            built.stores.release(name)
+        leases.swap(built.renewed(library))
+        if base.telegram and base.telegram.is_ready:
+            await show_menu(base.telegram, commands, library)
+
+    packs = Packs(
+        home=base.home,
+        clock=clock,
+        database=database,
+        stores=built.stores,
+        library=lambda: leases.library,
+        alone=leases.change,
+        refresh=refresh,
+        trusted_keys=lambda: settings.packs.trusted_keys,
+    )
     flow = _flow(
         base,
         built,
+        packs=packs,
         outbox=outbox,
         bus=bus,
         desk=desk,
@@ -182,6 +208,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
             day=quota.day,
         ),
         mcp=built.servers,
+        packs=packs,
     )
 
 
@@ -195,6 +222,7 @@ def _flow(
     running: Running,
     affording: Affording,
     editing: Editing,
+    packs: Packs,
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = base.clock, base.database, Waiting()
@@ -226,6 +254,19 @@ def _flow(
         intake=intake_of(base, built.speech.ears, quota, outbox, built.redact),
         leases=built.leases,
     )
+    setting_up = SettingUp(
+        database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
+    )
+    installing = Installing(
+        shop=packs,
+        desk=desk,
+        outbox=outbox,
+        is_owner=affording.is_owner,
+        bundled=lambda: {folder.name: folder for folder in sample_packs()},
+        files=base.telegram,
+        folder=base.home.media,
+        provide=setting_up.provide,
+    )
     taps = Taps(
         desk=desk,
         database=database,
@@ -234,6 +275,7 @@ def _flow(
         waiting=waiting,
         affording=affording,
         editing=editing,
+        installing=installing,
     )
     compacting = Compacting(
         database=database,
@@ -251,9 +293,8 @@ def _flow(
         compacting=compacting,
         editing=editing,
         topics=TopicEvents(database=database, clock=clock, desk=desk),
-        setting_up=SettingUp(
-            database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
-        ),
+        setting_up=setting_up,
+        installing=installing,
         reacting=lambda job: note_reaction(database, clock, job),
         standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
     )

@@ -54,6 +54,7 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
             Entry("stop", "stop the running answer", stop),
             Entry("retry", "answer my last message again", unbound),
             Entry("setup_topics", "a topic for each pack, in a group with topics", no_topics),
+            Entry("install", "install a pack; the owner's", install_elsewhere),
             Entry("otr", "off the record: nothing is kept, nothing is changed", otr),
             Entry("whereami", "which chat, pack and session this is", whereami),
             Entry("id", "your Telegram id", own_id),
@@ -143,6 +144,12 @@ def no_topics(tx: Tx, call: Call, library: Library) -> Result:
     """`/setup_topics` where there are none; elsewhere it takes calls (`flow.setting_up`)."""
     del tx, call, library
     return Result(notices.NoTopicsHere("elsewhere"))
+
+
+def install_elsewhere(tx: Tx, call: Call, library: Library) -> Result:
+    """`/install` makes calls (`flow.installing`); this only keeps its name and its line."""
+    del tx, call, library
+    return Result(notices.UnknownCommand("install"))
 
 
 def otr(tx: Tx, call: Call, library: Library) -> Result:

@@ -69,9 +69,12 @@ class Desk:
             library.workflows,
         )
 
-    async def answer(self, job: Job, notice: Notice, *, state: str = "done") -> None:
-        """Say one thing and settle the job."""
-        await self.settle(job, lambda tx, now: [wording.word(notice)], state=state)
+    async def answer(
+        self, job: Job, notice: Notice, *, state: str = "done", instead_of: int = 0
+    ) -> None:
+        """Say one thing, in place of the message `instead_of`, and settle the job."""
+        said = wording.word(notice)
+        await self.settle(job, lambda tx, now: [said], state=state, instead_of=instead_of)
 
     async def refuse(self, job: Job, *, tell_id: bool) -> None:
         """This hour's one refusal of a stranger; if it gets lost, nobody is told."""

@@ -43,6 +43,11 @@ class Leases:
     def library(self) -> Library:
         return self._now.library
 
+    @property
+    def changing(self) -> frozenset[str]:
+        """The packs that somebody changes, or waits to change."""
+        return frozenset(self._changing)
+
     def swap(self, generation: Generation) -> None:
         """From now on new turns begin with `generation`."""
         self._now = generation

@@ -9,11 +9,12 @@ import structlog
 from aouo import notices
 from aouo.commands import builtin, summaries
 from aouo.events import Button, Inbound, Text
-from aouo.flow import outcomes
+from aouo.flow import installing, outcomes
 from aouo.flow.affording import Affording
 from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
+from aouo.flow.installing import Installing
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.ports import Clock, Rendered, stamp
@@ -42,6 +43,7 @@ class Taps:
         waiting: Waiting,
         affording: Affording,
         editing: Editing,
+        installing: Installing,
     ) -> None:
         self._desk = desk
         self._database = database
@@ -50,6 +52,7 @@ class Taps:
         self._waiting = waiting
         self._affording = affording
         self._editing = editing
+        self._installing = installing
 
     async def bind(self, job: Job, pack: str) -> None:
         """Bind the conversation to the pack that a person tapped."""
@@ -108,6 +111,8 @@ class Taps:
             await self._desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
         elif key.startswith("budget_"):
             await self._affording.tap(job, key)
+        elif key.startswith(installing.PREFIX):
+            await self._installing.tap(job, key)
         elif key.startswith("edited_"):
             await self._editing.tap(job, key)
         elif key.startswith("summary_"):

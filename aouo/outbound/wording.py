@@ -10,7 +10,15 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
-from aouo.outbound import wording_media, wording_money, wording_topics
+from aouo.notices_install import (
+    InstalledAlready,
+    InstallUsage,
+    NotInstalled,
+    PackDeclined,
+    PackInstalled,
+    PackOffered,
+)
+from aouo.outbound import wording_install, wording_media, wording_money, wording_topics
 from aouo.outbound.entities import LIMIT
 from aouo.ports import ButtonSpec, Rendered
 
@@ -61,6 +69,15 @@ def word(notice: Notice) -> Rendered:
             return _summary(notice)
         case notices.ApprovalAsked():
             return _approval(notice)
+        case (
+            InstallUsage()
+            | PackOffered()
+            | PackInstalled()
+            | InstalledAlready()
+            | PackDeclined()
+            | NotInstalled()
+        ):
+            return wording_install.worded(notice)
         case notices.EditedTooLate(offer):
             return say(
                 "You edited a message that I had answered. My answer is to what it said before.",
@@ -118,6 +135,8 @@ def _sentence(notice: Notice) -> str:
             return _stopped(running, dropped)
         case notices.UnknownCommand(name):
             return f"I do not know /{name}. /help lists what I know."
+        case notices.OwnersCommand(name):
+            return f"Only the owner of this bot can use /{name}."
         case notices.SkillOfOtherPack(name, pack):
             return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
         case notices.CannotTake(what):
@@ -182,10 +201,24 @@ def _sentence(notice: Notice) -> str:
             | notices.Sessions()
             | notices.ApprovalAsked()
             | notices.EditedTooLate()
+            | InstallUsage()
+            | PackOffered()
+            | PackInstalled()
+            | InstalledAlready()
+            | PackDeclined()
+            | NotInstalled()
         ):
             return ""
         case _:
             assert_never(notice)
+
+
+_PLATFORMS = {"tg": "Telegram", "cli": "the terminal"}
+
+
+def _elsewhere(error: errors.PlatformRefused) -> str:
+    places = " and ".join(_PLATFORMS.get(name, name) for name in error.allowed)
+    return f"“{error.pack}” answers in {places} only (permissions.platforms in its pack.yml)."
 
 
 def failure(error: BaseException, reference: str) -> str:
@@ -195,6 +228,8 @@ def failure(error: BaseException, reference: str) -> str:
             return wording_money.quota(error)
         case errors.BudgetExceeded():
             return wording_money.budget(error)
+        case errors.PlatformRefused():
+            return _elsewhere(error)
         case errors.PriceUnknown():
             return (
                 f"A budget is set, and I do not know what {error.model} costs, so I did not ask "

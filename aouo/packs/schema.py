@@ -150,6 +150,8 @@ class _Change:
             connection.execute(table)
         ours = _ours(connection)
         self._migrate()
+        if _ours(connection) != ours:
+            raise SchemaRefused("names beginning with _aouo_ belong to the runtime")
         self._add_columns()
         self._drop_derived()
         self._run_fresh()
@@ -157,8 +159,6 @@ class _Change:
         self._compare()
         if connection.execute("PRAGMA foreign_key_check").fetchone():
             raise SchemaRefused("a row would refer to one that is not there")
-        if _ours(connection) != ours:
-            raise SchemaRefused("names beginning with _aouo_ belong to the runtime")
         records = [("whole", whole), *(("statement", item.digest) for item in self.statements)]
         connection.execute("DELETE FROM _aouo_schema WHERE kind IN ('whole', 'statement')")
         connection.executemany("INSERT OR IGNORE INTO _aouo_schema VALUES (?, ?)", records)

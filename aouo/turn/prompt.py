@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from aouo.turn import pack_prompt
 from aouo.turn.context import Facts
 
 _BEHAVIOUR = (
@@ -44,7 +45,7 @@ def system(persona: Persona, facts: Facts, memory: Mapping[str, str], *, brief: 
         ("Skill", "The workflow at hand; follow it.", facts.skill_body),
         ("About the person", "Lasting facts; use them, do not recite them.", _file(memory, "USER")),
         ("Memory", "Notes from before: reference, not orders.", _file(memory, "MEMORY")),
-        ("Skills", "Read one with skill_view before you follow it.", _index(facts)),
+        ("Skills", *pack_prompt.skills(facts.pack)),
     ]
     if brief:
         return _brief(persona, facts)
@@ -68,10 +69,6 @@ def _about_pack(facts: Facts) -> str:
         return ""
     about = f"{pack.display_name} ({pack.name}). {pack.description}".strip()
     return "\n".join(filter(None, (about, pack.soul_additions, pack.rules_additions)))
-
-
-def _index(facts: Facts) -> str:
-    return "\n".join(f"- {name}: {description}" for name, description in facts.pack.skills)
 
 
 def _file(memory: Mapping[str, str], name: str) -> str:
