@@ -245,6 +245,26 @@ class SpendingReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduleLine:
+    """One schedule: `when` and `due` in words ("" = off, or over); `paused` as it is stored."""
+
+    id: str
+    name: str
+    pack: str
+    when: str
+    due: str
+    paused: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules:
+    """The schedules of this conversation; `forbidden`: its pack has some and may not use them."""
+
+    lines: tuple[ScheduleLine, ...]
+    forbidden: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Broken:
     """Something of ours failed before a turn could begin."""
 
@@ -453,6 +473,7 @@ Notice: TypeAlias = (
     | CheaperModel
     | BudgetStopped
     | SpendingReport
+    | Schedules
     | Broken
     | Compacted
     | MadeRoom

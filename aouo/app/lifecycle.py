@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -18,6 +19,7 @@ from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
 from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
+from aouo.app.schedules import switch_verb
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text, told
 from aouo.outbound import wording
@@ -63,6 +65,7 @@ class Runtime:
             "say": self._say,
             "idle": self._idle,
             **pack_verbs(app.packs, lambda: app.leases.library),
+            "cron_switch": partial(switch_verb, app.schedules),
         }
         control = Control(verbs, {"chat": self._chat, "watch": self._watch})
         try:

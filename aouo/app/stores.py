@@ -61,6 +61,10 @@ class PackStores:
             if folder.is_dir() and not folder.is_symlink():
                 shutil.rmtree(folder)
 
+    def file(self, pack: str, owner: str) -> Path:
+        """Where the pack's database for `owner` lies; it may not be there yet."""
+        return self._home.pack_database(pack, self._kept_for(pack, owner))
+
     def memory(self, pack: str, owner: str) -> MemoryFiles:
         """The pack's memory files for `owner`, "" = those of no pack; made from its templates."""
         found = self._library().get(pack)

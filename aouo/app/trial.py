@@ -14,8 +14,8 @@ from typing import Any
 
 from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
+from aouo.app.inside import running
 from aouo.app.lifecycle import Runtime
-from aouo.app.root import open_app
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
@@ -132,14 +132,8 @@ async def _trial(
             redactor = Redactor(loaded.settings.secrets())
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
-                async with open_app(home, loaded.settings) as app, asyncio.TaskGroup() as group:
-                    runtime = Runtime(app, loaded)
-                    group.create_task(runtime.run())
-                    await runtime.ready.wait()
-                    try:
-                        yield local, app, runtime
-                    finally:
-                        runtime.stop()
+                async with running(home, loaded) as (app, runtime):
+                    yield local, app, runtime
 
 
 def _furnish(

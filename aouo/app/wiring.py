@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aouo.address import ConversationAddress
 from aouo.app.base import Base
@@ -17,10 +18,13 @@ from aouo.app.menu import show_menu
 from aouo.app.models import model_of
 from aouo.app.packs import Packs
 from aouo.app.samples import sample_packs
+from aouo.app.schedules import Schedules
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
+from aouo.app.zones import zone_of
 from aouo.bus import Bus
 from aouo.commands.builtin import builtin
 from aouo.commands.registry import Commands
+from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
 from aouo.flow.affording import Affording
 from aouo.flow.compacting import Compacting
@@ -76,6 +80,7 @@ class App:
     titles: Titles
     mcp: Servers
     packs: Packs
+    schedules: Schedules
 
 
 async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]) -> App:
@@ -129,7 +134,8 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         ),
         wake=lambda lane: lanes.wake(lane),
     )
-    commands = builtin(running.is_running, [spending(quota.day, affording.is_owner)])
+    zones = partial(zone_of, default=settings.cron.timezone)
+    commands = builtin(running.is_running, [spending(quota.day, affording.is_owner), cron(zones)])
     inbox = Inbox(
         database=database,
         clock=clock,
@@ -209,6 +215,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         ),
         mcp=built.servers,
         packs=packs,
+        schedules=Schedules(database=database, clock=clock, zone_of=zones),
     )
 
 

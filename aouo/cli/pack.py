@@ -12,6 +12,7 @@ pack = Verbs(
         "list": Verb("aouo.cli.pack_list:list_", "List the installed packs."),
         "info": Verb("aouo.cli.pack_info:info", "Say what a pack is, may do and brings."),
         "permissions": Verb("aouo.cli.pack_info:permissions", "Say what a pack may do."),
+        "test": Verb("aouo.cli.pack_test:test", "Run a pack's evals here."),
         "schema": Verb("aouo.cli.pack_schema:schema", "Print the JSON Schema of pack.yml."),
         "export": Verb("aouo.cli.pack_export:export", "Write a pack to one file, to share it."),
         "backup": Verb("aouo.cli.pack_backup:backup", "Write what a pack keeps to one file."),
@@ -20,5 +21,5 @@ pack = Verbs(
         "keygen": Verb("aouo.cli.pack_sign:keygen", "Make a key to sign packs with."),
     },
     name="pack",
-    help="Make, check, share, back up and list packs.",
+    help="Make, check, test, share, back up and list packs.",
 )

@@ -110,10 +110,13 @@ class Desk:
         picker = notices.Picker(shown_packs(self._library()), gone=gone, waiting=True)
         await self.give_up(job, picker, state="parked", why="its pack is not there")
 
-    async def obey(self, job: Job, name: str, rest: str) -> None:
-        """Carry out a command in the transaction that settles it."""
+    async def obey(self, job: Job, name: str, rest: str, *, instead_of: int = 0) -> None:
+        """Carry out a command in the transaction that settles it; `instead_of` as in `command`."""
         await self.command(
-            job, lambda tx, call: self._commands.obey(name, tx, call, self._library()), rest
+            job,
+            lambda tx, call: self._commands.obey(name, tx, call, self._library()),
+            rest,
+            instead_of=instead_of,
         )
 
     async def command(

@@ -119,6 +119,9 @@ class Taps:
             await self._desk.command(job, lambda tx, call: summaries.show(tx, call, key))
         elif key.startswith("unsummary_"):
             await self._desk.command(job, lambda tx, call: summaries.undo(tx, call, key))
+        elif key.startswith("cron_"):
+            rest = key.removeprefix("cron_").replace("_", " ", 1)
+            await self._desk.obey(job, "cron", rest, instead_of=inbound.message_id)
         elif key.startswith("again_"):
             await self._tell(inbound, "")
             await self._desk.settle(job, lambda tx, now: _again(tx, key, inbound))

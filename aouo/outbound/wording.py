@@ -18,7 +18,13 @@ from aouo.notices_install import (
     PackInstalled,
     PackOffered,
 )
-from aouo.outbound import wording_install, wording_media, wording_money, wording_topics
+from aouo.outbound import (
+    wording_install,
+    wording_media,
+    wording_money,
+    wording_schedules,
+    wording_topics,
+)
 from aouo.outbound.entities import LIMIT
 from aouo.ports import ButtonSpec, Rendered
 
@@ -59,6 +65,8 @@ def word(notice: Notice) -> Rendered:
             return _picker(notice)
         case notices.Sessions():
             return _sessions(notice)
+        case notices.Schedules():
+            return say(wording_schedules.listed(notice), *wording_schedules.switches(notice))
         case (
             notices.Compacted()
             | notices.MadeRoom()
@@ -199,6 +207,7 @@ def _sentence(notice: Notice) -> str:
         case (
             notices.Picker()
             | notices.Sessions()
+            | notices.Schedules()
             | notices.ApprovalAsked()
             | notices.EditedTooLate()
             | InstallUsage()

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from aouo import __version__
+from aouo import __version__, schedule
 from aouo.packs.manifest import Manifest, Schema
 from aouo.packs.names import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS
 from aouo.packs.problems import Severity, did_you_mean
@@ -87,10 +87,18 @@ class Check:
                 self._add(("provided_skills", index), f"{skill[:40]!r} is not a folder name")
             elif skill.lower() in [name.lower() for name in skills[:index]]:
                 self._add(("provided_skills", index), f'"{skill}" is listed twice')
+        self._check_schedules(manifest)
+
+    def _check_schedules(self, manifest: Manifest) -> None:
+        skills = manifest.provided_skills
         ids = [job.id for job in manifest.cron_defaults]
         for index, job in enumerate(manifest.cron_defaults):
             if job.id in ids[:index]:
                 self._add(("cron_defaults", index, "id"), f'"{job.id}" is used twice')
+            try:
+                schedule.check(job.schedule)
+            except schedule.NotASchedule as error:
+                self._add(("cron_defaults", index, "schedule"), str(error), self._softly)
             own = job.skill.removeprefix(f"{manifest.name}:")
             if own not in skills:
                 hint = did_you_mean(own, skills)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from aouo.packs import evals
 from aouo.packs import manifest as manifests
 from aouo.packs.fast_paths import unused
 from aouo.packs.load import Pack, load_pack
@@ -20,6 +21,7 @@ def validate(folder: Path) -> tuple[Problem, ...]:
     if loaded.pack is not None:
         found += _unused_skills(loaded.pack)
         found += _unused_translations(loaded.pack)
+        found += evals.load(folder)[1]
     return tuple(found)
 
 

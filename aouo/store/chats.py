@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aouo.address import ConversationAddress
-from aouo.store import deliveries, gone
+from aouo.store import deliveries, gone, schedules
 from aouo.store.database import Tx
 
 
@@ -18,7 +18,7 @@ def is_known(tx: Tx, address: ConversationAddress) -> bool:
 
 
 def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
-    """Rewrite `old` to `new` in routes, open jobs, deliveries, gates and session keys.
+    """Rewrite `old` to `new` in routes, open jobs, deliveries, gates, schedules and session keys.
 
     Where the new chat already has a route of its own, the old binding replaces it; but what the
     old chat gets after its first move is a straggler, and the new chat's binding stays.
@@ -47,6 +47,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     tx.run("UPDATE jobs SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
     deliveries.move(tx, platform, old, new)
     tx.run("UPDATE gates SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
+    schedules.move(tx, platform, old, new)
     # Messages have other ids in the new chat: nothing there is found by the old ones.
     tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)
     tx.run("DELETE FROM reactions WHERE platform = ? AND chat_id = ?", platform, old)
