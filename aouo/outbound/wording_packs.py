@@ -69,6 +69,13 @@ def install_card(summary: Summary, difference: Difference | None = None) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
+def permissions_card(summary: Summary) -> str:
+    """What an installed app may do, as Markdown."""
+    title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
+    told = [sentence for line in card(summary).of("may") for sentence in _sentences(line)]
+    return "\n".join([title, *(f"- {sentence}" for sentence in told)])
+
+
 def _head(made: Card, *, asking: bool) -> str:
     new = made.new
     name = f"{plain(new.display_name)} ({code(new.name)})"

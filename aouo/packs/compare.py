@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from aouo.packs.manifest import Budget
+from aouo.packs.names import GROUP_TOOLS
 from aouo.packs.schema import Column
 from aouo.packs.summary import Planned, Summary
 
@@ -36,17 +37,6 @@ Topic: TypeAlias = Literal[
 ]
 Kind: TypeAlias = Literal["added", "removed", "changed"]
 SchemaChange: TypeAlias = Literal["none", "additive", "migrations"]
-
-TOOLS_OF: Mapping[str, tuple[str, ...]] = {
-    "core": ("msg", "memory", "skill_view", "clarify", "persist"),
-    "files": ("read_file", "write_file", "list_dir"),
-    "web": ("fetch", "web_search"),
-    "documents": ("read_document",),
-    "voice": ("tts",),
-    "schedule": ("cron",),
-    "sessions": ("sessions",),
-}
-"""The tools in a group; `pack` is what an app brings itself, compared on its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +151,7 @@ def _listed(
 
 def _expanded(names: Iterable[str]) -> frozenset[str]:
     """Tools for groups; a whole server stands for itself."""
-    return frozenset(tool for name in names for tool in TOOLS_OF.get(name, (name,)))
+    return frozenset(tool for name in names for tool in GROUP_TOOLS.get(name) or (name,))
 
 
 def _tools(old: Summary, new: Summary) -> Iterator[Change]:

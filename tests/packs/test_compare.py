@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from aouo.errors import PackError
 from aouo.packs.archive import SIGNATURE_FILE, content_hash
-from aouo.packs.compare import TOOLS_OF, compare
-from aouo.packs.manifest import GROUPS, TOOLS, Budget
+from aouo.packs.compare import compare
+from aouo.packs.manifest import Budget
+from aouo.packs.names import GROUP_TOOLS, GROUPS, TOOLS
 from aouo.packs.signing import new_key, sign_app
 from aouo.packs.summary import PackTool, Planned, Summary, summarize_folder
 from tests.packs.writing import MakePack
@@ -316,7 +317,7 @@ def test_asking_means_that_a_tool_is_reachable_that_was_not(
     old: list[str], new: list[str], tmp_path_factory: pytest.TempPathFactory
 ):
     def reach(names: list[str]) -> set[str]:
-        return {tool for name in names for tool in TOOLS_OF.get(name, (name,))}
+        return {tool for name in names for tool in GROUP_TOOLS.get(name) or (name,)}
 
     one = plain_summary(tmp_path_factory.getbasetemp())
 
@@ -332,8 +333,3 @@ def plain_summary(base: Path) -> Summary:
         (folder / "pack.yml").write_text("{name: plain, version: 1.0.0, display_name: P}")
     assert content_hash(folder)
     return summarize_folder(folder, strict=False)
-
-
-def test_the_groups_are_those_that_tools_are_registered_in():
-    assert set(TOOLS_OF) | {"pack"} == GROUPS
-    assert {tool for tools in TOOLS_OF.values() for tool in tools} <= TOOLS
