@@ -127,7 +127,7 @@ class PackStore:
         if chosen not in ACTIONS:
             hint = did_you_mean(chosen, ACTIONS)
             raise ToolFailed(f"There is no action {action!r}{hint}. Use {', '.join(ACTIONS)}.")
-        wish = self._wish(arguments)
+        wish = Wish(arguments, self._manifest, self._reader.tables())
         if chosen not in WRITES:
             return look(chosen, wish, self._reader)
         with self._lock:
@@ -166,12 +166,6 @@ class PackStore:
         """Return the schema as SQL, and how many rows each table has."""
         rows = {table: self._reader.count(table) for table in self._reader.tables()}
         return {"schema": list(self._reader.definitions()), "rows": rows}
-
-    def _wish(self, arguments: Mapping[str, object]) -> Wish:
-        try:
-            return Wish(arguments, self._manifest, self._reader.tables())
-        except sqlite3.Error as error:
-            raise ToolFailed(f"The pack's database cannot be read: {error}.") from error
 
     def _found(self, sql: str, values: Bindings, limit: int) -> Found:
         try:
