@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import structlog
 
 from aouo.app.base import Base
-from aouo.app.budgets import budget_of
+from aouo.app.budgets import budget_of, pack_budgets
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
 from aouo.app.installed import scanned
@@ -99,7 +99,7 @@ async def build_generation(
     shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), Gate())
     tools = [*_tools(base, library, stores, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
-    quota = await _quota(base)
+    quota = await _quota(base, lambda: library)
     asides = Asides(quota=quota, redact=redact)
     compactor = Compactor(database=database, clock=clock, asides=asides, estimator=Estimator())
     pipelines = default(
@@ -154,7 +154,7 @@ def _tools(
     ]
 
 
-async def _quota(base: Base) -> Quota:
+async def _quota(base: Base, library: Callable[[], Library]) -> Quota:
     settings = base.settings
     quota = Quota(
         database=base.database,
@@ -163,6 +163,7 @@ async def _quota(base: Base) -> Quota:
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings),
+        pack_budgets=lambda: pack_budgets(library()),
     )
     if lost := await quota.recover():
         log.warning("calls_written_off", calls=lost)
