@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, TypeAlias
 
 from aouo.errors import Refused
@@ -398,6 +399,64 @@ class MediaRefused:
     error: Refused
 
 
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A memory file as it is now; `text` is "" when it holds nothing."""
+
+    name: str
+    size_bytes: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """One change of a memory file, in the bot owner's local time.
+
+    `added` and `removed` are lines; `words` is the message that it came from, "" = unknown;
+    `by` names whoever wrote it where several people write.
+    """
+
+    version: int
+    file: str
+    origin: Literal["tool", "summary", "hand", "undo"]
+    at: datetime
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    words: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryShown:
+    """What a pack ("" = none) remembers in this conversation, and the newest change of it.
+
+    `undo` is the version that a button takes back, 0 = there is none; `edited` are files that
+    other hands have changed since their newest version; `undone` is the file that was just put
+    back, "" = none was; `message_id` is the message of the newest change, 0 = none here.
+    """
+
+    pack: str
+    files: tuple[KeptFile, ...]
+    changes: tuple[MemoryChange, ...] = ()
+    undo: int = 0
+    edited: tuple[str, ...] = ()
+    undone: str = ""
+    nothing_undone: bool = False
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NoUndoOffRecord:
+    """Off the record memory does not change, not even back."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFileShown:
+    """The whole of one memory file."""
+
+    file: KeptFile
+
+
 MediaNotice: TypeAlias = (
     FileTooLarge
     | FileIsGone
@@ -456,4 +515,7 @@ Notice: TypeAlias = (
     | NoSuchSummary
     | TopicsSetUp
     | NoTopicsHere
+    | MemoryShown
+    | MemoryFileShown
+    | NoUndoOffRecord
 )

@@ -15,12 +15,14 @@ from aouo.app.budgets import budget_of
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
 from aouo.app.mcp import Servers, supervised
+from aouo.app.memories import Memories, bot_owners
 from aouo.app.models import model_of
 from aouo.app.outside import outside
 from aouo.app.persona import PersonaFiles
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
 from aouo.flow.generation import Generation
+from aouo.memory.keeping import Keeping
 from aouo.packs import library as packs
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
@@ -54,6 +56,8 @@ class Built:
     door: Guarding
     servers: Servers
     speech: Speech
+    stores: PackStores
+    keeping: Keeping
     redact: Callable[[str], str]
 
 
@@ -69,18 +73,21 @@ async def build_generation(
     library = _library(base)
     stores = PackStores(home, lambda: library)
     base.stack.callback(stores.close)
+    memories = Memories(home, lambda: library, bot_owners=bot_owners(settings))
+    keeping = Keeping(database=database, clock=clock, files_of=memories.files)
     door = guarding(
         home,
         settings.security,
         lambda: library,
         stores,
+        closed=memories.is_closed,
         database=database,
         clock=clock,
         scan_dirs=settings.packs.scan_dirs,
     )
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
-    tools = [*_tools(base, library, stores, speech), *door.tools, *more_tools]
+    tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
     quota = await _quota(base)
     asides = Asides(quota=quota, redact=redact)
@@ -90,7 +97,7 @@ async def build_generation(
         clock=clock,
         quota=quota,
         persona=PersonaFiles(home).persona,
-        read_memory=stores.read_memory,
+        read_memory=memories.read,
         redact=redact,
         max_history_messages=settings.advanced.max_history_messages,
         max_dispatches=settings.advanced.max_react_loops,
@@ -107,7 +114,7 @@ async def build_generation(
         extended(pipelines),
         compactor,
     )
-    return Built(generation, quota, asides, door, servers, speech, redact)
+    return Built(generation, quota, asides, door, servers, speech, stores, keeping, redact)
 
 
 def _library(base: Base) -> Library:
@@ -126,12 +133,14 @@ def _library(base: Base) -> Library:
     return library
 
 
-def _tools(base: Base, library: Library, stores: PackStores, speech: Speech) -> list[Tool]:
+def _tools(
+    base: Base, library: Library, stores: PackStores, keeping: Keeping, speech: Speech
+) -> list[Tool]:
     settings, session, clock = base.settings, base.session, base.clock
     return [
         msg(),
         skill_view(lambda: library),
-        memory(stores.memory),
+        memory(keeping),
         clarify(),
         persist(stores.open, clock),
         load_tools(),
@@ -147,7 +156,7 @@ async def _quota(base: Base) -> Quota:
     quota = Quota(
         database=base.database,
         clock=base.clock,
-        zone=_zone(settings),
+        zone=zone_of(settings),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings),
@@ -157,6 +166,6 @@ async def _quota(base: Base) -> Quota:
     return quota
 
 
-def _zone(settings: Settings) -> tzinfo | None:
+def zone_of(settings: Settings) -> tzinfo | None:
     """The owner's zone; None = the machine's."""
     return ZoneInfo(settings.cron.timezone) if settings.cron.timezone else None

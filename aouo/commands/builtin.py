@@ -178,6 +178,14 @@ def shown_packs(library: Library) -> tuple[tuple[str, str], ...]:
     return tuple((name, library.packs[name].manifest.display_name) for name in library.names)
 
 
+def pack_here(tx: Tx, call: Call, library: Library) -> str | None:
+    """The pack that a conversation is with, "" = none is installed, None = it has to be chosen."""
+    route = routes.find(tx, call.inbound.address)
+    if route and route.active_pack:
+        return route.active_pack if library.get(route.active_pack) else None
+    return None if len(library.names) > 1 else "".join(library.names)
+
+
 def _route(tx: Tx, call: Call) -> Route:
     inbound = call.inbound
     return routes.get_or_create(tx, inbound.address, inbound.chat_kind, call.now)

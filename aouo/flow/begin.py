@@ -14,6 +14,7 @@ from aouo.store import deliveries, jobs, media, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
+from aouo.store.owners import owner_of
 from aouo.store.turns import OpenTurn
 
 
@@ -23,11 +24,12 @@ class Begun:
 
     `resumed` is the line that tells of a restart, `live` the messages a former process was
     filling; both only if the turn was taken up. `stale_key` is what the route pointed to wrongly.
-    `chosen` is the edit that shows which button began the turn.
+    `chosen` is the edit that shows which button began the turn. `owner` is whose data it works on.
     """
 
     turn: OpenTurn
     session_key: str
+    owner: str
     stale_key: str = ""
     resumed: Delivery | None = None
     live: tuple[Delivery, ...] = ()
@@ -62,6 +64,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     return Begun(
         turn,
         sessions.key_of(tx, turn.session_id),
+        owner_of(tx, job.inbound),
         resumed=row if row.state == "queued" else None,
         live=live,
     )
@@ -97,7 +100,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
     chosen = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
-    return Begun(turn, session.key, session.stale_key, chosen=chosen)
+    return Begun(turn, session.key, owner_of(tx, inbound), session.stale_key, chosen=chosen)
 
 
 def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:

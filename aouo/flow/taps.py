@@ -14,6 +14,7 @@ from aouo.flow.affording import Affording
 from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
+from aouo.flow.remembering import Remembering
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.ports import Clock, Rendered, stamp
@@ -42,6 +43,7 @@ class Taps:
         waiting: Waiting,
         affording: Affording,
         editing: Editing,
+        remembering: Remembering,
     ) -> None:
         self._desk = desk
         self._database = database
@@ -50,6 +52,7 @@ class Taps:
         self._waiting = waiting
         self._affording = affording
         self._editing = editing
+        self._remembering = remembering
 
     async def bind(self, job: Job, pack: str) -> None:
         """Bind the conversation to the pack that a person tapped."""
@@ -110,6 +113,8 @@ class Taps:
             await self._affording.tap(job, key)
         elif key.startswith("edited_"):
             await self._editing.tap(job, key)
+        elif key.startswith("memory_"):
+            await self._remembering.tap(job, key)
         elif key.startswith("summary_"):
             await self._desk.command(job, lambda tx, call: summaries.show(tx, call, key))
         elif key.startswith("unsummary_"):

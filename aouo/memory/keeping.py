@@ -152,9 +152,7 @@ class Keeping:
     ) -> Undoing:
         await self._settle_open(pack, owner)
         files = self._files_of(pack, owner)
-        if done := await self._database.read(
-            lambda tx: versions.of_call(tx, pack, owner, call_id)
-        ):
+        if done := await self._database.read(lambda tx: versions.of_call(tx, pack, owner, call_id)):
             return Undone(done.file)
         if edited := await self._note_hands(pack, owner, files):
             return EditedMeanwhile(edited)

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
-from aouo.outbound import wording_media, wording_money, wording_topics
+from aouo.outbound import wording_media, wording_memory, wording_money, wording_topics
 from aouo.outbound.entities import LIMIT
 from aouo.ports import ButtonSpec, Rendered
 
@@ -61,6 +61,10 @@ def word(notice: Notice) -> Rendered:
             return _summary(notice)
         case notices.ApprovalAsked():
             return _approval(notice)
+        case notices.MemoryShown():
+            return wording_memory.shown(notice)
+        case notices.MemoryFileShown():
+            return wording_memory.whole(notice)
         case notices.EditedTooLate(offer):
             return say(
                 "You edited a message that I had answered. My answer is to what it said before.",
@@ -147,6 +151,8 @@ def _sentence(notice: Notice) -> str:
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
         case notices.CannotSummarise():
             return "The embedded model is too small to summarise. /new starts a fresh session."
+        case notices.NoUndoOffRecord():
+            return "Off the record nothing changes, so nothing is undone either. /otr ends it."
         case notices.NoSummaryOffRecord():
             return "Off the record I write no summaries. /otr ends it, then /compact works."
         case notices.TopicsSetUp():
@@ -182,6 +188,8 @@ def _sentence(notice: Notice) -> str:
             | notices.Sessions()
             | notices.ApprovalAsked()
             | notices.EditedTooLate()
+            | notices.MemoryShown()
+            | notices.MemoryFileShown()
         ):
             return ""
         case _:

@@ -88,9 +88,7 @@ def intents(tx: Tx, pack: str, owner: str) -> list[Version]:
 
 def settle(tx: Tx, version_id: int) -> None:
     """The change is made; what an undo took back is undone; the oldest are forgotten."""
-    row = tx.one(
-        "UPDATE memory_versions SET state = 'done' WHERE id = ? RETURNING *", version_id
-    )
+    row = tx.one("UPDATE memory_versions SET state = 'done' WHERE id = ? RETURNING *", version_id)
     if row is None:
         return
     tx.run("UPDATE memory_versions SET state = 'undone' WHERE id = ?", row["undoes"])
@@ -211,9 +209,7 @@ def _forget_oldest(tx: Tx, pack: str, owner: str, file: str) -> None:
     )
 
 
-def _add(
-    tx: Tx, pack: str, owner: str, state: Literal["intent", "done"], version: Version
-) -> int:
+def _add(tx: Tx, pack: str, owner: str, state: Literal["intent", "done"], version: Version) -> int:
     cause = version.cause
     return tx.insert(
         "INSERT INTO memory_versions (pack, owner, file, origin, state, before, after, call_id, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -17,11 +18,16 @@ _SHOWN: dict[str, Any] = {"enum": list(ALWAYS)}
 
 
 class Memory(Arguments):
-    target: Annotated[
-        Literal["user", "memory", "soul", "state"], Field(json_schema_extra=_SHOWN)
-    ]
+    target: Annotated[Literal["user", "memory", "soul", "state"], Field(json_schema_extra=_SHOWN)]
     action: Literal["read", "append", "replace"]
     content: str = ""
+
+
+def with_targets(parameters: Mapping[str, Any], targets: Sequence[str]) -> dict[str, Any]:
+    """The parameters as a model reads them in a pack that keeps these files."""
+    properties = dict(parameters["properties"])
+    properties[TARGET] = {**properties[TARGET], "enum": list(targets)}
+    return {**parameters, "properties": properties}
 
 
 def memory(keeping: Keeping) -> Tool:

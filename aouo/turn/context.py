@@ -65,6 +65,7 @@ class PackView:
     skills: tuple[tuple[str, str], ...] = ()
     examples: tuple[tuple[str, str, Mapping[str, object]], ...] = ()
     history_messages: int = 0
+    memory_targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
