@@ -92,7 +92,8 @@ def _change(change: MemoryChange) -> str:
 
 
 def _lines(added: Sequence[str], removed: Sequence[str]) -> str:
-    first = [*(f"+ {line}" for line in added[:1]), *(f"− {line}" for line in removed[:1])]
+    first = [f"+ {line.lstrip('-* ')}" for line in added[:1]]
+    first += [f"− {line.lstrip('-* ')}" for line in removed[:1]]
     more = len(added) + len(removed) - len(first)
     said = ", ".join(_cut(line, _LINE_CHARS) for line in first) or "blank lines"
     return f"{said} and {more} more" if more else said
