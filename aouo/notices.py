@@ -400,6 +400,13 @@ class MediaRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class OnboardingSkipped:
+    """A pack's first conversation ended on the person's wish; not `now`: it was over before."""
+
+    now: bool
+
+
+@dataclass(frozen=True, slots=True)
 class KeptFile:
     """A memory file as it is now; `text` is "" when it holds nothing."""
 
@@ -518,4 +525,5 @@ Notice: TypeAlias = (
     | MemoryShown
     | MemoryFileShown
     | NoUndoOffRecord
+    | OnboardingSkipped
 )

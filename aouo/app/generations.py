@@ -32,6 +32,7 @@ from aouo.tools.clarify import clarify
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
+from aouo.tools.onboarding import onboarding_done
 from aouo.tools.persist import persist
 from aouo.tools.registry import Registry, Tool
 from aouo.tools.sessions import sessions
@@ -143,6 +144,7 @@ def _tools(
         memory(keeping),
         clarify(),
         persist(stores.open, clock),
+        onboarding_done(base.database, clock),
         load_tools(),
         load_skills(),
         sessions(base.database),

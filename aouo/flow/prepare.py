@@ -6,6 +6,7 @@ from aouo.errors import RouteRequiredError, ToolFailed
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
+from aouo.flow.onboarding import skill_of
 from aouo.guard.chain import Proposal
 from aouo.memory.files import ALWAYS
 from aouo.packs.load import Pack
@@ -30,6 +31,7 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
         turn=begun.turn,
         session_key=begun.session_key,
         owner=begun.owner,
+        onboarding=begun.onboarding,
         address=inbound.address,
         person=inbound.person,
         origin=inbound.origin,
@@ -49,6 +51,7 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
         skills=tuple(name for name, _ in facts.pack.skills),
         skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
         off_record=facts.turn.off_record,
+        onboarding=facts.turn.skill == skill_of(facts.pack.name),
         memory_targets=facts.pack.memory_targets,
     )
 

@@ -9,7 +9,7 @@ import structlog
 from aouo import notices
 from aouo.commands import builtin, summaries
 from aouo.events import Button, Inbound, Text
-from aouo.flow import outcomes
+from aouo.flow import onboarding, outcomes
 from aouo.flow.affording import Affording
 from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.desk import Desk
@@ -113,6 +113,8 @@ class Taps:
             await self._affording.tap(job, key)
         elif key.startswith("edited_"):
             await self._editing.tap(job, key)
+        elif key == "onboarding_skip":
+            await onboarding.skip(self._desk, self._outbox, job)
         elif key.startswith("memory_"):
             await self._remembering.tap(job, key)
         elif key.startswith("summary_"):

@@ -151,6 +151,10 @@ def _sentence(notice: Notice) -> str:
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
         case notices.CannotSummarise():
             return "The embedded model is too small to summarise. /new starts a fresh session."
+        case notices.OnboardingSkipped(now=True):
+            return "Skipped. Just write what you need."
+        case notices.OnboardingSkipped():
+            return "That is over already. Just write what you need."
         case notices.NoUndoOffRecord():
             return "Off the record nothing changes, so nothing is undone either. /otr ends it."
         case notices.NoSummaryOffRecord():
@@ -255,6 +259,11 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
     if cheaper:
         rows.append([ButtonSpec(f"Cheaper model: {cheaper}", f"nav:budget_cheaper_{turn_id}")])
     return tuple(tuple(row) for row in (*rows, last))
+
+
+def skip_onboarding() -> Rows:
+    """The button under the first answer of a pack's first conversation."""
+    return ((ButtonSpec("Skip", "nav:onboarding_skip"),),)
 
 
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:

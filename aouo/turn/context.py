@@ -70,7 +70,7 @@ class PackView:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is fixed when a turn starts."""
+    """What is fixed when a turn starts. `onboarding`: it is of a pack's first conversation."""
 
     turn: OpenTurn
     session_key: str
@@ -81,6 +81,7 @@ class Facts:
     chat_kind: str
     pack: PackView
     skill_body: str
+    onboarding: bool = False
 
 
 class Result(Protocol):

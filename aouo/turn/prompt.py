@@ -26,6 +26,12 @@ _OFF_RECORD = (
 )
 
 
+_FIRST = (
+    " This is the first conversation of this app here: follow the skill, but a task comes first. "
+    "End it with onboarding_done."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Persona:
     """The owner's two files."""
@@ -61,7 +67,7 @@ def changing(facts: Facts, now: datetime) -> str:
     return (
         f"It is {now:%A, %Y-%m-%d %H:%M %Z}. "
         f"You are in {where.get(facts.chat_kind, 'a chat')}.{who}"
-        f"{_OFF_RECORD if facts.turn.off_record else ''}"
+        f"{_OFF_RECORD if facts.turn.off_record else ''}{_FIRST if facts.onboarding else ''}"
     )
 
 

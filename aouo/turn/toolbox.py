@@ -14,11 +14,12 @@ from dataclasses import replace
 from aouo.errors import ToolFailed, ToolsNotReady
 from aouo.tools.memory import NAME as MEMORY
 from aouo.tools.memory import with_targets
+from aouo.tools.onboarding import GROUP as ONBOARDING
 from aouo.tools.registry import Bound, Registry, Source, Tool, ToolContext, has_effect, only_looks
 from aouo.transcript import ToolCall, ToolSpec
 
 DEFINITIONS_WITHIN_S = 10.0
-SHOWN_GROUPS = ("core", "pack")
+SHOWN_GROUPS = ("core", "pack", ONBOARDING)
 OWN_GROUPS = ("load", "results")
 """The turn's own: no permission is needed, for they open nothing that is not permitted."""
 LOAD_TOOLS, LOAD_SKILLS = "load_tools", "load_skills"
@@ -28,7 +29,8 @@ class Toolbox:
     """One turn's tools; see `tools.registry.Toolbox` for what a tool may ask of it.
 
     `skill` gives a skill's text by name and raises `ToolFailed` for one that is not there.
-    `off_record` leaves only what looks and changes nothing. `memory_targets` are the files that
+    `off_record` leaves only what looks and changes nothing; with `onboarding` the turn may end a
+    pack's first conversation. `memory_targets` are the files that
     the `memory` tool may name, () = those that it always may.
     """
 
@@ -41,6 +43,7 @@ class Toolbox:
         skills: Sequence[str] = (),
         skill: Callable[[str], str] = str,
         off_record: bool = False,
+        onboarding: bool = False,
         memory_targets: Sequence[str] = (),
     ) -> None:
         self._registry = registry
@@ -53,6 +56,8 @@ class Toolbox:
         self._down: dict[str, str] = {}
         tools = {item.name: item for item in registry.allowed(permitted, enabled)}
         tools |= {item.name: item for item in registry.allowed(OWN_GROUPS, ())}
+        if onboarding:
+            tools |= {item.name: item for item in registry.allowed((ONBOARDING,), ())}
         if "skill_view" not in tools or not self._skills:
             tools.pop(LOAD_SKILLS, None)
         self._tools = tools
