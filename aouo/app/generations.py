@@ -29,6 +29,7 @@ from aouo.ports import ChatModel
 from aouo.redact import Redactor
 from aouo.settings import Settings
 from aouo.tools.clarify import clarify
+from aouo.tools.db import db
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
@@ -72,7 +73,7 @@ async def build_generation(
     """
     home, settings, clock, database = base.home, base.settings, base.clock, base.database
     library = _library(base)
-    stores = PackStores(home, lambda: library)
+    stores = PackStores(home, lambda: library, clock)
     base.stack.callback(stores.close)
     memories = Memories(home, lambda: library, bot_owners=bot_owners(settings))
     keeping = Keeping(database=database, clock=clock, files_of=memories.files)
@@ -145,6 +146,7 @@ def _tools(
         clarify(),
         persist(stores.open, clock),
         onboarding_done(base.database, clock),
+        db(stores.open),
         load_tools(),
         load_skills(),
         sessions(base.database),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from aouo.errors import ToolFailed
+from aouo.app.databases import MigratedDatabase, PackDatabases
 from aouo.home import Home
-from aouo.packs.library import Library
+from aouo.packs.library import Library, Pack
 from aouo.packs.storage import PackStore
+from aouo.ports import Clock
 
 NO_PACK = "_general"  # no pack can have this name
 
@@ -21,27 +22,26 @@ class PackStores:
     (`app.memories`).
     """
 
-    def __init__(self, home: Home, library: Callable[[], Library]) -> None:
+    def __init__(self, home: Home, library: Callable[[], Library], clock: Clock) -> None:
         self._home = home
         self._library = library
-        self._open: dict[tuple[str, str], PackStore] = {}
+        self._databases = PackDatabases(home, library, clock)
 
     def open(self, pack: str, owner: str) -> PackStore:
-        """The pack's database for `owner`.
+        """See `PackDatabases.open`, as the others that only pass on."""
+        return self._databases.open(pack, owner)
 
-        Raises:
-            ToolFailed: the pack is not loaded.
-            PackError: its schema does not run.
-        """
-        found = self._library().get(pack)
-        if found is None:
-            raise ToolFailed(f"The pack {pack!r} is not loaded.")
-        kept_for = owner if found.manifest.schema.scope == "person" else ""
-        key = (pack, kept_for)
-        if key not in self._open:
-            file = self._home.pack_database(pack, kept_for)
-            self._open[key] = PackStore(file, found.manifest, found.schema_sql)
-        return self._open[key]
+    def databases_of(self, pack: str) -> list[Path]:
+        return self._databases.databases_of(pack)
+
+    def release(self, pack: str) -> None:
+        self._databases.release(pack)
+
+    def check(self, pack: Pack) -> None:
+        self._databases.check(pack)
+
+    def migrate_all(self, pack: Pack) -> list[MigratedDatabase]:
+        return self._databases.migrate_all(pack)
 
     def folder(self, pack: str, owner: str) -> Path:
         """The data folder of a pack ("" = of no pack) for `owner`; it may not be there yet."""
@@ -53,5 +53,4 @@ class PackStores:
         return owner if found is None or found.manifest.schema.scope == "person" else ""
 
     def close(self) -> None:
-        for store in self._open.values():
-            store.close()
+        self._databases.close()

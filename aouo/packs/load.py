@@ -16,6 +16,7 @@ from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.manifest import FILE, Manifest
 from aouo.packs.manifest_text import parse
 from aouo.packs.menu import Menu
+from aouo.packs.migrations import Migration, read_migrations
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.schema import trial
 from aouo.packs.schema_guard import SchemaRefused
@@ -39,6 +40,7 @@ class Pack:
     examples: tuple[Example, ...] = ()
     menu: Menu = field(default_factory=Menu)
     translations: Translations = field(default_factory=Translations)
+    migrations: tuple[Migration, ...] = ()
 
     @property
     def name(self) -> str:
@@ -109,6 +111,7 @@ class _Reader:
             examples=self._examples(),
             menu=menu,
             translations=translations,
+            migrations=self._migrations(),
         )
 
     def _fast_paths(self, skills: Mapping[str, Skill]) -> tuple[Menu, Translations]:
@@ -140,17 +143,23 @@ class _Reader:
             self._add(FILE, "schema.file", message)
             return text
         try:
-            made = trial(text, schema.extends_columns if self._trusted else {})
+            made = trial(text, schema.extends_columns if self._trusted else {}, strict=self._strict)
         except SchemaRefused as refused:
             self.problems.append(Problem(schema.file, refused.line, "", refused.message))
             return text
         names = {name.lower() for name in made}
-        for index, table in enumerate(schema.owned_tables):
-            if table.lower() not in names:
-                field = f"schema.owned_tables[{index}]"
-                message = f'{schema.file} makes no table "{table}"{did_you_mean(table, made)}'
-                self._add(FILE, field, message)
+        for key in ("owned_tables", "shared_tables"):
+            listed: tuple[str, ...] = getattr(schema, key)
+            for index, table in enumerate(listed):
+                if table.lower() not in names:
+                    message = f'{schema.file} makes no table "{table}"{did_you_mean(table, made)}'
+                    self._add(FILE, f"schema.{key}[{index}]", message)
         return text
+
+    def _migrations(self) -> tuple[Migration, ...]:
+        found, problems = read_migrations(self._folder)
+        self.problems += problems
+        return found
 
     def _examples(self) -> tuple[Example, ...]:
         """They help and are not needed: what is wrong with them keeps no pack from loading."""
