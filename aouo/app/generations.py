@@ -127,6 +127,7 @@ def _library(base: Base) -> Library:
         tuple(Path(folder).expanduser() for folder in settings.packs.scan_dirs),
         settings.packs.enabled,
         home.skills,
+        settings.tools.enabled,
     )
     for name, problems in library.broken.items():
         log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])

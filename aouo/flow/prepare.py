@@ -10,7 +10,7 @@ from aouo.flow.onboarding import skill_of
 from aouo.guard.chain import Proposal
 from aouo.memory.files import ALWAYS
 from aouo.packs.load import Pack
-from aouo.packs.manifest import DEFAULT_TOOLS
+from aouo.packs.names import DEFAULT_TOOLS
 from aouo.store.jobs import Job
 from aouo.transcript import ToolCall
 from aouo.turn.context import Facts, PackView
@@ -97,7 +97,7 @@ def _view_of(pack: Pack) -> PackView:
 def targets_of(pack: Pack) -> tuple[str, ...]:
     """What the `memory` tool may name in this pack, () = what it always may."""
     kept = pack.manifest.memory
-    more = tuple(name for name in ("soul", "state") if kept.get(name) is True)
+    more = tuple(name for name, there in (("soul", kept.soul), ("state", kept.state)) if there)
     return (*ALWAYS, *more) if more else ()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from aouo.packs.i18n import Translations, parse_language
@@ -38,7 +40,7 @@ def test_a_text_is_found_in_the_nearest_language(language: str, said: str) -> No
     assert translations.text(language, "Other") == "Other"
 
 
-def load(make_pack: MakePack, files: dict[str, str | None]) -> Pack:
+def load(make_pack: MakePack, files: Mapping[str, str | None]) -> Pack:
     pack = scan(make_pack("test", files).parent).get("test")
     assert pack
     return pack
