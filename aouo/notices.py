@@ -400,6 +400,38 @@ class MediaRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class MenuPage:
+    """A page of a pack's menu in a person's language; `name` is what the pack is called.
+
+    `buttons` are (label, callback); `lines` the rows of its database; `unreadable`: they could
+    not be had; `instead_of_gone`: the page that was asked for is gone, and this is the first.
+    """
+
+    name: str
+    title: str
+    text: str
+    lines: tuple[str, ...]
+    buttons: tuple[tuple[tuple[str, str], ...], ...]
+    instead_of_gone: bool = False
+    unreadable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoMenu:
+    """The pack has none, "" = there is no pack."""
+
+    pack: str
+
+
+@dataclass(frozen=True, slots=True)
+class MenuOfOtherPack:
+    """A button on a page of `pack`, while another one, `current`, answers here."""
+
+    pack: str
+    current: str
+
+
+@dataclass(frozen=True, slots=True)
 class OnboardingSkipped:
     """A pack's first conversation ended on the person's wish; not `now`: it was over before."""
 
@@ -526,4 +558,7 @@ Notice: TypeAlias = (
     | MemoryFileShown
     | NoUndoOffRecord
     | OnboardingSkipped
+    | MenuPage
+    | NoMenu
+    | MenuOfOtherPack
 )

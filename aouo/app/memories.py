@@ -41,7 +41,9 @@ class Memories:
         first = dict(found.templates)
         if _is_shared(found) and owner in self._bot_owners:
             first |= self._older(pack)
-        return MemoryFiles(folder, first, targets=targets, max_bytes=found.manifest.memory.max_bytes)
+        return MemoryFiles(
+            folder, first, targets=targets, max_bytes=found.manifest.memory.max_bytes
+        )
 
     def read(self, pack: str, owner: str) -> Mapping[str, str]:
         """What a prompt holds, by file name."""

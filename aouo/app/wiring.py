@@ -26,6 +26,7 @@ from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
+from aouo.flow.menus import Menus
 from aouo.flow.reacting import note_reaction
 from aouo.flow.remembering import Remembering
 from aouo.flow.setting_up import SettingUp
@@ -238,6 +239,13 @@ def _flow(
         keeping=built.keeping,
         zone=zone_of(generation.settings),
     )
+    menus = Menus(
+        database=database,
+        clock=clock,
+        desk=desk,
+        outbox=outbox,
+        open_store=built.stores.open,
+    )
     taps = Taps(
         desk=desk,
         database=database,
@@ -247,6 +255,7 @@ def _flow(
         affording=affording,
         editing=editing,
         remembering=remembering,
+        menus=menus,
     )
     compacting = Compacting(
         database=database,
@@ -268,6 +277,7 @@ def _flow(
             database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
         ),
         remembering=remembering,
+        menus=menus,
         reacting=lambda job: note_reaction(database, clock, job),
         standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
     )

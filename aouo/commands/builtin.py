@@ -40,12 +40,15 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
         pack = library.get(_route(tx, call).active_pack)
         skills = pack.skills.values() if pack else ()
         own = tuple((s.command_name, s.description) for s in skills if s.command)
-        return Result(notices.Help(commands.menu(), own))
+        has_menu = pack is not None and pack.menu.first is not None
+        ours = tuple(line for line in commands.menu() if line[0] != "menu" or has_menu)
+        return Result(notices.Help(ours, own))
 
     commands = Commands(
         (
             Entry("start", "say hello", start),
             Entry("help", "what I know", show_help),
+            Entry("menu", "the pages of the pack that answers here", no_menu),
             Entry("pack", "choose which pack answers here", pick),
             Entry("use", "talk to a pack: /use notes", use),
             Entry("new", "start a fresh session", new),
@@ -137,6 +140,11 @@ def new(tx: Tx, call: Call, library: Library) -> Result:
 def unbound(tx: Tx, call: Call, library: Library) -> Result:
     """A command that is a turn (`routing.decide`), in a conversation whose pack is not chosen."""
     return pick(tx, call, library)
+
+
+def no_menu(tx: Tx, call: Call, library: Library) -> Result:
+    """`/menu` takes time with a pack's database (`flow.menus`); this is where there is none."""
+    return Result(notices.NoMenu(pack_here(tx, call, library) or ""))
 
 
 def no_topics(tx: Tx, call: Call, library: Library) -> Result:

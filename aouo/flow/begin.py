@@ -122,11 +122,13 @@ def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:
     inbound = job.inbound
     if not isinstance(inbound.content, Button) or not inbound.message_id:
         return None
+    # A menu stays, and may be tapped again.
     key = f"chosen:{inbound.address.platform}:{inbound.address.chat_id}:{inbound.message_id}"
     if deliveries.has_key(tx, key):
         raise ChosenBefore(key)
     row = deliveries.of_message(tx, inbound.address, inbound.message_id)
-    if row is None or not row.message.buttons:
+    menu = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
+    if row is None or not row.message.buttons or menu:
         return None
     shown = choices.chosen(row.message, inbound.content.label)
     return deliveries.add(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import structlog
 
 from aouo import notices
+from aouo.callback_data import RUNTIMES
 from aouo.commands import builtin, summaries
 from aouo.events import Button, Inbound, Text
 from aouo.flow import onboarding, outcomes
@@ -14,6 +15,7 @@ from aouo.flow.affording import Affording
 from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
+from aouo.flow.menus import Menus
 from aouo.flow.remembering import Remembering
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -44,6 +46,7 @@ class Taps:
         affording: Affording,
         editing: Editing,
         remembering: Remembering,
+        menus: Menus,
     ) -> None:
         self._desk = desk
         self._database = database
@@ -53,6 +56,7 @@ class Taps:
         self._affording = affording
         self._editing = editing
         self._remembering = remembering
+        self._menus = menus
 
     async def bind(self, job: Job, pack: str) -> None:
         """Bind the conversation to the pack that a person tapped."""
@@ -104,7 +108,9 @@ class Taps:
     async def open_menu(self, job: Job, key: str, *, ours: bool) -> None:
         """Buttons that need no model; all but pages only if the button is one of `ours`."""
         inbound = job.inbound
-        if not ours:
+        if not key.startswith(RUNTIMES):
+            await self._menus.open(job, key)
+        elif not ours:
             await self._desk.answer(job, notices.UnknownButton())
         elif key.startswith("session_"):
             token = key.removeprefix("session_")

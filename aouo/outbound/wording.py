@@ -10,7 +10,13 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
-from aouo.outbound import wording_media, wording_memory, wording_money, wording_topics
+from aouo.outbound import (
+    wording_media,
+    wording_memory,
+    wording_menus,
+    wording_money,
+    wording_topics,
+)
 from aouo.outbound.entities import LIMIT
 from aouo.ports import ButtonSpec, Rendered
 
@@ -61,6 +67,8 @@ def word(notice: Notice) -> Rendered:
             return _summary(notice)
         case notices.ApprovalAsked():
             return _approval(notice)
+        case notices.MenuPage():
+            return wording_menus.page(notice)
         case notices.MemoryShown():
             return wording_memory.shown(notice)
         case notices.MemoryFileShown():
@@ -151,6 +159,12 @@ def _sentence(notice: Notice) -> str:
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
         case notices.CannotSummarise():
             return "The embedded model is too small to summarise. /new starts a fresh session."
+        case notices.NoMenu(""):
+            return "No pack is installed, so there is no menu. Just write, or see /help."
+        case notices.NoMenu(pack):
+            return f"“{pack}” has no menu. Just write, or see /help."
+        case notices.MenuOfOtherPack(pack, current):
+            return f"This menu is of “{pack}”, and “{current}” answers here. Change: /use {pack}"
         case notices.OnboardingSkipped(now=True):
             return "Skipped. Just write what you need."
         case notices.OnboardingSkipped():
@@ -194,6 +208,7 @@ def _sentence(notice: Notice) -> str:
             | notices.EditedTooLate()
             | notices.MemoryShown()
             | notices.MemoryFileShown()
+            | notices.MenuPage()
         ):
             return ""
         case _:

@@ -26,7 +26,7 @@ from aouo.packs.schema_guard import SchemaRefused
 from aouo.packs.skills import Skill, load_skill, with_overrides
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
-_TEMPLATES = ("USER.md", "MEMORY.md")
+_TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 
 
 @dataclass(frozen=True, slots=True)
