@@ -27,7 +27,7 @@ from aouo.packs.skills import Skill, load_skill, with_overrides
 from aouo.packs.tools_text import PackTool, tools_of
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
-_TEMPLATES = ("USER.md", "MEMORY.md")
+_TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 
 
 @dataclass(frozen=True, slots=True)
