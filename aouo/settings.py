@@ -235,6 +235,7 @@ class Tools(Section):
         "voice",
         "schedule",
         "sessions",
+        "db",
     )
     """Groups or tools that exist at all; a pack's permissions choose among them."""
     web_search: WebSearch = WebSearch()

@@ -27,6 +27,7 @@ from aouo.ports import ChatModel
 from aouo.redact import Redactor
 from aouo.settings import Settings
 from aouo.tools.clarify import clarify
+from aouo.tools.db import db
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
@@ -134,6 +135,7 @@ def _tools(base: Base, library: Library, stores: PackStores, speech: Speech) -> 
         memory(stores.memory),
         clarify(),
         persist(stores.open, clock),
+        db(stores.open),
         load_tools(),
         load_skills(),
         sessions(base.database),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -25,10 +26,11 @@ class PackStores:
         self._home = home
         self._library = library
         self._open: dict[tuple[str, str], PackStore] = {}
+        self._lock = threading.Lock()
         self._memories: dict[tuple[str, str], MemoryFiles] = {}
 
     def open(self, pack: str, owner: str) -> PackStore:
-        """The pack's database for `owner`.
+        """The pack's database for `owner`; may be asked from any thread, and take a while.
 
         Raises:
             ToolFailed: the pack is not loaded.
@@ -39,10 +41,11 @@ class PackStores:
             raise ToolFailed(f"The pack {pack!r} is not loaded.")
         kept_for = owner if found.manifest.schema.scope == "person" else ""
         key = (pack, kept_for)
-        if key not in self._open:
-            file = self._home.pack_database(pack, kept_for)
-            self._open[key] = PackStore(file, found.manifest, found.schema_sql)
-        return self._open[key]
+        with self._lock:
+            if key not in self._open:
+                file = self._home.pack_database(pack, kept_for)
+                self._open[key] = PackStore(file, found.manifest, found.schema_sql)
+            return self._open[key]
 
     def memory(self, pack: str, owner: str) -> MemoryFiles:
         """The pack's memory files for `owner`, "" = those of no pack; made from its templates."""

@@ -14,6 +14,7 @@ from aouo.packs.schema import Column
 from aouo.packs.schema_guard import quoted
 
 Cell: TypeAlias = "str | int | float | bytes | None"
+Answer: TypeAlias = dict[str, object]
 
 _CELL_CHARS = 4_000
 

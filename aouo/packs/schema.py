@@ -103,8 +103,10 @@ def _is_blank(sql: str) -> bool:
 def tables(connection: sqlite3.Connection) -> dict[str, tuple[Column, ...]]:
     """Return the pack's tables and their columns, without ours and SQLite's."""
     rows = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
-        "ESCAPE '\\' AND name NOT LIKE '\\_aouo\\_%' ESCAPE '\\' ORDER BY rowid"
+        "SELECT m.name FROM sqlite_master AS m JOIN pragma_table_list AS l ON l.name = m.name "
+        "WHERE l.schema = 'main' AND l.type IN ('table', 'virtual') "
+        "AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
+        "AND m.name NOT LIKE '\\_aouo\\_%' ESCAPE '\\' ORDER BY m.rowid"
     ).fetchall()
     return {str(name): columns(connection, str(name)) for (name,) in rows}
 

@@ -10,6 +10,7 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from aouo.errors import PackError
@@ -40,6 +41,8 @@ _MODULES = frozenset({"fts5", "fts4", "rtree"})
 _DESTROYS = frozenset(
     {sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VTABLE, sqlite3.SQLITE_DELETE}
 )
+# Table functions are declared at their first use, which the guard would refuse later.
+_DECLARE = "SELECT 1 FROM json_each('[]'), json_tree('[]')"
 _TEMPORARY = frozenset(
     {
         sqlite3.SQLITE_CREATE_TEMP_TABLE,
@@ -73,23 +76,40 @@ def open_database(path: str, *, max_pages: int = _MAX_PAGES) -> sqlite3.Connecti
 
     One connection is used by one thread at a time; commits are on disk when they return.
     """
+    connection = _connect(path)
+    for pragma in (
+        "PRAGMA journal_mode=WAL",
+        "PRAGMA synchronous=FULL",
+        "PRAGMA foreign_keys=ON",
+        f"PRAGMA max_page_count={max_pages}",
+        _DECLARE,
+    ):
+        connection.execute(pragma).fetchall()
+    return connection
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a pack's database, which somebody here has open to write, so that nothing can change."""
+    connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    for pragma in ("PRAGMA query_only=ON", _DECLARE):
+        connection.execute(pragma).fetchall()
+    return connection
+
+
+def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        path, timeout=5.0, isolation_level=None, check_same_thread=False, cached_statements=0
+        path,
+        timeout=5.0,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=0,
+        uri=uri,
     )
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4_000_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 300_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500)
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 20)
-    for pragma in (
-        "PRAGMA journal_mode=WAL",
-        "PRAGMA synchronous=FULL",
-        "PRAGMA foreign_keys=ON",
-        f"PRAGMA max_page_count={max_pages}",
-        # Table functions are declared at their first use, which the guard would refuse later.
-        "SELECT 1 FROM json_each('[]'), json_tree('[]')",
-    ):
-        connection.execute(pragma).fetchall()
     return connection
 
 
@@ -104,17 +124,24 @@ class Guard:
         self._connection = connection
         self._monotonic = monotonic
         self._protected: frozenset[str] = frozenset()
+        self._hidden: frozenset[str] = frozenset()
 
     @contextlib.contextmanager
-    def allow(self, mode: Mode, *, protected: Iterable[str] = ()) -> Generator[None]:
-        """Restrict what runs inside to `mode`; `protected` tables keep their rows.
+    def allow(
+        self, mode: Mode, *, protected: Iterable[str] = (), hidden: Iterable[str] = ()
+    ) -> Generator[None]:
+        """Restrict what runs inside to `mode`.
+
+        `protected` tables keep their rows in a schema; `hidden` ones cannot be read.
 
         Raises:
             TookTooLong: the time limit passed.
             sqlite3.Error: as SQLite says; `refusal` says why it was us, or "".
         """
         judge = {"schema": self._schema, "write": self._write, "read": self._read}[mode]
-        self.refusal, self._protected = "", frozenset(name.lower() for name in protected)
+        self.refusal = ""
+        self._protected = frozenset(name.lower() for name in protected)
+        self._hidden = frozenset(name.lower() for name in hidden)
         ends = self._monotonic() + (_QUERY_S if mode == "read" else SCHEMA_S)
         late = False
 
@@ -186,6 +213,8 @@ class Guard:
             return self._pragma(one, idle=False)
         if action not in _READS:
             return self._deny("only SELECT can be used here")
+        if action == sqlite3.SQLITE_READ and (one or "").lower() in self._hidden:
+            return self._deny(f"the table {one} is not one that persist may read")
         return self._anywhere(action, one, two, database)
 
     def _pragma(self, name: str | None, *, idle: bool) -> int:
