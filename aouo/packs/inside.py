@@ -55,15 +55,23 @@ def _read(folder: Path, parts: tuple[str, ...], max_bytes: int) -> bytes:
             os.close(descriptor)
 
 
-def list_inside(folder: Path) -> tuple[str, ...]:
-    """Return the visible files below `folder`, links left out, at most `MAX_FILES`."""
+def list_inside(folder: Path, relative: str = "") -> tuple[str, ...]:
+    """Return the visible files below `relative`, links left out, at most `MAX_FILES`.
+
+    Paths are relative to that place; one that leads out, or over a link, holds nothing.
+    """
+    top = folder
+    for part in PurePosixPath(relative).parts:
+        top = top / part
+        if part in ("..", "/") or top.is_symlink():
+            return ()
     found: list[str] = []
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(root, name)
             if not name.startswith(".") and not path.is_symlink():
-                found.append(path.relative_to(folder).as_posix())
+                found.append(path.relative_to(top).as_posix())
             if len(found) == MAX_FILES:
                 return tuple(found)
     return tuple(found)

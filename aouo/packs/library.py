@@ -12,9 +12,11 @@ from types import MappingProxyType
 from aouo.errors import PackError, ToolFailed
 from aouo.packs import manifest as manifests
 from aouo.packs.load import LoadedPack, Pack, load_pack
+from aouo.packs.manifest import Dependency
 from aouo.packs.problems import Problem, did_you_mean, errors
 from aouo.packs.skills import Skill
 from aouo.packs.validate import validate
+from aouo.packs.versions import wanted
 
 __all__ = ["EMPTY", "Library", "Pack", "link", "scan", "validate"]
 
@@ -205,16 +207,26 @@ class _Shelf:
     def check_dependencies(self) -> None:
         """Take out what depends on a pack that does not load, and what depends on that."""
         while missing := [
-            (pack.name, need.name)
+            (pack.name, index, why)
             for pack in self._packs.values()
-            for need in pack.manifest.depends_on
-            if need.name not in self._packs
+            for index, need in enumerate(pack.manifest.depends_on)
+            if (why := self._missing(need))
         ]:
-            for name, need in missing:
-                why = "does not load" if need in self._broken else "is not installed"
-                found = Problem(manifests.FILE, 0, "depends_on", f'the pack "{need}" {why}')
+            for name, index, why in missing:
+                found = Problem(manifests.FILE, 0, f"depends_on[{index}]", why)
                 self._broken[name] = (*self._broken.get(name, ()), found)
                 self._packs.pop(name, None)
+
+    def _missing(self, need: Dependency) -> str:
+        """Say why a dependency is not met, or ""."""
+        there = self._packs.get(need.name)
+        if there is None:
+            why = "does not load" if need.name in self._broken else "is not installed"
+            return f'the pack "{need.name}" {why}'
+        if need.version and not wanted(need.version).accepts(there.manifest.version):
+            version = there.manifest.version
+            return f'needs "{need.name}" {need.version}, and {version} is installed'
+        return ""
 
     def library(self) -> Library:
         packs = MappingProxyType(dict(sorted(self._packs.items())))

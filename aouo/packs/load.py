@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from aouo.packs.examples import FILE as EXAMPLES
 from aouo.packs.examples import Example
 from aouo.packs.examples import parse as parse_examples
+from aouo.packs.fast_paths import FastPathReader
+from aouo.packs.i18n import Translations
 from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.manifest import FILE, Manifest
 from aouo.packs.manifest_text import parse
+from aouo.packs.menu import Menu
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.schema import trial
 from aouo.packs.schema_guard import SchemaRefused
@@ -34,6 +37,8 @@ class Pack:
     templates: Mapping[str, str]
     schema_sql: str
     examples: tuple[Example, ...] = ()
+    menu: Menu = field(default_factory=Menu)
+    translations: Translations = field(default_factory=Translations)
 
     @property
     def name(self) -> str:
@@ -92,6 +97,7 @@ class _Reader:
             skills, found = with_overrides(skills, overrides)
             self.problems += found
         self._check_named_files()
+        menu, translations = self._fast_paths(skills)
         return Pack(
             manifest=self._manifest,
             folder=self._folder,
@@ -101,7 +107,17 @@ class _Reader:
             templates=MappingProxyType(self._templates()),
             schema_sql=self._schema(),
             examples=self._examples(),
+            menu=menu,
+            translations=translations,
         )
+
+    def _fast_paths(self, skills: Mapping[str, Skill]) -> tuple[Menu, Translations]:
+        reader = FastPathReader(
+            self._folder, self._manifest, "error" if self._strict else "warning"
+        )
+        found = reader.menu(skills), reader.translations()
+        self.problems += reader.problems
+        return found
 
     def _skills(self) -> dict[str, Skill]:
         skills: dict[str, Skill] = {}
@@ -144,16 +160,10 @@ class _Reader:
         return found
 
     def _check_named_files(self) -> None:
-        softly: Severity = "error" if self._strict else "warning"
         for index, tool in enumerate(self._manifest.custom_tools):
             if self._trusted and not (self._folder / tool.path).is_file():
                 field = f"custom_tools[{index}].path"
                 self._add(FILE, field, f"there is no file {tool.path}")
-        paths = {"menu": self._manifest.fast_paths.menu, "i18n": self._manifest.fast_paths.i18n}
-        for key, path in paths.items():
-            if path and self._trusted and not (self._folder / path).exists():
-                message = f"there is no file {path}"
-                self._add(FILE, f"fast_paths.{key}", message, softly)
 
     def _text(self, relative: str, max_bytes: int = 256 * 1024) -> str:
         try:

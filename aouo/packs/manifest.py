@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field
 
 FILE = "pack.yml"
-RESERVED_NAMES = frozenset({"aouo", "state", "default", "core", "main", "store", "global", "mcp"})
-GROUPS = frozenset({"core", "files", "web", "documents", "voice", "schedule", "sessions", "pack"})
+RESERVED_NAMES = frozenset(
+    {"aouo", "state", "default", "core", "main", "store", "global", "mcp", "packs", "data", "temp"}
+    | {"con", "prn", "aux", "nul"}  # no file can have these names on some machines
+)
+GROUP_TOOLS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "core": frozenset({"msg", "memory", "skill_view", "clarify", "persist"}),
+        "files": frozenset({"read_file", "write_file", "list_dir"}),
+        "web": frozenset({"fetch", "web_search"}),
+        "documents": frozenset({"read_document"}),
+        "voice": frozenset({"tts"}),
+        "schedule": frozenset({"cron"}),
+        "sessions": frozenset({"sessions"}),
+        "pack": frozenset(),
+    }
+)
+"""What a group of `permissions.tools` stands for; `pack` is the pack's own."""
+GROUPS = frozenset(GROUP_TOOLS)
+PLATFORMS = frozenset({"tg", "cli"})
 TOOLS = frozenset(
     {"msg", "skill_view", "memory", "clarify", "persist", "db", "read_file", "write_file"}
     | {"list_dir", "fetch", "web_search", "read_document", "tts", "cron", "sessions", "shell"}
@@ -19,6 +36,9 @@ TOOLS = frozenset(
 )
 DEFAULT_TOOLS = ("msg", "memory", "skill_view", "clarify", "persist", "db", "cron", "pack")
 """What a manifest without `permissions.tools` may use; `pack` is its own tools."""
+
+MEMORY_MAX_BYTES = 16 * 1024
+MemoryPolicy: TypeAlias = Literal["none", "user", "full"]
 
 _STRICT_KEYS: Any = ConfigDict(extra="forbid")
 
@@ -147,13 +167,23 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class ContextPolicy:
-    """How much of the pack a prompt may hold; 0 and "" leave it to the runtime."""
+    """How much of the pack a prompt may hold; 0 leaves it to the runtime."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     skill_loading: Literal["lazy", "eager"] = "lazy"
     history_window: Count = 0
-    memory_policy: str = ""
+    memory_policy: MemoryPolicy = "full"
     max_tokens: Count = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory files beside USER.md and MEMORY.md, and how large each may become, in bytes."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    soul: bool = False
+    state: bool = False
+    max_bytes: Annotated[int, Field(ge=256, le=MEMORY_MAX_BYTES)] = MEMORY_MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +216,5 @@ class Manifest:
     permissions: Permissions = field(default_factory=Permissions)
     runtime: Runtime = field(default_factory=Runtime)
     context: ContextPolicy = field(default_factory=ContextPolicy)
-    memory: Annotated[Mapping[str, object], AfterValidator(_frozen)] = field(
-        default_factory=dict[str, object]
-    )
+    memory: Memory = field(default_factory=Memory)
     budget: Budget = field(default_factory=Budget)

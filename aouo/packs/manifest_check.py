@@ -6,8 +6,10 @@ import re
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from aouo.packs.manifest import GROUPS, RESERVED_NAMES, TOOLS, Manifest, Schema
+from aouo import __version__
+from aouo.packs.manifest import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS, Manifest, Schema
 from aouo.packs.problems import Severity, did_you_mean
+from aouo.packs.versions import wanted
 from aouo.packs.yaml_text import FieldPath
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -35,6 +37,7 @@ class Check:
 
     def all(self, manifest: Manifest) -> None:
         self._check_name(manifest.name)
+        self._check_versions(manifest)
         self._check_skills(manifest)
         self._check_tools(manifest)
         self._check_schema(manifest.schema)
@@ -49,6 +52,22 @@ class Check:
             self._add(("name",), f"{name!r} is not a pack name; {message}")
         if name in RESERVED_NAMES:
             self._add(("name",), f'"{name}" is reserved for the runtime; choose another name')
+
+    def _check_versions(self, manifest: Manifest) -> None:
+        """Which versions of us and of other packs it works with; the others' are the library's."""
+        rules: dict[FieldPath, str] = {("requires_core",): manifest.requires_core}
+        for index, needed in enumerate(manifest.depends_on):
+            rules["depends_on", index, "version"] = needed.version
+            if needed.name == manifest.name:
+                self._add(("depends_on", index), "a pack cannot depend on itself")
+        for path, rule in rules.items():
+            try:
+                accepted = not rule or wanted(rule).accepts(__version__)
+            except ValueError as error:
+                self._add(path, str(error))
+                continue
+            if path == ("requires_core",) and not accepted:
+                self._add(path, f"the pack needs aouo {rule}, and this is {__version__}")
 
     def _check_skills(self, manifest: Manifest) -> None:
         skills = manifest.provided_skills
@@ -69,9 +88,6 @@ class Check:
         if manifest.cron_defaults and not manifest.permissions.cron:
             message = "has schedules: set permissions.cron to true, or they stay off"
             self._add(("cron_defaults",), message, self._softly)
-        for index, needed in enumerate(manifest.depends_on):
-            if needed.name == manifest.name:
-                self._add(("depends_on", index), "a pack cannot depend on itself")
 
     def _check_tools(self, manifest: Manifest) -> None:
         own = {f"{manifest.name}__{tool.name}" for tool in manifest.custom_tools}
@@ -82,6 +98,10 @@ class Check:
                 hint = did_you_mean(name, known)
                 message = f'no tool or group is named "{name}"{hint}'
                 self._add(("permissions", "tools", index), message, "warning")
+        for index, platform in enumerate(manifest.permissions.platforms):
+            if platform not in PLATFORMS | {"telegram"}:
+                message = f'no platform is called "{platform[:40]}": use tg or cli'
+                self._add(("permissions", "platforms", index), message, self._softly)
         for index, tool in enumerate(manifest.custom_tools):
             self._check_tool_path(("custom_tools", index, "path"), tool.path)
         for index, external in enumerate(manifest.runtime.external_tools):

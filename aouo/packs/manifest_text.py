@@ -23,6 +23,8 @@ from aouo.packs.yaml_text import (
 )
 
 _PLACEHOLDERS = {"name": "nameless", "version": "0.0.0", "display_name": "nameless"}
+_POLICY = "memory_policy"
+_MEMORY_POLICIES = {"": "full", "summary_plus_query": "full"}  # the latter is the original's
 _WRITTEN_SHORT = {"skills": "provided_skills", "cron": "cron_defaults"}
 
 
@@ -73,7 +75,24 @@ def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
     if isinstance(dependencies, list):
         items = cast("list[YamlValue]", dependencies)
         known["depends_on"] = [{"name": x} if isinstance(x, str) else x for x in items]
+    _understand(known)
     return known
+
+
+def _understand(known: dict[str, Any]) -> None:
+    """Take what the original's documentation writes in another way."""
+    context = _mapping(known, "context")
+    if policy := _MEMORY_POLICIES.get(str(context.get(_POLICY))):
+        context[_POLICY] = policy
+    memory = _mapping(known, "memory")
+    for name in ("soul", "state"):
+        if str(memory.get(name)).endswith(".md"):
+            memory[name] = True  # it names a path there
+
+
+def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
+    found = values.get(key)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _without_empty(value: YamlValue) -> Any:
@@ -105,7 +124,8 @@ class _Report:
         for detail in details:
             path = detail["loc"]
             if detail["type"] == _UNKNOWN_KEY:
-                self.add(path, f"unknown key{_hint(path)}", self._strict)
+                softly = "warning" if path[0] == "memory" else self._strict
+                self.add(path, f"unknown key{_hint(path)}", softly)
                 _remove(values, path)
             else:
                 self.add(path, _in_words(detail))
@@ -147,6 +167,8 @@ def _in_words(detail: ErrorDetails) -> str:
     """Say one finding of pydantic as a person would."""
     kind, given = detail["type"], repr(detail["input"])[:60]
     match kind:
+        case "bool_parsing" | "bool_type":
+            return f"must be true or false, not {given}"
         case "missing":
             return "is required"
         case "string_type":
@@ -155,9 +177,15 @@ def _in_words(detail: ErrorDetails) -> str:
             return f'must begin with three numbers such as "1.0.0", not {given}'
         case "string_pattern_mismatch":
             return f"is not written as it must be: {given}"
+        case "literal_error":
+            return f"must be {_expected(detail)}, not {given}"
         case "tuple_type":
             return f"must be a list, not {given}"
         case "dataclass_type" | "mapping_type" | "dict_type":
             return f"must be a mapping of keys to values, not {given}"
         case _:
             return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, not {given}"
+
+
+def _expected(detail: ErrorDetails) -> str:
+    return str(detail.get("ctx", {}).get("expected", "something else"))
