@@ -95,7 +95,8 @@ BEGIN
       ELSE 0 END),
     interval_days = min(365, CASE NEW.grade
       WHEN 'again' THEN 0
-      WHEN 'hard' THEN max(interval_days + (interval_days < 3), CAST(interval_days * 1.2 AS INTEGER))
+      WHEN 'hard' THEN max(interval_days + (interval_days < 3),
+        CAST(round(interval_days * 1.2) AS INTEGER))
       WHEN 'good' THEN CASE interval_days WHEN 0 THEN 1 WHEN 1 THEN 3
         ELSE CAST(round(interval_days * ease / 100.0) AS INTEGER) END
       ELSE CASE interval_days WHEN 0 THEN 4 WHEN 1 THEN 6
