@@ -149,7 +149,7 @@ listed AS (
     CASE WHEN c.reviews = 0 THEN 1
          WHEN date(c.reviewed_at, 'localtime') = day THEN 2
          ELSE 0 END AS part,
-    c.lapses,
+    c.lapses, c.due,
     coalesce(f.place, 0) AS place,
     coalesce(c.reviewed_at, '') AS last
   FROM cards AS c JOIN words AS w ON w.word = c.word
@@ -158,7 +158,7 @@ listed AS (
 )
 SELECT word, meaning, example, hint, kind, lapses,
   count(*) OVER () AS left_today
-FROM listed ORDER BY part, place, last, word;
+FROM listed ORDER BY part, place, due, last, word;
 
 CREATE VIEW IF NOT EXISTS days AS
 SELECT date(created_at, 'localtime') AS day, count(*) AS reviews,
