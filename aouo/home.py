@@ -83,6 +83,10 @@ class Home:
         return self.data / "packs"
 
     @property
+    def backups(self) -> Path:
+        return self.data / "backups"
+
+    @property
     def media(self) -> Path:
         return self.path / "media"
 

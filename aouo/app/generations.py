@@ -15,12 +15,14 @@ from aouo.app.budgets import budget_of
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
 from aouo.app.mcp import Servers, supervised
+from aouo.app.memories import Memories, bot_owners
 from aouo.app.models import model_of
 from aouo.app.outside import outside
 from aouo.app.persona import PersonaFiles
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
 from aouo.flow.generation import Generation
+from aouo.memory.keeping import Keeping
 from aouo.packs import library as packs
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
@@ -31,6 +33,7 @@ from aouo.tools.db import db
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
+from aouo.tools.onboarding import onboarding_done
 from aouo.tools.persist import persist
 from aouo.tools.registry import Registry, Tool
 from aouo.tools.sessions import sessions
@@ -55,6 +58,8 @@ class Built:
     door: Guarding
     servers: Servers
     speech: Speech
+    stores: PackStores
+    keeping: Keeping
     redact: Callable[[str], str]
 
 
@@ -68,20 +73,23 @@ async def build_generation(
     """
     home, settings, clock, database = base.home, base.settings, base.clock, base.database
     library = _library(base)
-    stores = PackStores(home, lambda: library)
+    stores = PackStores(home, lambda: library, clock)
     base.stack.callback(stores.close)
+    memories = Memories(home, lambda: library, bot_owners=bot_owners(settings))
+    keeping = Keeping(database=database, clock=clock, files_of=memories.files)
     door = guarding(
         home,
         settings.security,
         lambda: library,
         stores,
+        closed=memories.is_closed,
         database=database,
         clock=clock,
         scan_dirs=settings.packs.scan_dirs,
     )
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
-    tools = [*_tools(base, library, stores, speech), *door.tools, *more_tools]
+    tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
     quota = await _quota(base)
     asides = Asides(quota=quota, redact=redact)
@@ -91,7 +99,7 @@ async def build_generation(
         clock=clock,
         quota=quota,
         persona=PersonaFiles(home).persona,
-        read_memory=stores.read_memory,
+        read_memory=memories.read,
         redact=redact,
         max_history_messages=settings.advanced.max_history_messages,
         max_dispatches=settings.advanced.max_react_loops,
@@ -108,7 +116,7 @@ async def build_generation(
         extended(pipelines),
         compactor,
     )
-    return Built(generation, quota, asides, door, servers, speech, redact)
+    return Built(generation, quota, asides, door, servers, speech, stores, keeping, redact)
 
 
 def _library(base: Base) -> Library:
@@ -119,6 +127,7 @@ def _library(base: Base) -> Library:
         tuple(Path(folder).expanduser() for folder in settings.packs.scan_dirs),
         settings.packs.enabled,
         home.skills,
+        settings.tools.enabled,
     )
     for name, problems in library.broken.items():
         log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
@@ -127,14 +136,17 @@ def _library(base: Base) -> Library:
     return library
 
 
-def _tools(base: Base, library: Library, stores: PackStores, speech: Speech) -> list[Tool]:
+def _tools(
+    base: Base, library: Library, stores: PackStores, keeping: Keeping, speech: Speech
+) -> list[Tool]:
     settings, session, clock = base.settings, base.session, base.clock
     return [
         msg(),
         skill_view(lambda: library),
-        memory(stores.memory),
+        memory(keeping),
         clarify(),
         persist(stores.open, clock),
+        onboarding_done(base.database, clock),
         db(stores.open),
         load_tools(),
         load_skills(),
@@ -149,7 +161,7 @@ async def _quota(base: Base) -> Quota:
     quota = Quota(
         database=base.database,
         clock=base.clock,
-        zone=_zone(settings),
+        zone=zone_of(settings),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings),
@@ -159,6 +171,6 @@ async def _quota(base: Base) -> Quota:
     return quota
 
 
-def _zone(settings: Settings) -> tzinfo | None:
+def zone_of(settings: Settings) -> tzinfo | None:
     """The owner's zone; None = the machine's."""
     return ZoneInfo(settings.cron.timezone) if settings.cron.timezone else None

@@ -9,13 +9,14 @@ from aouo.address import ConversationAddress
 from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
-from aouo.app.generations import Built, build_generation
+from aouo.app.generations import Built, build_generation, zone_of
 from aouo.app.mcp import Servers
 from aouo.app.media import intake_of
 from aouo.app.models import model_of
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
 from aouo.bus import Bus
 from aouo.commands.builtin import builtin
+from aouo.commands.memory import memory
 from aouo.commands.registry import Commands
 from aouo.commands.spending import spending
 from aouo.flow.affording import Affording
@@ -25,7 +26,9 @@ from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.job import Flow
+from aouo.flow.menus import Menus
 from aouo.flow.reacting import note_reaction
+from aouo.flow.remembering import Remembering
 from aouo.flow.setting_up import SettingUp
 from aouo.flow.standing import leave_chat
 from aouo.flow.taps import Taps
@@ -120,7 +123,13 @@ def _wire(base: Base, built: Built) -> App:
         ),
         wake=lambda lane: lanes.wake(lane),
     )
-    commands = builtin(running.is_running, [spending(quota.day, affording.is_owner)])
+    commands = builtin(
+        running.is_running,
+        [
+            memory(built.keeping.files, zone_of(settings)),
+            spending(quota.day, affording.is_owner),
+        ],
+    )
     inbox = Inbox(
         database=database,
         clock=clock,
@@ -223,6 +232,20 @@ def _flow(
         intake=intake_of(base, built.speech.ears, quota, outbox, built.redact),
         generation=lambda: generation,
     )
+    remembering = Remembering(
+        database=database,
+        clock=clock,
+        desk=desk,
+        keeping=built.keeping,
+        zone=zone_of(generation.settings),
+    )
+    menus = Menus(
+        database=database,
+        clock=clock,
+        desk=desk,
+        outbox=outbox,
+        open_store=built.stores.open,
+    )
     taps = Taps(
         desk=desk,
         database=database,
@@ -231,6 +254,8 @@ def _flow(
         waiting=waiting,
         affording=affording,
         editing=editing,
+        remembering=remembering,
+        menus=menus,
     )
     compacting = Compacting(
         database=database,
@@ -251,6 +276,8 @@ def _flow(
         setting_up=SettingUp(
             database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
         ),
+        remembering=remembering,
+        menus=menus,
         reacting=lambda job: note_reaction(database, clock, job),
         standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
     )

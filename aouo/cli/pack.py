@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.cli.pack_schema import schema
 from aouo.packs.library import link, scan
 from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
@@ -17,6 +18,9 @@ from aouo.packs.problems import errors
 @click.group()
 def pack() -> None:
     """List, check and link packs."""
+
+
+pack.add_command(schema)
 
 
 @pack.command("list")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from aouo.errors import RouteRequiredError, ToolFailed
-from aouo.events import Inbound
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
+from aouo.flow.onboarding import skill_of
 from aouo.guard.chain import Proposal
+from aouo.memory.files import ALWAYS
 from aouo.packs.load import Pack
-from aouo.packs.manifest import DEFAULT_TOOLS
+from aouo.packs.names import DEFAULT_TOOLS
 from aouo.store.jobs import Job
 from aouo.transcript import ToolCall
 from aouo.turn.context import Facts, PackView
@@ -31,7 +30,8 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
     return Facts(
         turn=begun.turn,
         session_key=begun.session_key,
-        owner=_owner(inbound),
+        owner=begun.owner,
+        onboarding=begun.onboarding,
         address=inbound.address,
         person=inbound.person,
         origin=inbound.origin,
@@ -51,6 +51,8 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
         skills=tuple(name for name, _ in facts.pack.skills),
         skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
         off_record=facts.turn.off_record,
+        onboarding=facts.turn.skill == skill_of(facts.pack.name),
+        memory_targets=facts.pack.memory_targets,
     )
 
 
@@ -77,13 +79,6 @@ def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:
     )
 
 
-def _owner(inbound: Inbound) -> str:
-    """Whose data this is, as a file name: a person's is theirs in all their private chats."""
-    address = inbound.address
-    whose = inbound.person.id if inbound.chat_kind == "private" else address.queue_key
-    return re.sub(r"[^A-Za-z0-9-]", "_", f"{address.platform}_{whose}")
-
-
 def _view_of(pack: Pack) -> PackView:
     manifest = pack.manifest
     return PackView(
@@ -95,7 +90,15 @@ def _view_of(pack: Pack) -> PackView:
         skills=tuple((skill.name, skill.description) for skill in pack.skills.values()),
         examples=tuple((item.say, item.tool, item.arguments) for item in pack.examples),
         history_messages=manifest.context.history_window,
+        memory_targets=targets_of(pack),
     )
+
+
+def targets_of(pack: Pack) -> tuple[str, ...]:
+    """What the `memory` tool may name in this pack, () = what it always may."""
+    kept = pack.manifest.memory
+    more = tuple(name for name, there in (("soul", kept.soul), ("state", kept.state)) if there)
+    return (*ALWAYS, *more) if more else ()
 
 
 def _skill_body(begun: Begun, generation: Generation) -> str:

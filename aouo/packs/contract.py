@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from aouo.errors import ToolFailed
+from aouo.packs.columns import Column
 from aouo.packs.manifest import PersistContract
 from aouo.packs.problems import did_you_mean
 from aouo.packs.rows import Table, as_object
-from aouo.packs.schema import Column
 
 _TIME_TYPES = frozenset({"DATE", "DATETIME", "TIMESTAMP"})
 _TIME_DEFAULT = re.compile(

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from aouo.packs.columns import Column
 from aouo.packs.problems import did_you_mean
 from aouo.packs.rows import Table
-from aouo.packs.schema import Column
 
 _MAX_CHARS = 2_000
 _KINDS = {

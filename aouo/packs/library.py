@@ -106,13 +106,15 @@ def scan(
     scan_dirs: Iterable[Path] = (),
     enabled: Sequence[str] = (),
     overrides: Path | None = None,
+    enabled_tools: Sequence[str] = (),
 ) -> Library:
     """Read every pack below `home_packs` and `scan_dirs`; never raises.
 
     `enabled` lists the wanted packs, empty = all. `overrides` is `<home>/skills`. Of two
-    packs with one name the first found wins, the home's before the others'.
+    packs with one name the first found wins, the home's before the others'. `enabled_tools` is
+    `tools.enabled` of the settings, empty = all: a skill without its tools is not there.
     """
-    shelf = _Shelf(enabled)
+    shelf = _Shelf(enabled, enabled_tools)
     for root in (home_packs, *scan_dirs):
         for folder in _candidates(root.expanduser()):
             shelf.put(folder, overrides)
@@ -173,8 +175,9 @@ def _candidates(root: Path) -> Iterator[Path]:
 class _Shelf:
     """The packs found so far."""
 
-    def __init__(self, enabled: Sequence[str]) -> None:
+    def __init__(self, enabled: Sequence[str], enabled_tools: Sequence[str]) -> None:
         self._enabled = frozenset(enabled)
+        self._enabled_tools = enabled_tools
         self._seen: set[str] = set()
         self._packs: dict[str, Pack] = {}
         self._broken: dict[str, tuple[Problem, ...]] = {}
@@ -185,7 +188,7 @@ class _Shelf:
             message = f"the link {folder} leads nowhere; restore its target or remove it"
             loaded = LoadedPack(folder.name, None, (Problem(folder.name, 0, "", message),))
         else:
-            loaded = load_pack(folder, overrides=overrides)
+            loaded = load_pack(folder, overrides=overrides, enabled_tools=self._enabled_tools)
         self._seen |= {loaded.name, folder.name}
         if self._enabled and not self._enabled & {loaded.name, folder.name}:
             return

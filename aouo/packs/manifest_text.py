@@ -10,8 +10,9 @@ from typing import Any, cast, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from aouo.packs.manifest import FILE, GROUPS, TOOLS, Manifest
+from aouo.packs.manifest import FILE, Manifest
 from aouo.packs.manifest_check import Check
+from aouo.packs.names import GROUPS, TOOLS
 from aouo.packs.problems import Problem, Severity, did_you_mean
 from aouo.packs.yaml_text import (
     FieldPath,
@@ -66,8 +67,8 @@ def _adapter() -> TypeAdapter[Manifest]:
 
 
 def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
-    """Drop empty keys and write the short forms out, as the documentation allows both."""
-    known = {key: _without_empty(value) for key, value in values.items() if value is not None}
+    """Write the short forms out, as the documentation allows them."""
+    known: dict[str, Any] = dict(values)
     for short, full in _WRITTEN_SHORT.items():
         if full not in known and isinstance(known.get(short), list):
             known[full] = known.pop(short)
@@ -93,12 +94,6 @@ def _understand(known: dict[str, Any]) -> None:
 def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
     found = values.get(key)
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _without_empty(value: YamlValue) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_empty(item) for key, item in value.items() if item is not None}
-    return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
 class _Report:
@@ -127,6 +122,8 @@ class _Report:
                 softly = "warning" if path[0] == "memory" else self._strict
                 self.add(path, f"unknown key{_hint(path)}", softly)
                 _remove(values, path)
+            elif detail["input"] is None and path and isinstance(path[-1], str):
+                _remove(values, path)  # an empty key is as good as an absent one
             else:
                 self.add(path, _in_words(detail))
                 dropped |= {str(path[0])} if path else set(values)

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from aouo.errors import ToolFailed
+from aouo.packs.columns import keys
 from aouo.packs.conditions import conditions
 from aouo.packs.contract import check_contract, check_fields, check_times
 from aouo.packs.explain import Reference, unwritten
@@ -144,26 +145,15 @@ class Call:
     def _unique_key(self, table: Table, row: Mapping[str, object]) -> tuple[str, ...]:
         """Return the names in `row` of the first primary or unique key it has in full."""
         given = {name.lower(): name for name, value in row.items() if value is not None}
-        keys = self._keys(table)
-        for key in keys:
+        unique = keys(self._connection, table.name)
+        for key in unique:
             if all(column.lower() in given for column in key):
                 return tuple(given[column.lower()] for column in key)
-        choices = " or ".join("+".join(key) for key in keys) or "no unique columns here"
+        choices = " or ".join("+".join(key) for key in unique) or "no unique columns here"
         raise ToolFailed(
             f"upsert has to know which row: give where, or a unique key in data ({choices}). "
             f"{table}"
         )
-
-    def _keys(self, table: Table) -> list[tuple[str, ...]]:
-        primary = sorted((item for item in table.columns if item.key), key=lambda item: item.key)
-        keys = [tuple(item.name for item in primary)] if primary else []
-        indexes = self._connection.execute(f"PRAGMA index_list({quoted(table.name)})").fetchall()
-        for _, name, unique, origin, partial in indexes:
-            if unique and not partial and origin != "pk":
-                info = self._connection.execute(f"PRAGMA index_info({quoted(name)})").fetchall()
-                if all(column is not None for _, _, column in info):
-                    keys.append(tuple(str(column) for _, _, column in info))
-        return keys
 
     def _references(self) -> list[Reference]:
         found: list[Reference] = []

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from aouo.errors import ToolFailed
+from aouo.packs.columns import Column, tables
 from aouo.packs.rows import Cell, shown
-from aouo.packs.schema import Column, tables
 from aouo.packs.schema_guard import Guard, TookTooLong, open_to_read, quoted
 
 Bindings: TypeAlias = "tuple[Cell, ...] | dict[str, Cell]"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from aouo.errors import ToolFailed
+from aouo.packs.columns import Column
 from aouo.packs.problems import did_you_mean
-from aouo.packs.schema import Column
 from aouo.packs.schema_guard import quoted
 
 Cell: TypeAlias = "str | int | float | bytes | None"

@@ -15,11 +15,12 @@ from typing import Literal, TypeAlias
 
 from aouo.errors import PackError
 
-Mode: TypeAlias = Literal["schema", "write", "read"]
+Mode: TypeAlias = Literal["schema", "migration", "write", "read"]
 
 OURS = "_aouo_"  # the prefix of the bookkeeping tables in a pack's database
 _QUERY_S = 2.0
 SCHEMA_S = 5.0
+MIGRATION_S = 60.0
 _TICKS = 5000  # virtual machine steps between two looks at the clock
 _MAX_PAGES = 65_536  # 256 MB in pages of 4 kB
 
@@ -120,7 +121,6 @@ class Guard:
         self, connection: sqlite3.Connection, *, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self.refusal = ""
-        self.inserted: set[str] = set()
         self._connection = connection
         self._monotonic = monotonic
         self._protected: frozenset[str] = frozenset()
@@ -138,11 +138,16 @@ class Guard:
             TookTooLong: the time limit passed.
             sqlite3.Error: as SQLite says; `refusal` says why it was us, or "".
         """
-        judge = {"schema": self._schema, "write": self._write, "read": self._read}[mode]
+        judge, seconds = {
+            "schema": (self._schema, SCHEMA_S),
+            "migration": (self._migration, MIGRATION_S),
+            "write": (self._write, SCHEMA_S),
+            "read": (self._read, _QUERY_S),
+        }[mode]
         self.refusal = ""
         self._protected = frozenset(name.lower() for name in protected)
         self._hidden = frozenset(name.lower() for name in hidden)
-        ends = self._monotonic() + (_QUERY_S if mode == "read" else SCHEMA_S)
+        ends = self._monotonic() + seconds
         late = False
 
         def look() -> int:
@@ -178,26 +183,26 @@ class Guard:
         return sqlite3.SQLITE_OK
 
     def _schema(
-        self, action: int, one: str | None, two: str | None, database: str | None, _: str | None
+        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
     ) -> int:
-        if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
-            return sqlite3.SQLITE_IGNORE  # all of a schema is one transaction of ours
-        if action == sqlite3.SQLITE_PRAGMA:
-            return self._pragma(one, idle=True)
-        verdict = self._anywhere(action, one, two, database)
-        if verdict != sqlite3.SQLITE_OK:
-            return verdict
-        if action == sqlite3.SQLITE_CREATE_VTABLE and (two or "").lower() not in _MODULES:
-            return self._deny(f"virtual tables of the kind {two} are not available")
         table = (two if action == sqlite3.SQLITE_ALTER_TABLE else one) or ""
         if table.lower() in self._protected:
             if action in _DESTROYS:
                 return self._deny(f"would destroy stored rows of {table}")
             if action == sqlite3.SQLITE_ALTER_TABLE:
                 return self._deny(f"{table} exists: write a new column into its CREATE TABLE")
-        if action == sqlite3.SQLITE_INSERT:
-            self.inserted.add(table)
-        return sqlite3.SQLITE_OK
+        return self._migration(action, one, two, database, inner)
+
+    def _migration(
+        self, action: int, one: str | None, two: str | None, database: str | None, _: str | None
+    ) -> int:
+        if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
+            return sqlite3.SQLITE_IGNORE  # all of it is one transaction of ours
+        if action == sqlite3.SQLITE_PRAGMA:
+            return self._pragma(one, idle=True)
+        if action == sqlite3.SQLITE_CREATE_VTABLE and (two or "").lower() not in _MODULES:
+            return self._deny(f"virtual tables of the kind {two} are not available")
+        return self._anywhere(action, one, two, database)
 
     def _write(
         self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None

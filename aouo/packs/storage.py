@@ -6,6 +6,7 @@ pack's: names of its tables, its `schema.sql`, its queries. `schema_guard` holds
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -17,15 +18,17 @@ from typing import cast
 
 from aouo import failpoint
 from aouo.errors import PackError, ToolFailed
+from aouo.packs.backup import BackUps
 from aouo.packs.explain import unread
 from aouo.packs.looking import answer_of, look
 from aouo.packs.manifest import Manifest
+from aouo.packs.migrations import Migration
 from aouo.packs.persist import WRITES, Call
 from aouo.packs.problems import did_you_mean
 from aouo.packs.reading import Bindings, Found, Reader, Unreadable
 from aouo.packs.rows import Answer, Cell
 from aouo.packs.schema import apply_schema
-from aouo.packs.schema_guard import Guard, TookTooLong, open_database
+from aouo.packs.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
 from aouo.packs.wish import Wish, bindings
 
 ACTIONS = (*WRITES, "recent", "query", "summary")
@@ -46,13 +49,18 @@ class PackStore:
         manifest: Manifest,
         schema_sql: str,
         *,
+        migrations: Sequence[Migration] = (),
+        backups: BackUps | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open, create or bring up to date the database at `path`.
 
+        Rows that might be touched are copied into `backups` first; `backup` is that file.
+
         Raises:
             PackError: the schema does not run or the file cannot be used; nothing changed.
         """
+        self.backup: Path | None = None
         self._manifest = manifest
         self._lock = threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -62,9 +70,19 @@ class PackStore:
         except (OSError, sqlite3.Error) as error:
             raise PackError(f"{path} cannot be opened: {error}.") from error
         self._guard = Guard(self._connection, monotonic=monotonic)
+
+        def back_up() -> None:
+            self.backup = backups.take(self._connection) if backups else None
+
         try:
-            extends = manifest.schema.extends_columns
-            apply_schema(self._connection, self._guard, schema_sql, extends)
+            apply_schema(
+                self._connection,
+                self._guard,
+                schema_sql,
+                manifest.schema.extends_columns,
+                migrations,
+                before_change=back_up,
+            )
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS _aouo_calls"
                 "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL) STRICT"
@@ -73,7 +91,10 @@ class PackStore:
         except sqlite3.Error as error:
             self._connection.close()
             raise PackError(f"{path} cannot be used: {error}.") from error
-        except PackError:
+        except SchemaRefused as error:
+            self._connection.close()
+            raise _in_words(manifest, error) from error
+        except BaseException:
             self._connection.close()
             raise
 
@@ -182,3 +203,30 @@ class PackStore:
                 self._connection.execute("ROLLBACK")
             raise
         return answer
+
+
+def rehearse(
+    path: Path, manifest: Manifest, schema_sql: str, migrations: Sequence[Migration]
+) -> None:
+    """Try on a copy whether the database at `path` could be brought to a schema.
+
+    Raises:
+        PackError: it cannot; says why.
+    """
+    try:
+        with (
+            contextlib.closing(open_database(str(path))) as there,
+            contextlib.closing(open_database("")) as copy,  # a file of its own, gone at the end
+        ):
+            there.backup(copy)
+            extends = manifest.schema.extends_columns
+            apply_schema(copy, Guard(copy), schema_sql, extends, migrations)
+    except sqlite3.Error as error:
+        raise PackError(f"{path.name} cannot be used: {error}.") from error
+    except SchemaRefused as error:
+        raise _in_words(manifest, error) from error
+
+
+def _in_words(manifest: Manifest, error: SchemaRefused) -> PackError:
+    place = f"{manifest.schema.file}:{error.line}: " if error.line else ""
+    return PackError(f"{manifest.name}: {place}{error.message}.")

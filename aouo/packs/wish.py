@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from aouo.errors import ToolFailed
+from aouo.packs.columns import Column
 from aouo.packs.manifest import Manifest
 from aouo.packs.problems import did_you_mean
 from aouo.packs.reading import Bindings
 from aouo.packs.rows import Table, as_object, cell, from_json
-from aouo.packs.schema import Column
 
 MAX_ROWS = 50
 _CONTROL = frozenset({"action", "table", "data", "where", "sql", "params", "limit", "db"})

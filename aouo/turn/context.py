@@ -65,11 +65,12 @@ class PackView:
     skills: tuple[tuple[str, str], ...] = ()
     examples: tuple[tuple[str, str, Mapping[str, object]], ...] = ()
     history_messages: int = 0
+    memory_targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is fixed when a turn starts."""
+    """What is fixed when a turn starts. `onboarding`: it is of a pack's first conversation."""
 
     turn: OpenTurn
     session_key: str
@@ -80,6 +81,7 @@ class Facts:
     chat_kind: str
     pack: PackView
     skill_body: str
+    onboarding: bool = False
 
 
 class Result(Protocol):

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.packs.schema import apply_schema, split, tables, trial
+from aouo.packs.columns import tables
+from aouo.packs.schema import apply_schema, trial
 from aouo.packs.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.schema_text import split
 
 ITEMS = (
     "CREATE TABLE IF NOT EXISTS items"
