@@ -299,7 +299,7 @@ async def test_a_skill_of_the_turns_own_pack_is_read_and_another_packs_is_refuse
         await said(world, "done\n\n— notes")
 
     results = [body["messages"][-1]["content"] for body in world.model.requests[1:]]
-    assert results[0].startswith("# review")
+    assert results[0].startswith("# Look back")
     assert [text.startswith("#") for text in results] == [True, False, False]
 
 
