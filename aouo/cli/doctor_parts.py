@@ -1,4 +1,4 @@
-"""What `aouo doctor` says of parts that are set up by half: prices, speech, MCP servers, the sandbox."""
+"""What `aouo doctor` says of parts that are set up by half, and of how the sandbox holds here."""
 
 from __future__ import annotations
 
