@@ -116,7 +116,7 @@ def _confine(order: dict[str, Any], walls: Any) -> None:
 
     walls.drop_privileges()
     if rules := order["landlock"]:
-        walls.landlock(rules["version"], rules["programs"], rules["readable"], rules["writable"])
+        walls.landlock(**rules)
     if syscalls.is_known():
         walls.filter_calls(syscalls.program(**order["calls"]))
 

@@ -146,7 +146,7 @@ def _bubblewrap() -> tuple[str, str]:
 
 def makes_namespaces() -> bool:
     """Whether we may have users, processes and a network of our own."""
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import walls; walls.newmakes_namespaces()"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import walls; walls.new_namespaces()"
     return not _tried([sys.executable, "-I", "-S", "-B", "-c", code, str(INSIDE.parent)])
 
 

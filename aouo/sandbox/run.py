@@ -151,6 +151,8 @@ def _told(level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path
             "signals": is_nested and not namespaces and version < walls.SCOPE_SINCE,
         }
         rules = _rules(order, scratch, version, files=is_nested) if version else None
+        if rules is not None and door >= 0:
+            rules["network"] = True  # the only one there leads to our door
     return json.dumps(
         {
             "nested": is_nested,
@@ -177,6 +179,7 @@ def _rules(order: Order, scratch: Path, version: int, *, files: bool) -> dict[st
     ]
     return {
         "version": version,
+        "network": False,
         "programs": list(map(str, programs)),
         "readable": list(map(str, readable)) if files else None,
         "writable": list(map(str, [*order.writable, scratch, *map(Path, _DEVICES[:3])])),
@@ -252,10 +255,10 @@ async def _watched(process: asyncio.subprocess.Process, order: Order) -> Ran:
             stdin.close()
 
     async def take() -> None:
-        while len(out) <= most and (piece := await stdout.read(_CHUNK_BYTES)):
-            out.extend(piece)
-        if len(out) > most:
-            await _end(process)
+        while piece := await stdout.read(_CHUNK_BYTES):  # to its end: a full pipe holds it open
+            out.extend(piece[: most + 1 - len(out)])
+            if len(out) > most:
+                _ask_to_end(process)
 
     async def follow() -> None:
         while piece := await stderr.read(_CHUNK_BYTES):
@@ -276,25 +279,33 @@ async def _watched(process: asyncio.subprocess.Process, order: Order) -> Ran:
     return Ran(end, process.returncode or 0, bytes(out[:most]), said)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Let it clean up behind itself, then end it with its whole group."""
-    if process.returncode is not None:
-        return
+def _ask_to_end(process: asyncio.subprocess.Process) -> None:
+    """Bubblewrap takes everything with it; our own watcher kills everything below it first."""
     with suppress(ProcessLookupError):
         process.terminate()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_GRACE_S):
-            await process.wait()
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
 
 
 async def _closed(process: asyncio.subprocess.Process) -> None:
-    """End it and read what nobody wanted: an unread pipe would stay open."""
-    await _end(process)
+    """End it with everything it started, and read what nobody wanted: until then pipes are open."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(_GRACE_S):
+        async with asyncio.timeout(2 * _GRACE_S), asyncio.TaskGroup() as group:
             for pipe in (process.stdout, process.stderr):
-                while pipe is not None and await pipe.read(_CHUNK_BYTES):
-                    pass
+                group.create_task(_drained(pipe))
+            await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        _ask_to_end(process)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_S):
+                await process.wait()
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+async def _drained(pipe: asyncio.StreamReader | None) -> None:
+    while pipe is not None and await pipe.read(_CHUNK_BYTES):
+        pass

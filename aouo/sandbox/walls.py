@@ -89,6 +89,8 @@ def landlock(
     programs: Iterable[str],
     readable: Iterable[str] | None = None,
     writable: Iterable[str] = (),
+    *,
+    network: bool = False,
 ) -> None:
     """Let nothing but `programs` be started, and, if they are given, only these files be touched.
 
@@ -97,7 +99,7 @@ def landlock(
     everything = (1 << _BITS_OF_ABI[min(version, len(_BITS_OF_ABI) - 1)]) - 1
     # Moving files between folders is refused unless somebody allows it by name.
     handled = (EXECUTE | _REFER) if readable is None else everything
-    net = 3 if readable is not None and version >= _NET_SINCE else 0
+    net = 3 if readable is not None and version >= _NET_SINCE and not network else 0
     scope = 3 if version >= SCOPE_SINCE else 0
     size = 24 if version >= SCOPE_SINCE else 16 if version >= _NET_SINCE else 8
     attributes = struct.pack("=QQQ", handled, net, scope)

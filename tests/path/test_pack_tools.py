@@ -5,7 +5,6 @@ Source: issue 5 "Pack tools".
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 from aouo.home import Home
 from aouo.sandbox.levels import Refused
 from tests.fakes.model_server import Body, CallPart, Reply, Says
-from tests.path.lives import WAIT_S, place
+from tests.path.lives import place
 from tests.path.looking import eventually
 from tests.path.test_kill_matrix import runner_port
 from tests.path.world import ADA, World
@@ -260,9 +259,7 @@ async def test_a_kill_of_the_runtime_ends_the_tool_and_its_outcome_is_unknown(
         desk(here.home)
         async with here.alive() as life:
             await here.emulator.client.say(ADA, ADA, "hang")
-            async with asyncio.timeout(WAIT_S):
-                while not await begun(here.home):
-                    await asyncio.sleep(0)
+            await eventually(lambda: begun(here.home))
             assert processes(str(here.home.packs))
             life.stop(signal.SIGKILL)
             await life.gone.wait()

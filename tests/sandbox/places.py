@@ -112,9 +112,10 @@ class Place:
         async with asyncio.timeout(60):
             return await self.sandbox.run(order, door)
 
-    async def said(self, body: str, **given: Any) -> Any:
+    async def said(self, body: str, door: Door | None = None, **given: Any) -> Any:
         """What the function returned, or its error's name and text."""
-        ran = await self.attack(body, **given)
+        ran = await self.attack(body, None, door, **given)
+        assert ran.stdout, ran
         answer = json.loads(ran.stdout)
         return answer.get("value", answer.get("error"))
 
