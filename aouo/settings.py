@@ -235,6 +235,7 @@ class Tools(Section):
         "voice",
         "schedule",
         "sessions",
+        "db",
     )
     """Groups or tools that exist at all; a pack's permissions choose among them."""
     web_search: WebSearch = WebSearch()
@@ -272,6 +273,8 @@ class Packs(Section):
     """Names of the packs to load; empty = every installed pack."""
     scan_dirs: tuple[str, ...] = ()
     """More folders that hold packs."""
+    trusted_keys: dict[str, str] = {}
+    """Public keys whose signatures you trust: a name you give → the line beginning with RW."""
 
 
 class Judge(Section):
@@ -295,6 +298,9 @@ class Security(Section):
     """What a tool may touch outside its pack's data folder; `~` is expanded."""
     fence_mode: Literal["ask", "deny", "allow"] = "deny"
     """What happens at any other path."""
+    sandbox: Literal["auto", "require", "off"] = "auto"
+    """How tools of packs are confined: `auto` as well as this machine can, `require` only by
+    bubblewrap, `off` not at all."""
     policy: str = "default"
     """The guard's policy: `default` or a YAML file."""
     judge: Judge = Judge()

@@ -61,7 +61,7 @@ def furnish(home: Home, pack: Pack, found: Eval, beside: Sequence[Path]) -> Pack
     for folder in beside:
         (home.packs / folder.name).symlink_to(folder.resolve())
     only = Library({pack.name: pack}, EMPTY.broken, EMPTY.warnings)
-    stores = PackStores(home, lambda: only)
+    stores = PackStores(home, lambda: only, SystemClock())
     try:
         stores.open(pack.name, OWNER)
     finally:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from aouo.address import ConversationAddress
-from aouo.store import deliveries, gone, schedules
+from aouo.store import deliveries, gone, memory_versions, schedules
 from aouo.store.database import Tx
 
 
@@ -53,6 +51,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     # Messages have other ids in the new chat: nothing there is found by the old ones.
     tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)
     tx.run("DELETE FROM reactions WHERE platform = ? AND chat_id = ?", platform, old)
+    memory_versions.moved(tx, platform, old)
     prefix = f"{platform}:{old}"
     tx.run(
         "UPDATE sessions SET session_key = ? || substr(session_key, ?) "
@@ -62,18 +61,6 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
         prefix,
         prefix,
     )
-
-
-def where_it_is(tx: Tx, address: ConversationAddress) -> ConversationAddress:
-    """The address of a conversation whose chat may have moved."""
-    if not address.chat_id.startswith("-"):
-        return address
-    row = tx.one(
-        "SELECT new_chat_id FROM moved_chats WHERE platform = ? AND chat_id = ?",
-        address.platform,
-        address.chat_id,
-    )
-    return replace(address, chat_id=row["new_chat_id"]) if row else address
 
 
 def _keep_one_route(tx: Tx, platform: str, loser: str, winner: str) -> None:
