@@ -14,6 +14,14 @@ from tests.fakes.clock import FastClock
 from tests.path.looking import settled
 from tests.path.world import ADA, BEN, World
 
+DRILL = """\
+name: drill
+version: 1.0.0
+display_name: Drill
+provided_skills: [go]
+cron_defaults: [{id: daily-study, schedule: "0 8 * * *", skill: go, enabled_by_default: false}]
+permissions: {tools: [msg], cron: true}
+"""
 NOT_RUNNING = "Not running yet: this version keeps schedules and does not start them."
 
 
@@ -22,6 +30,13 @@ async def fast(world: World) -> None:
     """It is Monday 2 March 2026, a little after noon."""
     world.clock = FastClock()
     world.config = {"cron": {"timezone": "Europe/Berlin"}}
+
+
+def install(world: World, name: str, manifest: str) -> None:
+    folder = world.home.packs / name
+    (folder / "skills" / "go").mkdir(parents=True)
+    (folder / "skills" / "go" / "SKILL.md").write_text("---\nname: go\ndescription: d\n---\nGo.")
+    (folder / "pack.yml").write_text(manifest)
 
 
 def labels(message: ChatMessage) -> list[str]:
@@ -37,7 +52,7 @@ async def edited(world: World, message: ChatMessage, text: str) -> ChatMessage:
 
 
 async def test_what_a_pack_proposes_is_listed_and_switched_on_and_off(world: World) -> None:
-    world.install("vocab")
+    install(world, "drill", DRILL)
     async with world.running() as bot:
         await bot.ask("Hello")
         listed = await bot.ask("/cron")
@@ -68,13 +83,8 @@ async def test_where_nothing_is_scheduled_it_says_so(world: World) -> None:
 
 
 async def test_a_pack_that_may_not_schedule_is_named(world: World) -> None:
-    folder = world.home.packs / "quiet"
-    (folder / "skills" / "go").mkdir(parents=True)
-    (folder / "skills" / "go" / "SKILL.md").write_text("---\nname: go\ndescription: d\n---\nGo.")
-    (folder / "pack.yml").write_text(
-        "name: quiet\nversion: 1.0.0\ndisplay_name: Quiet\nprovided_skills: [go]\n"
-        'cron_defaults: [{id: a, schedule: "0 8 * * *", skill: go}]\n'
-    )
+    quiet = DRILL.replace("drill", "quiet").replace("Drill", "Quiet")
+    install(world, "quiet", quiet.replace(", cron: true", ""))
     async with world.running() as bot:
         await bot.ask("Hello")
         said = await bot.ask("/cron")
@@ -85,9 +95,10 @@ async def test_a_pack_that_may_not_schedule_is_named(world: World) -> None:
 async def test_a_conversation_neither_sees_nor_switches_those_of_another_one(
     world: World,
 ) -> None:
-    world.install("vocab", "notes")
+    install(world, "drill", DRILL)
+    world.install("notes")
     async with world.running() as bot:
-        await bot.ask("/use vocab", chat=HOUSEHOLD, thread=VOCAB)
+        await bot.ask("/use drill", chat=HOUSEHOLD, thread=VOCAB)
         here = await bot.ask("/cron", chat=HOUSEHOLD, thread=VOCAB)
         foreign = here.buttons[0].data.removeprefix("nav:cron_on_")
         there = await bot.ask(f"/cron on {foreign}", user=BEN)
@@ -99,7 +110,7 @@ async def test_a_conversation_neither_sees_nor_switches_those_of_another_one(
 
 
 async def test_a_button_of_a_model_switches_nothing(world: World) -> None:
-    world.install("vocab")
+    install(world, "drill", DRILL)
     async with world.running() as bot:
         await bot.ask("Hello")
         listed = await bot.ask("/cron")
@@ -120,7 +131,7 @@ async def test_a_button_of_a_model_switches_nothing(world: World) -> None:
 async def test_the_owner_switches_them_from_outside_while_it_runs_and_while_it_rests(
     world: World,
 ) -> None:
-    world.install("vocab")
+    install(world, "drill", DRILL)
     runner = CliRunner(env={"AOUO_HOME": str(world.home.path)})
 
     async def cli(*words: str) -> Result:
@@ -145,7 +156,7 @@ async def test_the_owner_switches_them_from_outside_while_it_runs_and_while_it_r
     assert json.loads(off.output)["paused"] == "person"
     assert at_rest.output.splitlines()[0].split()[:5] == [
         wanted,
-        "vocab",
+        "drill",
         "daily",
         "study",
         "every",
