@@ -24,7 +24,7 @@ from aouo.packs import eval_rows
 from aouo.packs.evals import Eval
 from aouo.packs.library import EMPTY, Library
 from aouo.packs.load import Pack
-from aouo.ports import ChatModel, stamp
+from aouo.ports import ChatModel, Clock, stamp
 from aouo.settings import Settings
 from aouo.store import routes
 from aouo.store.database import Tx
@@ -36,13 +36,13 @@ _PRICE = {"input": 0.15, "cached": 0.075, "output": 0.60}
 
 
 class Impatient:
-    """The machine's time, with short waits cut shorter: nobody is spared them by a local Telegram.
+    """The machine's time, with short waits cut shorter: a local Telegram asks for none.
 
     Only what Telegram's limits make us wait lasts so long in a turn whose model answers at once.
     """
 
-    def __init__(self) -> None:
-        self._system = SystemClock()
+    def __init__(self, system: Clock | None = None) -> None:
+        self._system = system or SystemClock()
 
     def now(self) -> datetime:
         return self._system.now()
