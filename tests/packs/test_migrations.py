@@ -188,6 +188,24 @@ COMMIT;
         assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
 
 
+@pytest.mark.parametrize(
+    ("sql", "schema"),
+    [
+        ("ALTER TABLE cards DROP COLUMN due;", WORDS.replace(", due TEXT", "")),
+        ("ALTER TABLE cards RENAME TO tests;", WORDS.replace("EXISTS cards", "EXISTS tests")),
+        ("DROP TABLE cards;", WORDS[: WORDS.index("CREATE TABLE IF NOT EXISTS cards")]),
+        ("UPDATE words SET level = 3 WHERE word LIKE 'B%';", WORDS),
+        ("WITH n(x) AS (SELECT 'neu') INSERT INTO words (word) SELECT x FROM n;", WORDS),
+        ("CREATE TABLE x (y); INSERT INTO x VALUES (1); DROP TABLE x;", WORDS),
+        ("DELETE FROM cards; DELETE FROM words;", WORDS),
+        ("-- nothing to do", WORDS),
+    ],
+)
+def test_a_migration_may_change_all_that_is_the_packs(old: Path, sql: str, schema: str) -> None:
+    assert apply(old, schema, Migration("0001_change.sql", sql))
+    assert not apply(old, schema, Migration("0001_change.sql", sql))
+
+
 BAD = {
     # what: (migrations, schema, what the owner reads)
     "does not run": (["ALTER TABLE nowhere RENAME TO x;"], RENAMED, "0001_a.sql:1: no such table"),
