@@ -20,6 +20,7 @@ from aouo.packs.schema_guard import Guard, TookTooLong, open_to_read, quoted
 Bindings: TypeAlias = "tuple[Cell, ...] | dict[str, Cell]"
 
 _ANSWER_CHARS = 16_000
+_FETCHED_BYTES = 16_000_000  # four values of the greatest length, more than an answer shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Reader:
             try:
                 with self._guard.allow("read", hidden=hidden):
                     cursor = self._connection.execute(sql, values)
-                    found = cursor.fetchmany(limit + 1)
+                    found = _fetched(cursor, limit + 1)
                     names = _distinct(str(item[0]) for item in cursor.description or ())
                     cursor.close()
             except TookTooLong as error:
@@ -110,6 +111,16 @@ def _readable() -> Generator[None]:
 
 class Unreadable(Exception):
     """A SELECT that does not run; says what SQLite said."""
+
+
+def _fetched(cursor: sqlite3.Cursor, most: int) -> list[tuple[object, ...]]:
+    """Return the first rows, and of rows with huge values fewer."""
+    found: list[tuple[object, ...]] = []
+    room = _FETCHED_BYTES
+    while len(found) < most and room > 0 and (row := cursor.fetchone()) is not None:
+        found.append(row)
+        room -= sum(len(value) for value in row if isinstance(value, str | bytes))
+    return found
 
 
 def _fitting(names: list[str], found: list[tuple[object, ...]], limit: int) -> Found:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from aouo import failpoint
 from aouo.packs import migrations as migrating
 from aouo.packs import seeds as seeding
 from aouo.packs.columns import Column, tables
+from aouo.packs.growing import add_columns
 from aouo.packs.migrations import Migration
 from aouo.packs.schema_guard import (
     SCHEMA_S,
@@ -34,7 +34,6 @@ from aouo.packs.shape import Shape, derived, differences, shapes
 Extends = Mapping[str, Mapping[str, str]]
 
 _TRIAL_PAGES = 8192
-_TYPE = re.compile(r"[A-Za-z0-9_ (),]*")
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS _aouo_schema"
     "(kind TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (kind, digest)) STRICT"
@@ -170,33 +169,9 @@ class _Change:
         migrating.record(self.connection, waiting)
 
     def _add_columns(self) -> None:
-        there = shapes(self.connection)
-        for table in there.keys() & self.wanted.shapes.keys():
-            target = self.wanted.shapes[table]
-            for name, column in target.columns.items():
-                if name not in there[table].columns and not target.is_virtual:
-                    self._add_column(table, column, target.definition(name))
-
-    def _add_column(self, table: str, column: Column, definition: str) -> None:
-        """Add it as its table's CREATE says, or without what rows that are there cannot keep.
-
-        What cannot be added at all is left to `_compare`, which says so.
-        """
-        add = f"ALTER TABLE {quoted(table)} ADD COLUMN"
-        with contextlib.suppress(sqlite3.Error):
-            if definition:
-                self.connection.execute(f"{add} {definition}")
-                return
-        if column.key or (column.default is not None and not column.constant and not column.type):
-            return
-        kind = column.type if _TYPE.fullmatch(column.type) else ""
-        fixed = column.default is not None and column.constant
-        end = ("NOT NULL " * column.required + f"DEFAULT {column.default}") if fixed else ""
-        with contextlib.suppress(sqlite3.Error):
-            self.connection.execute(f"{add} {quoted(column.name)} {kind} {end}")
-            if not fixed:
-                eased = ("eased", f"{table}.{column.name.lower()}")
-                self.connection.execute("INSERT OR IGNORE INTO _aouo_schema VALUES (?, ?)", eased)
+        lax = add_columns(self.connection, self.guard, self.wanted.shapes)
+        eased = [("eased", name) for name in lax]
+        self.connection.executemany("INSERT OR IGNORE INTO _aouo_schema VALUES (?, ?)", eased)
 
     def _drop_derived(self) -> None:
         """Drop triggers, views and indexes that the schema makes in another way, or not at all."""

@@ -176,6 +176,8 @@ class Guard:
             return self._deny("other database files cannot be attached")
         if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in _FUNCTIONS_DENIED:
             return self._deny(f"the function {two} cannot be used")
+        if action == sqlite3.SQLITE_ALTER_TABLE:
+            database = one  # there the last place is for the column
         if action in _TEMPORARY or (database or "main") not in ("main", "temp"):
             return self._deny("only the pack's own permanent tables can be used")
         if any((name or "").lower().startswith(OURS) for name in (one, two)):

@@ -30,6 +30,10 @@ class Shape:
     def is_virtual(self) -> bool:
         return self.made.upper().startswith(_VIRTUAL)
 
+    @property
+    def has_no_rowid(self) -> bool:
+        return "WITHOUT ROWID" in self.rules or "rowid" in self.columns
+
     def definition(self, column: str) -> str:
         """How the CREATE statement writes a column; "" where another statement added it."""
         return column_definitions(self.made).get(column.lower(), "")

@@ -101,8 +101,11 @@ OWNERS = ["ada", "ben", "telegram_-100_5"]
 def test_an_upgrade_brings_every_owners_database_along(lab: Lab) -> None:
     pack = lab.version("2.0.0", NEW, **{"0001_term": RENAME})
 
+    old = lab.stores.open("lab", "ada")
     lab.stores.check(pack)
     done = lab.stores.migrate_all(pack)
+    with pytest.raises(ToolFailed, match="closed"):
+        old.read("SELECT 1")
     lab.install(pack)
 
     assert [item.owner for item in done] == OWNERS

@@ -69,6 +69,14 @@ CHANGES = {
     "unique gone": (WORDS.replace(" UNIQUE", ""), "UNIQUE (word) of words is gone"),
     "unique new": (WORDS.replace("due TEXT", "due TEXT UNIQUE"), "UNIQUE (due) of cards is new"),
     "unique column": (WORDS.replace("due TEXT", "due TEXT, x TEXT UNIQUE"), "UNIQUE (x) of "),
+    "computed beside required": (
+        WORDS.replace("due TEXT", "at TEXT DEFAULT (date('now')), x TEXT NOT NULL, due TEXT"),
+        "cards.at is new and cannot be added to rows that are there",
+    ),
+    "computed by what is denied": (
+        WORDS.replace("due TEXT", "due TEXT, x TEXT DEFAULT (load_extension('x'))"),
+        "cards.x is new and cannot be added",
+    ),
     "key": (WORDS.replace("id INTEGER PRIMARY KEY, word ", "id INTEGER, word "), "words.id was"),
     "check": (WORDS.replace("level < 9", "level < 5"), "CHECK (level < 5) of words is new"),
     "reference": (WORDS.replace(" ON DELETE CASCADE", ""), "ON DELETE CASCADE (word_id to id)"),
@@ -96,6 +104,8 @@ ADDITIONS = {
     "generated": WORDS.replace("due TEXT", "due TEXT, day TEXT AS (substr(due, 1, 10))"),
     "required without a default": WORDS.replace("due TEXT", "due TEXT, made_at TEXT NOT NULL"),
     "collation": WORDS.replace("due TEXT", "due TEXT, tag TEXT COLLATE NOCASE DEFAULT ''"),
+    "computed default": WORDS.replace("word TEXT", "at TEXT DEFAULT (date('now')), word TEXT"),
+    "computed, in a child": WORDS.replace("due TEXT", "due TEXT, at TEXT DEFAULT (date('now'))"),
     "table": WORDS + "CREATE TABLE IF NOT EXISTS runs (at TEXT) STRICT;",
     "index": WORDS + "CREATE INDEX IF NOT EXISTS by_due ON cards (due);",
     "search": WORDS + "CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5(word);",
@@ -116,6 +126,32 @@ def test_what_is_new_is_added_and_rows_stay(old: Path, tmp_path: Path, what: str
         assert {t: {c.name for c in f} for t, f in tables(one).items()} == {
             t: {c.name for c in f} for t, f in tables(two).items()
         } or what == "spelling"
+
+
+def test_a_table_made_anew_for_a_computed_default_keeps_all_that_hangs_on_it(old: Path) -> None:
+    more = (
+        "CREATE INDEX IF NOT EXISTS by_level ON words (level);"
+        "CREATE TRIGGER IF NOT EXISTS t AFTER INSERT ON words BEGIN"
+        " INSERT INTO cards (word_id) VALUES (new.id); END;"
+        "CREATE VIEW IF NOT EXISTS some AS SELECT word FROM words;"
+    )
+    apply(old, WORDS + more)
+    apply(
+        old, WORDS.replace("level INT", "made TEXT DEFAULT (date('2026-01-31')), level INT") + more
+    )
+    with closing(sqlite3.connect(old)) as connection:
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("INSERT INTO words (word) VALUES ('neu')")
+        connection.execute("DELETE FROM words WHERE word = 'Haus'")
+        connection.commit()
+
+    assert rows(old, "SELECT id, word, made FROM words") == [
+        (1, "Baum", "2026-01-31"),
+        (3, "neu", "2026-01-31"),
+    ]
+    assert rows(old, "SELECT word_id FROM cards") == [(3,)]  # one by the trigger, one cascaded
+    assert rows(old, "SELECT word FROM some") == [("Baum",), ("neu",)]
+    assert rows(old, "SELECT name FROM sqlite_master WHERE name = 'by_level'") == [("by_level",)]
 
 
 def test_a_view_a_trigger_and_an_index_that_changed_are_made_anew(old: Path) -> None:
@@ -186,6 +222,24 @@ COMMIT;
     assert rows(old, "SELECT word_id FROM cards") == [(2,)]
     with closing(open_database(str(old))) as connection:
         assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("sql", "schema"),
+    [
+        ("ALTER TABLE cards DROP COLUMN due;", WORDS.replace(", due TEXT", "")),
+        ("ALTER TABLE cards RENAME TO tests;", WORDS.replace("EXISTS cards", "EXISTS tests")),
+        ("DROP TABLE cards;", WORDS[: WORDS.index("CREATE TABLE IF NOT EXISTS cards")]),
+        ("UPDATE words SET level = 3 WHERE word LIKE 'B%';", WORDS),
+        ("WITH n(x) AS (SELECT 'neu') INSERT INTO words (word) SELECT x FROM n;", WORDS),
+        ("CREATE TABLE x (y); INSERT INTO x VALUES (1); DROP TABLE x;", WORDS),
+        ("DELETE FROM cards; DELETE FROM words;", WORDS),
+        ("-- nothing to do", WORDS),
+    ],
+)
+def test_a_migration_may_change_all_that_is_the_packs(old: Path, sql: str, schema: str) -> None:
+    assert apply(old, schema, Migration("0001_change.sql", sql))
+    assert not apply(old, schema, Migration("0001_change.sql", sql))
 
 
 BAD = {

@@ -237,12 +237,13 @@ def test_a_column_that_a_table_gained_is_added_and_rows_stay(tmp_path: Path) -> 
     apply(
         path,
         "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, a TEXT, b INT NOT NULL DEFAULT 7,"
-        " made TEXT NOT NULL DEFAULT (datetime('now')));"
+        " made TEXT NOT NULL DEFAULT (date('2026-01-31', '+1 day')), "
+        " who TEXT NOT NULL DEFAULT '', more TEXT);"
         "CREATE INDEX IF NOT EXISTS by_b ON t (b);",
         {"t": {"mood": "TEXT DEFAULT 'fine'"}},
     )
 
-    assert rows(path, "SELECT a, b, made, mood FROM t") == [("kept", 7, None, "fine")]
+    assert rows(path, "SELECT a, b, made, mood FROM t") == [("kept", 7, "2026-02-01", "fine")]
 
 
 def test_a_schema_that_fails_half_way_leaves_the_database_as_it_was(tmp_path: Path) -> None:

@@ -240,6 +240,15 @@ def test_an_answer_never_fills_the_prompt(persist: Model) -> None:
     assert "note" in found
 
 
+def test_rows_of_huge_values_are_not_all_fetched(persist: Model) -> None:
+    huge = f"{COUNTING} SELECT replace(hex(zeroblob(1500000)), '0', 'x') AS x FROM n LIMIT 99"
+
+    found = persist("query", sql=huge)
+
+    assert len(json.dumps(found)) < 25_000
+    assert "more rows" in str(found["note"])
+
+
 def test_summary_counts_and_names_the_columns(persist: Model) -> None:
     persist("save", data=ENTRY)
 
