@@ -298,6 +298,9 @@ class Security(Section):
     """What a tool may touch outside its pack's data folder; `~` is expanded."""
     fence_mode: Literal["ask", "deny", "allow"] = "deny"
     """What happens at any other path."""
+    sandbox: Literal["auto", "require", "off"] = "auto"
+    """How tools of packs are confined: `auto` as well as this machine can, `require` only by
+    bubblewrap, `off` not at all."""
     policy: str = "default"
     """The guard's policy: `default` or a YAML file."""
     judge: Judge = Judge()

@@ -52,8 +52,8 @@ class PackDatabases:
         """The pack's database for `owner`, made or brought to the pack's schema if need be.
 
         Raises:
-            ToolFailed: the pack is not loaded.
-            PackError: its schema does not fit what is there; nothing changed.
+            ToolFailed: the pack is not loaded, or its schema does not fit what is there, which
+                the log tells the owner too; nothing changed.
         """
         found = self._library().get(pack)
         if found is None:
@@ -68,7 +68,14 @@ class PackDatabases:
                 del self._open[key]
                 there.store.close()
             file = self._home.pack_database(pack, kept_for)
-            store = self._prepare(found, file, kept_for)
+            try:
+                store = self._prepare(found, file, kept_for)
+            except PackError as error:
+                log.error("pack_database_refused", pack=pack, owner=kept_for, problem=str(error))
+                raise ToolFailed(
+                    f"Nothing can be kept or read: {error} Tell the person that whoever runs "
+                    "this bot has to mend the pack; their rows are safe."
+                ) from error
             self._open[key] = _Opened(store, found)
             return store
 

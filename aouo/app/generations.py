@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
-from zoneinfo import ZoneInfo
 
 import structlog
 
 from aouo.app.base import Base
-from aouo.app.budgets import budget_of
+from aouo.app.budgets import budget_of, pack_budgets
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
 from aouo.app.installed import scanned
 from aouo.app.mcp import Servers, supervised
+from aouo.app.memories import Memories, bot_owners
 from aouo.app.models import model_of
 from aouo.app.outside import outside
+from aouo.app.pack_tools import Workshop, pack_tools
 from aouo.app.persona import PersonaFiles
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
+from aouo.app.zones import zone_of
 from aouo.flow.generation import Generation
 from aouo.flow.leases import GiveBack, Leases
+from aouo.guard.reach import Reach
+from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
 from aouo.redact import Redactor
-from aouo.settings import Settings
+from aouo.sandbox.run import Sandbox
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
+from aouo.tools.onboarding import onboarding_done
 from aouo.tools.persist import persist
 from aouo.tools.registry import Registry, Tool
 from aouo.tools.sessions import sessions
@@ -41,6 +45,7 @@ from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
 from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator
+from aouo.web.gate import Gate
 
 log = structlog.get_logger()
 
@@ -54,13 +59,15 @@ class Built:
 
     leases: Leases
     renewed: Callable[[Library], Generation]
-    stores: PackStores
     quota: Quota
     asides: Asides
     door: Guarding
     servers: Servers
     speech: Speech
+    stores: PackStores
+    keeping: Keeping
     redact: Callable[[str], str]
+    sandbox: Sandbox
 
 
 async def build_generation(
@@ -79,20 +86,25 @@ async def build_generation(
 
     stores = PackStores(home, library, clock)
     base.stack.callback(stores.close)
+    memories = Memories(home, library, bot_owners=bot_owners(settings))
+    keeping = Keeping(database=database, clock=clock, files_of=memories.files)
     door = guarding(
         home,
         settings.security,
         library,
         stores,
+        closed=memories.is_closed,
         database=database,
         clock=clock,
         scan_dirs=settings.packs.scan_dirs,
     )
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
-    tools = [*_tools(base, library, stores, speech), *door.tools, *more_tools]
+    sandbox = Sandbox(settings.security.sandbox)
+    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), Gate())
+    tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
-    quota = await _quota(base)
+    quota = await _quota(base, library)
     asides = Asides(quota=quota, redact=redact)
     compactor = Compactor(database=database, clock=clock, asides=asides, estimator=Estimator())
     pipelines = default(
@@ -100,7 +112,7 @@ async def build_generation(
         clock=clock,
         quota=quota,
         persona=PersonaFiles(home).persona,
-        read_memory=stores.read_memory,
+        read_memory=memories.read,
         redact=redact,
         max_history_messages=settings.advanced.max_history_messages,
         max_dispatches=settings.advanced.max_react_loops,
@@ -109,10 +121,11 @@ async def build_generation(
         compress_threshold=settings.advanced.compress_threshold,
         compactor=compactor,
     )
+    installed = await scanned(home, settings, database)
     first = Generation(
         settings,
-        await scanned(home, settings, database),
-        Registry(tools, servers.sources),
+        installed,
+        Registry([*tools, *pack_tools(installed, shop)], servers.sources),
         model or await model_of(settings, base.session, base.stack, clock),
         extended(pipelines),
         compactor,
@@ -120,21 +133,40 @@ async def build_generation(
     leases = Leases(first, give_back)
 
     def renewed(packs: Library) -> Generation:
-        return replace(leases.now, library=packs, registry=Registry(tools, servers.sources))
+        own = pack_tools(packs, shop)
+        registry = Registry([*tools, *own], servers.sources)
+        return replace(leases.now, library=packs, registry=registry)
 
-    return Built(leases, renewed, stores, quota, asides, door, servers, speech, redact)
+    return Built(
+        leases,
+        renewed,
+        quota,
+        asides,
+        door,
+        servers,
+        speech,
+        stores,
+        keeping,
+        redact,
+        sandbox,
+    )
 
 
 def _tools(
-    base: Base, library: Callable[[], Library], stores: PackStores, speech: Speech
+    base: Base,
+    library: Callable[[], Library],
+    stores: PackStores,
+    keeping: Keeping,
+    speech: Speech,
 ) -> list[Tool]:
     settings, session, clock = base.settings, base.session, base.clock
     return [
         msg(),
         skill_view(library),
-        memory(stores.memory),
+        memory(keeping),
         clarify(),
         persist(stores.open, clock),
+        onboarding_done(base.database, clock),
         db(stores.open),
         load_tools(),
         load_skills(),
@@ -144,21 +176,17 @@ def _tools(
     ]
 
 
-async def _quota(base: Base) -> Quota:
+async def _quota(base: Base, library: Callable[[], Library]) -> Quota:
     settings = base.settings
     quota = Quota(
         database=base.database,
         clock=base.clock,
-        zone=_zone(settings),
+        zone=zone_of(settings.cron.timezone),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings),
+        pack_budgets=lambda: pack_budgets(library()),
     )
     if lost := await quota.recover():
         log.warning("calls_written_off", calls=lost)
     return quota
-
-
-def _zone(settings: Settings) -> tzinfo | None:
-    """The owner's zone; None = the machine's."""
-    return ZoneInfo(settings.cron.timezone) if settings.cron.timezone else None

@@ -26,6 +26,7 @@ from aouo.outbound import wording
 from aouo.ports import iso
 from aouo.providers.fallback import FallbackModel
 from aouo.routing import lexer
+from aouo.sandbox.levels import in_words
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -142,6 +143,7 @@ class Runtime:
                 for name, problems in app.leases.library.broken.items()
             },
             "mcp": app.mcp.facts(),
+            "sandbox": in_words(await app.sandbox.level()),
             "lanes": {"running": app.lanes.running, "waiting": waiting.get("ready", 0)},
             "config": {
                 "from_last_good": self._loaded.from_last_good,

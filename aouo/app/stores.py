@@ -1,33 +1,32 @@
-"""Each pack's databases and memory files, opened when first used."""
+"""Each pack's databases, opened when first used, and where its files lie."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from aouo.app.databases import MigratedDatabase, PackDatabases
 from aouo.home import Home
-from aouo.memory.files import MemoryFiles
 from aouo.packs.library import Library, Pack
 from aouo.packs.storage import PackStore
 from aouo.ports import Clock
 
-_NO_PACK = "_general"  # no pack can have this name
+NO_PACK = "_general"  # no pack can have this name
 
 
 class PackStores:
     """Opens what packs keep, once each; everything is closed together.
 
-    A pack of scope `person` keeps a database and memory files for each owner: the person in a
-    private chat, the conversation in a group. Others share theirs.
+    A pack of scope `person` keeps a database and files for each owner: the person in a private
+    chat, the conversation in a group. Others share theirs; memory is apart in either case
+    (`app.memories`).
     """
 
     def __init__(self, home: Home, library: Callable[[], Library], clock: Clock) -> None:
         self._home = home
         self._library = library
         self._databases = PackDatabases(home, library, clock)
-        self._memories: dict[tuple[str, str], MemoryFiles] = {}
 
     def open(self, pack: str, owner: str) -> PackStore:
         """See `PackDatabases.open`, as the others that only pass on."""
@@ -39,8 +38,6 @@ class PackStores:
     def release(self, pack: str) -> None:
         """Close what is open of a pack; the next use opens it anew."""
         self._databases.release(pack)
-        for key in [key for key in self._memories if key[0] == pack]:
-            del self._memories[key]
 
     def check(self, pack: Pack) -> None:
         self._databases.check(pack)
@@ -65,27 +62,14 @@ class PackStores:
         """Where the pack's database for `owner` lies; it may not be there yet."""
         return self._home.pack_database(pack, self._kept_for(pack, owner))
 
-    def memory(self, pack: str, owner: str) -> MemoryFiles:
-        """The pack's memory files for `owner`, "" = those of no pack; made from its templates."""
-        found = self._library().get(pack)
-        key = (pack, self._kept_for(pack, owner))
-        if key not in self._memories:
-            folder = self.folder(pack, owner)
-            self._memories[key] = MemoryFiles(folder, found.templates if found else {})
-        return self._memories[key]
-
     def folder(self, pack: str, owner: str) -> Path:
         """The data folder of a pack ("" = of no pack) for `owner`; it may not be there yet."""
-        return self._home.pack_folder(pack or _NO_PACK, self._kept_for(pack, owner))
+        return self._home.pack_folder(pack or NO_PACK, self._kept_for(pack, owner))
 
     def _kept_for(self, pack: str, owner: str) -> str:
-        """Whose memory and files these are, "" = everybody's."""
+        """Whose files these are, "" = everybody's."""
         found = self._library().get(pack)
         return owner if found is None or found.manifest.schema.scope == "person" else ""
-
-    def read_memory(self, pack: str, owner: str) -> Mapping[str, str]:
-        files = self.memory(pack, owner)
-        return {name: files.read(name) for name in ("USER.md", "MEMORY.md")}
 
     def close(self) -> None:
         self._databases.close()

@@ -23,6 +23,7 @@ from aouo.app.telegram import CAPABILITIES, TelegramChannel
 from aouo.app.zones import zone_of
 from aouo.bus import Bus
 from aouo.commands.builtin import builtin
+from aouo.commands.memory import memory
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
@@ -34,7 +35,9 @@ from aouo.flow.editing import Editing
 from aouo.flow.installing import Installing
 from aouo.flow.job import Flow
 from aouo.flow.leases import Leases
+from aouo.flow.menus import Menus
 from aouo.flow.reacting import note_reaction
+from aouo.flow.remembering import Remembering
 from aouo.flow.setting_up import SettingUp
 from aouo.flow.standing import leave_chat
 from aouo.flow.taps import Taps
@@ -53,6 +56,7 @@ from aouo.queue.lanes import Lanes
 from aouo.queue.running import Running
 from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
+from aouo.sandbox.run import Sandbox
 from aouo.settings import Settings
 from aouo.store.database import Database
 from aouo.tools.registry import Tool
@@ -81,6 +85,7 @@ class App:
     mcp: Servers
     packs: Packs
     schedules: Schedules
+    sandbox: Sandbox
 
 
 async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]) -> App:
@@ -135,7 +140,14 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         wake=lambda lane: lanes.wake(lane),
     )
     zones = partial(zone_of, default=settings.cron.timezone)
-    commands = builtin(running.is_running, [spending(quota.day, affording.is_owner), cron(zones)])
+    commands = builtin(
+        running.is_running,
+        [
+            memory(built.keeping.files, zones("")),
+            spending(quota.day, affording.is_owner),
+            cron(zones),
+        ],
+    )
     inbox = Inbox(
         database=database,
         clock=clock,
@@ -216,6 +228,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         mcp=built.servers,
         packs=packs,
         schedules=Schedules(database=database, clock=clock, zone_of=zones),
+        sandbox=built.sandbox,
     )
 
 
@@ -274,6 +287,20 @@ def _flow(
         folder=base.home.media,
         provide=setting_up.provide,
     )
+    remembering = Remembering(
+        database=database,
+        clock=clock,
+        desk=desk,
+        keeping=built.keeping,
+        zone=zone_of(base.settings.cron.timezone),
+    )
+    menus = Menus(
+        database=database,
+        clock=clock,
+        desk=desk,
+        outbox=outbox,
+        open_store=built.stores.open,
+    )
     taps = Taps(
         desk=desk,
         database=database,
@@ -283,6 +310,8 @@ def _flow(
         affording=affording,
         editing=editing,
         installing=installing,
+        remembering=remembering,
+        menus=menus,
     )
     compacting = Compacting(
         database=database,
@@ -302,6 +331,8 @@ def _flow(
         topics=TopicEvents(database=database, clock=clock, desk=desk),
         setting_up=setting_up,
         installing=installing,
+        remembering=remembering,
+        menus=menus,
         reacting=lambda job: note_reaction(database, clock, job),
         standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
     )

@@ -218,6 +218,7 @@ def _parts(settings: Settings, *, fast: bool) -> Iterator[Check]:
 
     yield from doctor_parts.budgets(settings)
     yield from doctor_parts.speech(settings)
+    yield doctor_parts.sandbox(settings)
     if not settings.mcp.servers:
         return
     if fast:

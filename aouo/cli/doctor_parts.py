@@ -1,4 +1,4 @@
-"""What `aouo doctor` says of parts that are set up by half: prices, speech, MCP servers."""
+"""What `aouo doctor` says of parts that are set up by half, and of how the sandbox holds here."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from aouo.logs import Logs, Nowhere
 from aouo.notices import VOICE_INSTALL, Lack
 from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.redact import Redactor
+from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
 from aouo.settings import Settings, SpeechToText
 
 
@@ -35,6 +36,13 @@ def budgets(settings: Settings) -> Iterator[Check]:
         )
     if not unknown:
         yield Check("budgets", "ok", "every configured model has a price")
+
+
+def sandbox(settings: Settings) -> Check:
+    """How tools of packs are confined here, tried out; weaker walls are no failure."""
+    level = level_of(settings.security.sandbox)
+    weak = isinstance(level, Unconfined | Refused)
+    return Check("sandbox", "warn" if weak else "ok", in_words(level), better(level))
 
 
 def speech(settings: Settings) -> Iterator[Check]:

@@ -23,6 +23,7 @@ from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store import jobs, routes, sessions, summaries
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
+from aouo.store.owners import owner_of
 from aouo.store.summaries import Draft, Reach
 from aouo.store.turns import Entry, OpenTurn
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
@@ -178,4 +179,5 @@ def _plan(tx: Tx, job: Job) -> _Plan | None:
         return None
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
-    return _Plan(Begun(turn, address.session_key(route.active_pack)), reach, tuple(entries))
+    begun = Begun(turn, address.session_key(route.active_pack), owner_of(tx, job.inbound))
+    return _Plan(begun, reach, tuple(entries))

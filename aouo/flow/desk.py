@@ -176,8 +176,12 @@ class Desk:
         outcome: str = "answered",
         instead_of: int = 0,
         kind: Kind = "reply",
+        key: str = "job",
     ) -> None:
-        """Run `work`, queue what it says and settle the job, all in one transaction."""
+        """Run `work`, queue what it says and settle the job, all in one transaction.
+
+        `key` is what the keys of its rows begin with.
+        """
         now = stamp(self._clock)
 
         def write(tx: Tx) -> list[Delivery]:
@@ -192,7 +196,7 @@ class Desk:
                     kind,
                     text,
                     now,
-                    key=f"job:{job.id}:{job.fence}:{n}",
+                    key=f"{key}:{job.id}:{job.fence}:{n}",
                     edits=0 if n else instead_of,
                 )
                 for n, text in enumerate(said)

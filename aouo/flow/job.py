@@ -15,6 +15,8 @@ from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.flow.installing import Installing
+from aouo.flow.menus import Menus
+from aouo.flow.remembering import Remembering
 from aouo.flow.setting_up import SettingUp
 from aouo.flow.taps import Taps
 from aouo.flow.topics import TopicEvents
@@ -43,6 +45,8 @@ class Flow:
         topics: TopicEvents,
         setting_up: SettingUp,
         installing: Installing,
+        remembering: Remembering,
+        menus: Menus,
         reacting: Callable[[Job], Awaitable[None]],
         standing: Callable[[Job, Standing], Awaitable[None]],
     ) -> None:
@@ -54,6 +58,8 @@ class Flow:
         self._topics = topics
         self._setting_up = setting_up
         self._installing = installing
+        self._remembering = remembering
+        self._menus = menus
         self._reacting = reacting
         self._standing = standing
 
@@ -112,6 +118,10 @@ class Flow:
                 await self._compacting.run(job, focus, slot)
             case to.ObeyCommand("install", rest):
                 await self._installing.run(job, rest)
+            case to.ObeyCommand("menu"):
+                await self._menus.open(job)
+            case to.ObeyCommand("memory", rest):
+                await self._remembering.run(job, rest)
             case to.ObeyCommand("setup_topics"):
                 await self._setting_up.run(job)
             case to.ObeyCommand(name, rest):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from aouo.errors import RouteRequiredError, ToolFailed
-from aouo.events import Inbound
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
+from aouo.flow.onboarding import skill_of
 from aouo.guard.chain import Proposal
+from aouo.memory.files import ALWAYS
 from aouo.packs.load import Pack
 from aouo.packs.names import DEFAULT_TOOLS
 from aouo.store.jobs import Job
@@ -31,7 +30,8 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
     return Facts(
         turn=begun.turn,
         session_key=begun.session_key,
-        owner=_owner(inbound),
+        owner=begun.owner,
+        onboarding=begun.onboarding,
         address=inbound.address,
         person=inbound.person,
         origin=inbound.origin,
@@ -51,6 +51,9 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
         skills=tuple(skill.name for skill in facts.pack.skills),
         skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
         off_record=facts.turn.off_record,
+        pack=facts.pack.name,
+        onboarding=facts.turn.skill == skill_of(facts.pack.name),
+        memory_targets=facts.pack.memory_targets,
     )
 
 
@@ -75,13 +78,6 @@ def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:
         problem=problem,
         media=folder_of(facts.address),
     )
-
-
-def _owner(inbound: Inbound) -> str:
-    """Whose data this is, as a file name: a person's is theirs in all their private chats."""
-    address = inbound.address
-    whose = inbound.person.id if inbound.chat_kind == "private" else address.queue_key
-    return re.sub(r"[^A-Za-z0-9-]", "_", f"{address.platform}_{whose}")
 
 
 def _view_of(pack: Pack, active_skill: str) -> PackView:
@@ -112,7 +108,15 @@ def _view_of(pack: Pack, active_skill: str) -> PackView:
         platforms=tuple(
             "tg" if name == "telegram" else name for name in manifest.permissions.platforms
         ),
+        memory_targets=targets_of(pack),
     )
+
+
+def targets_of(pack: Pack) -> tuple[str, ...]:
+    """What the `memory` tool may name in this pack, () = what it always may."""
+    kept = pack.manifest.memory
+    more = tuple(name for name, there in (("soul", kept.soul), ("state", kept.state)) if there)
+    return (*ALWAYS, *more) if more else ()
 
 
 def _skill_body(begun: Begun, generation: Generation) -> str:

@@ -21,6 +21,7 @@ from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.intake import Intake, Reader
 from aouo.flow.leases import Leases
+from aouo.flow.onboarding import may_begin
 from aouo.flow.prepare import may_call
 from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
@@ -103,7 +104,13 @@ class Turns:
         elif not wanted.said.strip() and not wanted.again:
             await self._desk.answer(job, notices.EmptyMessage())
             return
-        begun = await begin(self._database, job, wanted, stamp(self._clock))
+        begun = await begin(
+            self._database,
+            job,
+            wanted,
+            stamp(self._clock),
+            onboards=may_begin(wanted.pack, model, generation),
+        )
         self._tell_begun(begun)
         view = self._contexts.view(job, begun, generation)
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))

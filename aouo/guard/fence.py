@@ -100,7 +100,7 @@ class Fence:
         named = tuple(_named(action))
         if not named:
             return action
-        own = self._own(action.pack, action.owner)
+        own = self.own(action.pack, action.owner)
         found: list[Touched] = []
         for key, text, at in named:
             sent = self._sent.named(action, text) if self._sent else None
@@ -130,14 +130,14 @@ class Fence:
 
     def root_of(self, pack: str, owner: str, path: Path) -> Path | None:
         """The folder below which new folders may be made for `path`, None = no such folder."""
-        own = self._own(pack, owner)
+        own = self.own(pack, owner)
         if path.is_relative_to(own):
             return own
         areas = self._areas(self._files_of(pack), own) if self._mode == "allow" else self._opened()
         return next((area.root for area in areas if area.covers(path)), None)
 
     def _judge(self, action: Action, path: Path) -> Verdict:
-        own = self._own(action.pack, action.owner)
+        own = self.own(action.pack, action.owner)
         if path.is_relative_to(own):
             return Allowed("the pack's own data folder")
         if self._sent and self._sent.opens(action, path):
@@ -162,7 +162,13 @@ class Fence:
         lasting = None if Path.home().resolve().is_relative_to(folder) else folder
         return Ask("outside security.allowed_paths", str(path), _writes_bytes(action), lasting)
 
-    def _own(self, pack: str, owner: str) -> Path:
+    def areas(self, pack: str, owner: str) -> tuple[tuple[Area, ...], tuple[Area, ...] | None]:
+        """What a pack asks for, and what the owner has opened; None = everything."""
+        asked = tuple(self._areas(self._files_of(pack), self.own(pack, owner)))
+        return asked, None if self._mode == "allow" else tuple(self._opened())
+
+    def own(self, pack: str, owner: str) -> Path:
+        """The pack's own data folder, links followed."""
         return self._folder_of(pack, owner).resolve()
 
     def _opened(self) -> Iterator[Area]:

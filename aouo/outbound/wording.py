@@ -21,6 +21,8 @@ from aouo.notices_install import (
 from aouo.outbound import (
     wording_install,
     wording_media,
+    wording_memory,
+    wording_menus,
     wording_money,
     wording_schedules,
     wording_topics,
@@ -86,6 +88,12 @@ def word(notice: Notice) -> Rendered:
             | NotInstalled()
         ):
             return wording_install.worded(notice)
+        case notices.MenuPage():
+            return wording_menus.page(notice)
+        case notices.MemoryShown():
+            return wording_memory.shown(notice)
+        case notices.MemoryFileShown():
+            return wording_memory.whole(notice)
         case notices.EditedTooLate(offer):
             return say(
                 "You edited a message that I had answered. My answer is to what it said before.",
@@ -174,6 +182,18 @@ def _sentence(notice: Notice) -> str:
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
         case notices.CannotSummarise():
             return "The embedded model is too small to summarise. /new starts a fresh session."
+        case notices.NoMenu(""):
+            return "No pack is installed, so there is no menu. Just write, or see /help."
+        case notices.NoMenu(pack):
+            return f"“{pack}” has no menu. Just write, or see /help."
+        case notices.MenuOfOtherPack(pack, current):
+            return f"This menu is of “{pack}”, and “{current}” answers here. Change: /use {pack}"
+        case notices.OnboardingSkipped(now=True):
+            return "Skipped. Just write what you need."
+        case notices.OnboardingSkipped():
+            return "That is over already. Just write what you need."
+        case notices.NoUndoOffRecord():
+            return "Off the record nothing changes, so nothing is undone either. /otr ends it."
         case notices.NoSummaryOffRecord():
             return "Off the record I write no summaries. /otr ends it, then /compact works."
         case notices.TopicsSetUp():
@@ -216,6 +236,9 @@ def _sentence(notice: Notice) -> str:
             | InstalledAlready()
             | PackDeclined()
             | NotInstalled()
+            | notices.MemoryShown()
+            | notices.MemoryFileShown()
+            | notices.MenuPage()
         ):
             return ""
         case _:
@@ -291,6 +314,11 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
     if cheaper:
         rows.append([ButtonSpec(f"Cheaper model: {cheaper}", f"nav:budget_cheaper_{turn_id}")])
     return tuple(tuple(row) for row in (*rows, last))
+
+
+def skip_onboarding() -> Rows:
+    """The button under the first answer of a pack's first conversation."""
+    return ((ButtonSpec("Skip", "nav:onboarding_skip"),),)
 
 
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:

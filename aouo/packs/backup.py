@@ -38,10 +38,10 @@ def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datet
     Raises:
         PackError: the copy cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = _free_name(folder, owner, now)
     draft = file.with_name(f".{file.name}.{os.getpid()}.new")
     try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
         with contextlib.closing(sqlite3.connect(draft)) as copy:
             connection.backup(copy)
@@ -50,7 +50,8 @@ def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datet
         draft.replace(file)
         _synced(folder)
     except (OSError, sqlite3.Error) as error:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise PackError(f"No backup can be written into {folder}: {error}.") from error
     for old in backups(folder, owner)[:-KEPT]:
         old.unlink(missing_ok=True)

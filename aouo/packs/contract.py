@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from aouo.errors import ToolFailed
 from aouo.packs.columns import Column
 from aouo.packs.manifest import PersistContract
-from aouo.packs.problems import did_you_mean
-from aouo.packs.rows import Table, as_object
+from aouo.packs.rows import Table, as_object, near
 
 _TIME_TYPES = frozenset({"DATE", "DATETIME", "TIMESTAMP"})
 _TIME_DEFAULT = re.compile(
@@ -31,10 +30,9 @@ def check_fields(contract: PersistContract, table: Table, row: Mapping[str, obje
         return  # `Table.column` refuses the name, with the columns there are
     wrong = [name for name in row if not table.has(name.lower())]
     if wrong:
-        hint = did_you_mean(wrong[0], [*fields, *(item.name for item in table.columns)])
+        end = near(wrong[0], [*fields, *(item.name for item in table.columns)])
         raise ToolFailed(
-            f"{', '.join(wrong)} is no field of this pack{hint}. Fields: {', '.join(fields)}. "
-            f"{table}"
+            f"{', '.join(wrong)} is no field of this pack{end} Fields: {', '.join(fields)}. {table}"
         )
 
 

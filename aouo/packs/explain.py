@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from aouo.packs.columns import Column
-from aouo.packs.problems import did_you_mean
-from aouo.packs.rows import Table
+from aouo.packs.rows import Table, near
 
 _MAX_CHARS = 2_000
 _KINDS = {
@@ -52,9 +51,9 @@ def _of_names(said: str, tables: Mapping[str, tuple[Column, ...]]) -> str:
     if match := re.fullmatch(r"no such column: (.+)", said):
         name = match[1].rpartition(".")[2]
         known = {column.name for found in tables.values() for column in found}
-        return f"There is no column {match[1]}{did_you_mean(name, known)}."
+        return f"There is no column {match[1]}{near(name, known)}"
     if match := re.fullmatch(r"no such table: (.+)", said):
-        return f"There is no table {match[1]}{did_you_mean(match[1], tables)}."
+        return f"There is no table {match[1]}{near(match[1], tables)}"
     if match := re.fullmatch(r"ambiguous column name: (.+)", said):
         return f"Several tables have a column {match[1]}: write table.{match[1]}."
     if match := re.fullmatch(r"no such function: (.+)", said):

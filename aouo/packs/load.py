@@ -24,9 +24,10 @@ from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.schema import trial
 from aouo.packs.schema_guard import SchemaRefused
 from aouo.packs.skills import Skill, load_skill, with_overrides
+from aouo.packs.tools_text import PackTool, tools_of
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
-_TEMPLATES = ("USER.md", "MEMORY.md")
+_TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Pack:
     menu: Menu = field(default_factory=Menu)
     translations: Translations = field(default_factory=Translations)
     migrations: tuple[Migration, ...] = ()
+    tools: tuple[PackTool, ...] = ()
 
     @property
     def name(self) -> str:
@@ -138,7 +140,14 @@ class _Reader:
             menu=menu,
             translations=translations,
             migrations=self._migrations(),
+            tools=self._tools(),
         )
+
+    def _tools(self) -> tuple[PackTool, ...]:
+        """A tool that is wrong is left out; the pack works without it."""
+        found, problems = tools_of(self._folder, self._manifest, self._softly)
+        self.problems += problems
+        return found
 
     def _fast_paths(self, skills: Mapping[str, Skill]) -> tuple[Menu, Translations]:
         reader = FastPathReader(self._folder, self._manifest, self._softly)

@@ -135,6 +135,10 @@ class ExternalTool:
     """What it says it needs; information only."""
     description: Text = ""
     """What the model reads of it."""
+    parameters: Annotated[Mapping[str, object], AfterValidator(_frozen)] = field(
+        default_factory=dict[str, object]
+    )
+    """The JSON Schema of its arguments; without it the model passes an object `input`."""
 
 
 @dataclass(frozen=True, slots=True)

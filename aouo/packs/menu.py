@@ -30,7 +30,6 @@ LINES_MAX = 20
 """Rows of the database shown on a page."""
 
 _PAGE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,58}", re.ASCII)  # with `nav:` 64 bytes at most
-_RUNTIMES = ("again_", "budget_", "edited_", "summary_", "unsummary_", "session_")
 _PAGE_KEYS = ("id", "title", "text", "sql", "row", "empty", "rows")
 _BUTTON_KEYS = ("text", "callback")
 _TEXT_MAX = 3000
@@ -155,7 +154,7 @@ class _Reader:
             self._add(here, "is required")
         elif not isinstance(page_id, str) or not _PAGE_ID.fullmatch(page_id):
             self._add(here, f"{str(page_id)[:70]!r} is no page id: 1 to 59 of a-z A-Z 0-9 _ . -")
-        elif page_id.startswith(_RUNTIMES):
+        elif page_id.startswith(callback_data.RUNTIMES):
             self._add(here, f'"{page_id}" begins like a button of the runtime; choose another id')
         elif page_id in self._ids:
             self._add(here, f'the page "{page_id}" is there twice')

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -47,13 +48,17 @@ class Reader:
             self._connection.close()
 
     def tables(self) -> dict[str, tuple[Column, ...]]:
-        """Return the pack's tables and their columns."""
-        with self._lock:
+        """Return the pack's tables and their columns.
+
+        Raises:
+            ToolFailed: the database cannot be read any more.
+        """
+        with self._lock, _readable():
             return tables(self._connection)
 
     def definitions(self) -> tuple[str, ...]:
         """Return the CREATE statements of the tables and views a query can use."""
-        with self._lock:
+        with self._lock, _readable():
             made = tables(self._connection)
             found = self._connection.execute(
                 "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
@@ -73,8 +78,9 @@ class Reader:
             Unreadable: it does not run, or tries what it may not.
         """
         with self._lock:
-            try:
+            with _readable():
                 tables(self._connection)  # declares virtual tables, which the guard refuses later
+            try:
                 with self._guard.allow("read", hidden=hidden):
                     cursor = self._connection.execute(sql, values)
                     found = cursor.fetchmany(limit + 1)
@@ -89,6 +95,17 @@ class Reader:
             except (OverflowError, UnicodeEncodeError) as error:
                 raise Unreadable(f"A value cannot be used: {error}") from error
         return _fitting(names, found, limit)
+
+
+@contextlib.contextmanager
+def _readable() -> Generator[None]:
+    """Raises: ToolFailed: the file was closed, or is damaged."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ToolFailed(
+            f"The pack's database cannot be read: {error}. Make the call again."
+        ) from error
 
 
 class Unreadable(Exception):

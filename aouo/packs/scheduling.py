@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
-from aouo.address import ConversationAddress
+from aouo.address import ConversationAddress, Platform
 from aouo.events import ChatKind
 from aouo.packs.manifest import CronDefault, Manifest
 from aouo.ports import iso
 from aouo.schedule import NotASchedule, next_after, parse
 from aouo.store import schedules
 from aouo.store.database import Tx
-from aouo.store.schedules import Paused, Schedule
+from aouo.store.schedules import Origin, Paused, Schedule
 
 ZoneOf: TypeAlias = Callable[[str], tzinfo]
 """The zone of an IANA name; "" is the owner's."""
+
+
+_PAUSED, _ORIGINS = get_args(Paused), get_args(Origin)
+_PLATFORMS, _CHAT_KINDS = get_args(Platform), get_args(ChatKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +174,8 @@ def _of_backup(pack: str, each: dict[str, Any]) -> Schedule:
     paused: Paused = each.get("paused", "person")
     try:
         address = ConversationAddress(each["platform"], each["chat_id"], each["thread_id"])
-        if not (each["platform"] in ("tg", "cli", "web") and paused in _PAUSED):
+        known = each["platform"] in _PLATFORMS and each["origin"] in _ORIGINS
+        if not known or each["chat_kind"] not in _CHAT_KINDS or paused not in _PAUSED:
             raise ValueError("a schedule of the backup is not one of ours")
         return Schedule(
             id=schedules.new_id(),
@@ -192,9 +197,6 @@ def _of_backup(pack: str, each: dict[str, Any]) -> Schedule:
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"a schedule of the backup lacks {error}") from error
-
-
-_PAUSED = frozenset({"", "proposed", "person", "permission"})
 
 
 def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Schedule:

@@ -24,9 +24,8 @@ from aouo.packs.looking import answer_of, look
 from aouo.packs.manifest import Manifest
 from aouo.packs.migrations import Migration
 from aouo.packs.persist import WRITES, Call
-from aouo.packs.problems import did_you_mean
 from aouo.packs.reading import Bindings, Found, Reader, Unreadable
-from aouo.packs.rows import Answer, Cell
+from aouo.packs.rows import Answer, Cell, near
 from aouo.packs.schema import apply_schema
 from aouo.packs.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
 from aouo.packs.wish import Wish, bindings
@@ -125,9 +124,9 @@ class PackStore:
         """
         chosen = {"": "save", "recent_practice": "recent"}.get(action, action)
         if chosen not in ACTIONS:
-            hint = did_you_mean(chosen, ACTIONS)
-            raise ToolFailed(f"There is no action {action!r}{hint}. Use {', '.join(ACTIONS)}.")
-        wish = self._wish(arguments)
+            end = near(chosen, ACTIONS)
+            raise ToolFailed(f"There is no action {action!r}{end} Use {', '.join(ACTIONS)}.")
+        wish = Wish(arguments, self._manifest, self._reader.tables())
         if chosen not in WRITES:
             return look(chosen, wish, self._reader)
         with self._lock:
@@ -166,12 +165,6 @@ class PackStore:
         """Return the schema as SQL, and how many rows each table has."""
         rows = {table: self._reader.count(table) for table in self._reader.tables()}
         return {"schema": list(self._reader.definitions()), "rows": rows}
-
-    def _wish(self, arguments: Mapping[str, object]) -> Wish:
-        try:
-            return Wish(arguments, self._manifest, self._reader.tables())
-        except sqlite3.Error as error:
-            raise ToolFailed(f"The pack's database cannot be read: {error}.") from error
 
     def _found(self, sql: str, values: Bindings, limit: int) -> Found:
         try:

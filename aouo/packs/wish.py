@@ -8,9 +8,8 @@ from typing import cast
 from aouo.errors import ToolFailed
 from aouo.packs.columns import Column
 from aouo.packs.manifest import Manifest
-from aouo.packs.problems import did_you_mean
 from aouo.packs.reading import Bindings
-from aouo.packs.rows import Table, as_object, cell, from_json
+from aouo.packs.rows import Table, as_object, cell, from_json, near
 
 MAX_ROWS = 50
 _CONTROL = frozenset({"action", "table", "data", "where", "sql", "params", "limit", "db"})
@@ -52,7 +51,7 @@ class Wish:
         there = f"Tables: {', '.join(usable)}."
         if wanted.lower() in {name.lower() for name in self.readable}:
             raise ToolFailed(f"The table {wanted} can be read here, not written. {there}")
-        raise ToolFailed(f"There is no table {wanted!r}{did_you_mean(wanted, usable)}. {there}")
+        raise ToolFailed(f"There is no table {wanted!r}{near(wanted, usable)} {there}")
 
     @property
     def names_a_table(self) -> bool:

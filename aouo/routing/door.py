@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aouo import callback_data
 from aouo.events import (
     Album,
     Attached,
@@ -65,4 +66,4 @@ def bypasses(button: Button) -> bool:
     """Answers to questions, and reads, do not wait behind a running turn."""
     if button.by_model or button.lost:
         return False
-    return button.data.startswith((*_ASKED, "nav:again_"))
+    return callback_data.is_page(button.data) or button.data.startswith((*_ASKED, "nav:again_"))

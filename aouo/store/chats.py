@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aouo.address import ConversationAddress
-from aouo.store import deliveries, gone, schedules
+from aouo.store import deliveries, gone, memory_versions, schedules
 from aouo.store.database import Tx
 
 
@@ -51,6 +51,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     # Messages have other ids in the new chat: nothing there is found by the old ones.
     tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)
     tx.run("DELETE FROM reactions WHERE platform = ? AND chat_id = ?", platform, old)
+    memory_versions.moved(tx, platform, old)
     prefix = f"{platform}:{old}"
     tx.run(
         "UPDATE sessions SET session_key = ? || substr(session_key, ?) "

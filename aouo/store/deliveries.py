@@ -102,6 +102,23 @@ def of_message(tx: Tx, address: ConversationAddress, message_id: int) -> Deliver
     return _delivery(row) if row else None
 
 
+def menu_key(pack: str) -> str:
+    """How the keys of a pack's menu messages begin."""
+    return f"menu:{pack}"
+
+
+def menu_pack(tx: Tx, address: ConversationAddress, message_id: int) -> str:
+    """The pack whose menu a message of ours is, "" = it is none."""
+    row = tx.one(
+        "SELECT key FROM deliveries WHERE chat_id = ? AND message_id = ? AND message_id > 0 "
+        "AND platform = ? AND key LIKE 'menu:%' ORDER BY id LIMIT 1",
+        address.chat_id,
+        message_id,
+        address.platform,
+    )
+    return row["key"].split(":")[1] if row else ""
+
+
 def mark(
     tx: Tx, delivery_id: int, state: State, now: str, *, message_id: int = 0, error: str = ""
 ) -> None:

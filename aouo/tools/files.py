@@ -28,6 +28,8 @@ FolderOf = Callable[[str, str], Path]
 """The data folder of a pack, and of whose data it is."""
 RootOf = Callable[[str, str, Path], Path | None]
 """The folder below which folders may be made for a path, None = nowhere."""
+ClosedTo = Callable[[str, str, Path], bool]
+"""Whether a path in a pack's folder, links followed, is closed to an owner."""
 
 
 class OnePath(Arguments):
@@ -80,7 +82,7 @@ def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
                 "several smaller files."
             )
         if is_own:
-            await asyncio.to_thread(_check_room, own, len(content))
+            await asyncio.to_thread(check_room, own, len(content))
         await asyncio.to_thread(_write, path, content, root, draft=f".{call_id}.new")
         return f"wrote {len(content):,} bytes"
 
@@ -94,12 +96,18 @@ def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
     )
 
 
-def list_dir(folder_of: FolderOf) -> Tool:
+def list_dir(folder_of: FolderOf, closed: ClosedTo = lambda pack, owner, path: False) -> Tool:
+    """`closed` names are left out of a list."""
+
     async def _run(wish: OnePath, context: ToolContext, call_id: str) -> str:
         del call_id
         own = folder_of(context.pack, context.owner)
         path = placed(wish.path, own)
-        return await asyncio.to_thread(_list, path, may_be_missing=path == placed("", own))
+
+        def shown(name: str) -> bool:
+            return not closed(context.pack, context.owner, path / name)
+
+        return await asyncio.to_thread(_list, path, shown, may_be_missing=path == placed("", own))
 
     return tool(
         "list_dir",
@@ -132,7 +140,7 @@ def _read(path: Path) -> str:
     return text or "(empty)"
 
 
-def _check_room(own: Path, more_bytes: int) -> None:
+def check_room(own: Path, more_bytes: int) -> None:
     """Raises: ToolFailed: the pack's folder would hold more than one may."""
     files = size = 0
     for folder, _, names in os.walk(own):
@@ -187,12 +195,13 @@ def _mode_of(path: Path, folder: int) -> int:
     return there.st_mode & 0o777
 
 
-def _list(path: Path, *, may_be_missing: bool) -> str:
+def _list(path: Path, shown: Callable[[str], bool], *, may_be_missing: bool) -> str:
     try:
         with parent(path / "any") as folder:
             descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
-                with os.scandir(descriptor) as entries:
+                with os.scandir(descriptor) as found:
+                    entries = (entry for entry in found if shown(entry.name))
                     lines = sorted(_line(entry) for entry in islice(entries, MAX_LISTED))
                     more = sum(1 for _ in entries)
             finally:

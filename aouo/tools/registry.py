@@ -71,7 +71,8 @@ class Tool:
 
     `again`: the same call id may run twice with one effect, or without any. `effect`: a call
     that worked changed something outside this turn. `reads`: it only looks, so it may run beside
-    other such calls, and off the record; a tool with an effect never does.
+    other such calls, and off the record; a tool with an effect never does. `pack`: whose it is,
+    and no turn of another one may call it; "" = everybody's.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Tool:
     effect: Of = False
     reads: Of = False
     timeout_s: float | None = 30.0
+    pack: str = ""
 
     def spec(self) -> ToolSpec:
         schema = self.arguments.model_json_schema()
@@ -139,8 +141,13 @@ class Registry:
         self._specs = {item.name: item.spec() for item in tools}
         self.sources = tuple(sources)
 
-    def allowed(self, permitted: Sequence[str], enabled: Sequence[str]) -> tuple[Tool, ...]:
-        """What a pack permits (names or groups) and the owner has not switched off."""
+    def allowed(
+        self, permitted: Sequence[str], enabled: Sequence[str], pack: str = ""
+    ) -> tuple[Tool, ...]:
+        """What a pack permits (names or groups) and the owner has not switched off.
+
+        `enabled` is about tools of ours; those that the pack brings came with it.
+        """
 
         def listed(item: Tool, names: Sequence[str]) -> bool:
             return item.name in names or item.group in names
@@ -148,7 +155,9 @@ class Registry:
         return tuple(
             item
             for item in self._tools.values()
-            if listed(item, permitted) and (not enabled or listed(item, enabled))
+            if item.pack in ("", pack)
+            and listed(item, permitted)
+            and (item.pack or not enabled or listed(item, enabled))
         )
 
     def spec(self, item: Tool) -> ToolSpec:

@@ -83,11 +83,12 @@ class PackView:
     prompt_tokens_max: int = 0
     turn_tokens_max: int = 0
     platforms: tuple[str, ...] = ()
+    memory_targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is fixed when a turn starts."""
+    """What is fixed when a turn starts. `onboarding`: it is of a pack's first conversation."""
 
     turn: OpenTurn
     session_key: str
@@ -98,6 +99,7 @@ class Facts:
     chat_kind: str
     pack: PackView
     skill_body: str
+    onboarding: bool = False
 
 
 class Result(Protocol):

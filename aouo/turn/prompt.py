@@ -27,6 +27,12 @@ _OFF_RECORD = (
 )
 
 
+_FIRST = (
+    " This is the first conversation of this app here: follow the skill, but a task comes first. "
+    "End it with onboarding_done."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Persona:
     """The owner's two files."""
@@ -38,12 +44,15 @@ class Persona:
 def system(persona: Persona, facts: Facts, memory: Mapping[str, str], *, brief: bool) -> str:
     """The stable part, in the order of the design; empty parts are left out."""
     rules = "\n".join(filter(None, (persona.rules, _BEHAVIOUR, _SENSITIVE)))
+    soul = _file(memory, "SOUL")
     parts = [
         ("Identity", "Who you are; this outranks what anybody asks.", persona.soul),
         ("Rules", "How you work.", rules),
         ("Pack", "The app you are in this conversation; stay within it.", _about_pack(facts)),
         ("Skill", "The workflow at hand; follow it.", facts.skill_body),
         ("About the person", "Lasting facts; use them, do not recite them.", _file(memory, "USER")),
+        ("Persona notes", "How to be with this person; Identity and Rules outrank them.", soul),
+        ("State", "Where things stand; keep it up to date.", _file(memory, "STATE")),
         ("Memory", "Notes from before: reference, not orders.", _file(memory, "MEMORY")),
         ("Skills", *pack_prompt.skills(facts.pack)),
     ]
@@ -59,7 +68,7 @@ def changing(facts: Facts, now: datetime) -> str:
     return (
         f"It is {now:%A, %Y-%m-%d %H:%M %Z}. "
         f"You are in {where.get(facts.chat_kind, 'a chat')}.{who}"
-        f"{_OFF_RECORD if facts.turn.off_record else ''}"
+        f"{_OFF_RECORD if facts.turn.off_record else ''}{_FIRST if facts.onboarding else ''}"
     )
 
 

@@ -75,7 +75,7 @@ class Web:
         admits: Callable[[Address], bool] = is_public,
         limit_s: float = LIMIT_S,
     ) -> None:
-        self._lookup = lookup or _system_lookup
+        self._lookup = lookup or system_lookup
         self._admits = admits
         self._limit_s = limit_s
 
@@ -202,7 +202,8 @@ class _CheckedResolver(AbstractResolver):
         """Nothing is kept open."""
 
 
-async def _system_lookup(host: str, port: int) -> Sequence[str]:
+async def system_lookup(host: str, port: int) -> Sequence[str]:
+    """The addresses that this machine's resolver knows; () = none."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):  # the latter for a name with an empty part

@@ -120,7 +120,6 @@ HOSTILE = {
     "vacuum": "VACUUM;",
     "rollback": "ROLLBACK;",
     "savepoint": "SAVEPOINT x;",
-    "table list": "PRAGMA table_list;",
     "query only": "PRAGMA query_only = OFF;",
     "locking": "PRAGMA locking_mode = EXCLUSIVE;",
     "nested without end": f"INSERT INTO items (name) VALUES ({'(' * 3000}1{')' * 3000});",

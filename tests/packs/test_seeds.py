@@ -99,7 +99,7 @@ def test_a_seed_without_names_finds_its_columns_after_one_was_added_between() ->
     "text",
     [
         "INSERT INTO w (word, n) VALUES ('it''s; (a), VALUES', 1), ('b' -- )\n, 2)",
-        "INSERT OR IGNORE INTO \"w\" (\"word\", [n]) VALUES ('it''s; (a), VALUES', abs(-1)),('b',2)",
+        "INSERT OR IGNORE INTO \"w\" (\"word\", [n]) VALUES ('it''s; (a), VALUES', 1),('b',+2)",
         "insert into main.w as x (word, n) values ('it''s; (a), VALUES', 1), ('b', (2)) "
         "on conflict (word) do nothing",
     ],

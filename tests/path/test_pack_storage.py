@@ -71,3 +71,45 @@ async def test_each_person_and_each_group_keeps_rows_of_their_own(world: World) 
     ]
     files = sorted(file.name for file in (world.home.store / "lab").glob("*.db"))
     assert len(files) == 3
+
+
+async def test_a_pack_that_was_edited_keeps_its_rows_and_a_wrong_edit_is_told(
+    world: World,
+) -> None:
+    """Additive changes come by themselves; others wait for a migration, and nothing is lost."""
+    lab(world)
+    keep = {"action": "save", "data": {"word": "Baum", "meaning": "tree"}}
+    world.model.call("persist", keep)
+    world.model.say("Kept.")
+    async with world.running() as bot:
+        await bot.ask("Baum is a tree")
+
+    lab(world, schema=SCHEMA.replace("NOT NULL", "NOT NULL, level INTEGER NOT NULL DEFAULT 0"))
+    world.model.call("db", {"sql": "SELECT * FROM words"})
+    world.model.say("One word.")
+    async with world.running() as bot:
+        await bot.ask("what do I have?")
+    assert results(world)[-1]["rows"] == [{"word": "Baum", "meaning": "tree", "level": 0}]
+    (backup,) = (world.home.backups / "lab").glob("*.db")
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+    renamed = "CREATE TABLE IF NOT EXISTS words (term TEXT PRIMARY KEY, meaning TEXT NOT NULL);\n"
+    lab(world, schema=renamed)
+    world.model.call("persist", {"action": "recent"})
+    world.model.say("The pack has to be mended.")
+    async with world.running() as bot:
+        await bot.ask("and now?")
+    told = results(world)[-1]
+    assert "the column words.word is gone" in told
+    assert "whoever runs this bot has to mend the pack; their rows are safe" in told
+
+    migrations = world.home.packs / "lab" / "migrations"
+    migrations.mkdir()
+    (migrations / "0001_term.sql").write_text(
+        "ALTER TABLE words RENAME COLUMN word TO term; ALTER TABLE words DROP COLUMN level;"
+    )
+    world.model.call("persist", {"action": "recent"})
+    world.model.say("There it is.")
+    async with world.running() as bot:
+        await bot.ask("and now?")
+    assert results(world)[-1]["rows"] == [{"term": "Baum", "meaning": "tree"}]

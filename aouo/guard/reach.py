@@ -1,0 +1,89 @@
+"""Which files outside its own folder a pack's tool is given: asked for, opened, and not ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from aouo.guard.fence import Area, Fence
+from aouo.guard.paths import mentioned, resolved
+from aouo.guard.protection import Protection
+
+MAX_LOOKED_AT = 5_000
+"""Names, for a pattern; what lies beyond is not found."""
+MAX_PATHS = 500
+
+
+class Reach:
+    """Turns the lists of a pack and of its owner into files and folders that are there now."""
+
+    def __init__(self, fence: Fence, protection: Protection) -> None:
+        self._fence = fence
+        self._protection = protection
+
+    def paths(self, pack: str, owner: str, payload: Mapping[str, Any]) -> tuple[Path, ...]:
+        """Files and folders that both lists cover, and those that an allowed call names.
+
+        The guard has let the call through, so what it names and its pack may ask for is open.
+        """
+        own = self._fence.own(pack, owner)
+        closed = self._protection.closed()
+        asked, opened = self._fence.areas(pack, owner)
+        found = [path for area in asked for path in _both(area, opened)]
+        for text in mentioned(payload):
+            path = resolved(text, own)
+            if path is not None and any(area.covers(path) for area in asked):
+                found.append(path)
+        kept = dict.fromkeys(path for one in found for path in _without(one, closed))
+        return tuple(islice((path for path in kept if path.exists()), MAX_PATHS))
+
+
+def _both(asked: Area, opened: Sequence[Area] | None) -> Iterator[Path]:
+    """What an area asked for and the opened ones have in common; None = all is open."""
+    if opened is None:
+        yield from _there(asked)
+        return
+    if asked.below:
+        yield from (path for path in _there(asked) if any(o.covers(path) for o in opened))
+        return
+    for area in opened:
+        if not area.below and asked.root.is_relative_to(area.root):
+            yield asked.root
+        elif area.root.is_relative_to(asked.root):
+            yield from _there(area)
+        elif area.below:
+            yield from (path for path in _there(area) if path.is_relative_to(asked.root))
+
+
+def _there(area: Area) -> Iterator[Path]:
+    """The folder or file of an area; of a pattern each file that fits."""
+    if not area.below:
+        yield area.root
+        return
+    looked = 0
+    for folder, _, names in os.walk(area.root):
+        for name in names:
+            looked += 1
+            path = Path(folder, name)
+            if area.covers(path) and path.is_file() and not path.is_symlink():
+                yield path
+        if looked > MAX_LOOKED_AT:
+            return
+
+
+def _without(path: Path, closed: Sequence[Path]) -> Iterator[Path]:
+    """`path`, or what is in it beside what is closed; what is made there later stays out."""
+    if any(path.is_relative_to(one) for one in closed):
+        return
+    if not any(one.is_relative_to(path) for one in closed):
+        yield path
+        return
+    try:
+        children = sorted(child for child in path.iterdir() if not child.is_symlink())
+    except OSError:
+        return
+    for child in islice(children, MAX_PATHS):
+        yield from _without(child, closed)

@@ -1,0 +1,183 @@
+"""A Python annotation, as source text only, as the JSON Schema of what a model may send."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any, cast
+
+Schema = dict[str, Any]
+_PLAIN: Mapping[str, str] = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+}
+_SAME = {"List": "list", "Dict": "dict", "Sequence": "list", "Mapping": "dict"}
+_SUPPORTED = (
+    "use str, int, float, bool, list[...], dict[str, ...], Literal[...], a TypedDict of this file, "
+    "or one of these with | None"
+)
+
+
+class NoType(Exception):
+    """An annotation that no schema can be made of; the text says what can."""
+
+
+def schema_of(node: ast.expr, records: Mapping[str, ast.ClassDef], depth: int = 0) -> Schema:
+    """The schema of one annotation; `records` are the TypedDicts of the file by name.
+
+    Raises:
+        NoType: says which annotations there are.
+    """
+    if depth > 8:
+        raise NoType("is nested too deep")
+    match node:
+        case ast.Constant(value=str() as text):
+            return schema_of(_parsed(text), records, depth + 1)
+        case ast.Constant(value=None):
+            return {"type": "null"}
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            return _either([left, right], records, depth)
+        case ast.Name() | ast.Attribute():
+            return _named(_name(node), records, depth)
+        case ast.Subscript(value=value, slice=inner):
+            return _of(_name(value), inner, records, depth)
+        case _:
+            raise _unknown(node)
+
+
+def _named(name: str, records: Mapping[str, ast.ClassDef], depth: int) -> Schema:
+    name = _SAME.get(name, name)
+    if name in _PLAIN:
+        return {"type": _PLAIN[name]}
+    if name == "Any":
+        return {}
+    if name in records:
+        return _record(records[name], records, depth)
+    raise NoType(f"{name} is no type of an argument; {_SUPPORTED}")
+
+
+def _of(name: str, inner: ast.expr, records: Mapping[str, ast.ClassDef], depth: int) -> Schema:
+    match _SAME.get(name, name):
+        case "list":
+            return {"type": "array", "items": schema_of(inner, records, depth + 1)}
+        case "dict":
+            key, value = (
+                inner.elts
+                if isinstance(inner, ast.Tuple) and len(inner.elts) == 2
+                else ((None, None))
+            )
+            if key is None or value is None or _name(key) != "str":
+                raise NoType("a dict of an argument is dict[str, ...]")
+            values = schema_of(value, records, depth + 1)
+            return {"type": "object", **({"additionalProperties": values} if values else {})}
+        case "Literal":
+            return _literal(inner.elts if isinstance(inner, ast.Tuple) else [inner])
+        case "Optional":
+            return _either([inner, ast.Constant(value=None)], records, depth)
+        case "Annotated" | "NotRequired" | "Required":
+            first = inner.elts[0] if isinstance(inner, ast.Tuple) and inner.elts else inner
+            return schema_of(first, records, depth + 1)
+        case "Union":
+            return _either(inner.elts if isinstance(inner, ast.Tuple) else [inner], records, depth)
+        case _:
+            raise NoType(f"{name}[...] is no type of an argument; {_SUPPORTED}")
+
+
+def _either(options: list[ast.expr], records: Mapping[str, ast.ClassDef], depth: int) -> Schema:
+    """`X | None` is X that may be left out or null; other unions are left to the tool."""
+    found = [schema_of(option, records, depth + 1) for option in options]
+    kinds = [one for one in found if one != {"type": "null"}]
+    if len(kinds) != 1:
+        raise NoType(f"a union of types; {_SUPPORTED}")
+    only = kinds[0]
+    if len(kinds) == len(found) or not isinstance(only.get("type"), str):
+        return only
+    widened: Schema = {**only, "type": [only["type"], "null"]}
+    if "enum" in only:
+        widened["enum"] = [*only["enum"], None]
+    return widened
+
+
+def _literal(values: list[ast.expr]) -> Schema:
+    found = [value.value for value in values if isinstance(value, ast.Constant)]
+    if len(found) != len(values) or not all(isinstance(v, str | int | bool) for v in found):
+        raise NoType("Literal takes words and whole numbers")
+    kinds = {"boolean" if v is True or v is False else _PLAIN[type(v).__name__] for v in found}
+    if len(kinds) != 1:
+        raise NoType("the values of a Literal are all of one type")
+    return {"type": kinds.pop(), "enum": found}
+
+
+def _record(made: ast.ClassDef, records: Mapping[str, ast.ClassDef], depth: int) -> Schema:
+    """A TypedDict: all keys are required unless `total=False` or NotRequired says otherwise."""
+    partial = any(
+        word.arg == "total" and isinstance(word.value, ast.Constant) and word.value.value is False
+        for word in made.keywords
+    )
+    properties: Schema = {}
+    required: list[str] = []
+    for line in made.body:
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+            properties[line.target.id] = schema_of(line.annotation, records, depth + 1)
+            if not partial and "NotRequired" not in ast.dump(line.annotation):
+                required.append(line.target.id)
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def _name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(attr=name):
+            return name
+        case _:
+            raise _unknown(node)
+
+
+def _parsed(text: str) -> ast.expr:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise NoType(f"{text[:40]!r} is no type") from error
+
+
+def _unknown(node: ast.expr) -> NoType:
+    return NoType(f"{ast.unparse(node)[:60]} is no type of an argument; {_SUPPORTED}")
+
+
+def is_sound(schema: object, depth: int = 0) -> bool:
+    """Whether a schema that somebody wrote holds what every model's service takes."""
+    if isinstance(schema, bool):
+        return True
+    if not isinstance(schema, Mapping) or depth > 12:
+        return False
+    fields = cast("Mapping[str, object]", schema)
+    kinds = fields.get("type", "object")
+    named = cast("list[object]", kinds) if isinstance(kinds, list) else [kinds]
+    if not named or not all(isinstance(k, str) and k in _KINDS for k in named):
+        return False
+    properties = fields.get("properties", {})
+    if not isinstance(properties, Mapping):
+        return False
+    required = fields.get("required", [])
+    values = fields.get("enum", [])
+    inner = [*cast("Mapping[str, object]", properties).values()]
+    inner += [fields[key] for key in ("items", "additionalProperties") if key in fields]
+    return (
+        isinstance(values, list)
+        and isinstance(required, list)
+        and all(isinstance(name, str) for name in cast("list[object]", required))
+        and all(is_sound(one, depth + 1) for one in inner)
+    )
+
+
+_KINDS = frozenset({*_PLAIN.values(), "null"})

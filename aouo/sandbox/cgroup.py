@@ -1,0 +1,105 @@
+"""Control groups, where we may make some: the one limit on processes that holds for root."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from aouo.sandbox.order import Limits
+
+_ROOT = Path("/sys/fs/cgroup")
+_PREFIX = "aouo-tool-"
+_TRIES, _AGAIN_S = 50, 0.01
+_TREE_FACTOR = 2  # what all processes together may take of what each may
+
+
+def parents() -> tuple[Path, ...]:
+    """The folders in which groups with limits can be made, by us; () = none."""
+    return tuple(_usable())
+
+
+def limits_processes(groups: tuple[Path, ...]) -> bool:
+    """Whether one of these counts processes."""
+    return any(_has(folder, "pids") for folder in groups)
+
+
+@asynccontextmanager
+async def group(
+    within: tuple[Path, ...], name: str, limits: Limits
+) -> AsyncGenerator[tuple[Path, ...]]:
+    """New groups with these limits; they go when nobody is in them any more, or soon after.
+
+    Gives the files to which a process writes its number to join; () = there are no limits.
+    """
+    made: list[Path] = []
+    try:
+        for parent in within:
+            with suppress(OSError):
+                folder = parent / f"{_PREFIX}{name}"
+                folder.mkdir()
+                made.append(folder)
+                _limit(folder, limits)
+        yield tuple(folder / "cgroup.procs" for folder in made)
+    finally:
+        for folder in made:
+            await _end(folder)
+
+
+def _usable() -> Iterator[Path]:
+    if os.geteuid():
+        return  # the kernel's own limit holds for anybody else
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, kinds, path = line.split(":", 2)
+        for kind in ("pids", "memory") if kinds else ("",):
+            if kind and kind not in kinds.split(","):
+                continue
+            folder = _ROOT / kind if kind else _ROOT
+            folder = folder / path.lstrip("/") if (folder / path.lstrip("/")).is_dir() else folder
+            wanted = ("pids", "memory") if not kind else (kind,)
+            if any(_has(folder, one) for one in wanted) and os.access(folder, os.W_OK):
+                yield folder
+
+
+def _has(folder: Path, kind: str) -> bool:
+    """Whether a group made in `folder` would limit this; a kernel's own root has fewer files."""
+    if (folder / "cgroup.subtree_control").exists():
+        return kind in (folder / "cgroup.subtree_control").read_text().split()
+    return (folder.parent == _ROOT and folder.name == kind) or folder.is_relative_to(_ROOT / kind)
+
+
+def _limit(folder: Path, limits: Limits) -> None:
+    memory = limits.memory_bytes * _TREE_FACTOR
+    for file, value in (
+        ("pids.max", limits.processes),
+        ("memory.max", memory),
+        ("memory.limit_in_bytes", memory),
+    ):
+        if (folder / file).exists():
+            (folder / file).write_text(str(value))
+
+
+async def _end(folder: Path) -> None:
+    """Remove a group; those who were killed may take a moment to leave it."""
+    for _ in range(_TRIES):
+        if _removed(folder):
+            return
+        await asyncio.sleep(_AGAIN_S)
+
+
+def _removed(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:
+        return not folder.exists()
+    return True
+
+
+def sweep(within: tuple[Path, ...]) -> None:
+    """Remove groups that a killed runtime left; those with somebody in them stay."""
+    for parent in within:
+        for folder in parent.glob(f"{_PREFIX}*"):
+            with suppress(OSError):
+                folder.rmdir()

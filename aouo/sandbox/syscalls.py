@@ -1,0 +1,219 @@
+"""Which calls into the kernel a pack's process may not make, as a filter that the kernel runs.
+
+Stands alone beside `inside.py`, which imports it in the sandbox: the standard library only.
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+from collections.abc import Mapping, Sequence
+
+_NUMBERS: Mapping[str, Mapping[str, int]] = {
+    "x86_64": {
+        "socket": 41,
+        "connect": 42,
+        "bind": 49,
+        "socketpair": 53,
+        "clone": 56,
+        "kill": 62,
+        "chmod": 90,
+        "chown": 92,
+        "lchown": 94,
+        "ptrace": 101,
+        "rt_sigqueueinfo": 129,
+        "utime": 132,
+        "mknod": 133,
+        "setpriority": 141,
+        "sched_setparam": 142,
+        "sched_setscheduler": 144,
+        "chroot": 161,
+        "mount": 165,
+        "setxattr": 188,
+        "lsetxattr": 189,
+        "removexattr": 197,
+        "lremovexattr": 198,
+        "tkill": 200,
+        "sched_setaffinity": 203,
+        "tgkill": 234,
+        "utimes": 235,
+        "add_key": 248,
+        "request_key": 249,
+        "keyctl": 250,
+        "ioprio_set": 251,
+        "mknodat": 259,
+        "fchownat": 260,
+        "futimesat": 261,
+        "fchmodat": 268,
+        "unshare": 272,
+        "utimensat": 280,
+        "rt_tgsigqueueinfo": 297,
+        "perf_event_open": 298,
+        "open_by_handle_at": 304,
+        "setns": 308,
+        "process_vm_readv": 310,
+        "process_vm_writev": 311,
+        "sched_setattr": 314,
+        "bpf": 321,
+        "userfaultfd": 323,
+    },
+    "aarch64": {
+        "setxattr": 5,
+        "lsetxattr": 6,
+        "removexattr": 14,
+        "lremovexattr": 15,
+        "ioprio_set": 30,
+        "mknodat": 33,
+        "mount": 40,
+        "chroot": 51,
+        "fchmodat": 53,
+        "fchownat": 54,
+        "utimensat": 88,
+        "unshare": 97,
+        "ptrace": 117,
+        "sched_setparam": 118,
+        "sched_setscheduler": 119,
+        "sched_setaffinity": 122,
+        "kill": 129,
+        "tkill": 130,
+        "tgkill": 131,
+        "rt_sigqueueinfo": 138,
+        "setpriority": 140,
+        "socket": 198,
+        "socketpair": 199,
+        "bind": 200,
+        "connect": 203,
+        "add_key": 217,
+        "request_key": 218,
+        "keyctl": 219,
+        "clone": 220,
+        "rt_tgsigqueueinfo": 240,
+        "perf_event_open": 241,
+        "open_by_handle_at": 265,
+        "setns": 268,
+        "process_vm_readv": 270,
+        "process_vm_writev": 271,
+        "sched_setattr": 274,
+        "bpf": 280,
+        "userfaultfd": 282,
+    },
+}
+"""Source: the kernel's own tables, arch/x86/entry/syscalls and include/uapi/asm-generic."""
+_EVERYWHERE: Mapping[str, int] = {
+    "pidfd_send_signal": 424,
+    "io_uring_setup": 425,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "clone3": 435,
+    "pidfd_getfd": 438,
+    "mount_setattr": 442,
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "removexattrat": 466,
+}
+_AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32_BIT = 0x40000000
+
+_DENIED = (
+    *("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "perf_event_open", "bpf"),
+    *("userfaultfd", "io_uring_setup", "open_by_handle_at", "add_key", "request_key", "keyctl"),
+    *("unshare", "setns", "chroot", "mount", "open_tree", "move_mount", "fsopen", "mount_setattr"),
+    # A pipe or a socket where the runtime expects a file could make it wait.
+    *("mknod", "mknodat"),
+    *("setpriority", "ioprio_set", "sched_setparam", "sched_setscheduler", "sched_setaffinity"),
+    "sched_setattr",
+)
+_NETWORK = ("connect", "bind")
+_SIGNALS = (
+    *("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"),
+    "pidfd_send_signal",
+)
+# Landlock leaves these to whoever owns a file, wherever it lies.
+_OWNERSHIP = (
+    *("chown", "lchown", "fchownat", "setxattr", "lsetxattr", "removexattr", "lremovexattr"),
+    *("setxattrat", "removexattrat"),
+)
+_ATTRIBUTES = ("chmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat")
+
+_ALLOW = 0x7FFF0000
+_KILL = 0x80000000
+_ERRNO = 0x00050000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
+_AF_UNIX, _AF_INET, _AF_INET6, _SOCK_STREAM = 1, 2, 10, 1
+_NEW_NAMESPACES = 0x7E020080
+_NR_AT, _ARCH_AT, _ARG0_AT, _ARG1_AT = 0, 4, 16, 24
+
+
+def is_known() -> bool:
+    """Whether there is a filter for this kind of machine."""
+    return platform.machine() in _NUMBERS
+
+
+def program(*, network: bool, files: bool, signals: bool) -> bytes:
+    """The filter as the kernel's array of instructions.
+
+    `network`: streams over IP may be opened. `files`: also what Landlock does not look at.
+    `signals`: none to any process, for where nothing else keeps them in.
+    """
+    machine = platform.machine()
+    numbers = {**_NUMBERS[machine], **_EVERYWHERE}
+    denied = [*_DENIED, *(_SIGNALS if signals else ()), *(() if network else _NETWORK)]
+    denied += _OWNERSHIP if files else ()
+    code = [
+        _step(_LOAD, _ARCH_AT),
+        _step(_EQUAL, _AUDIT_ARCH[machine], 1, 0),
+        _step(_RETURN, _KILL),
+        _step(_LOAD, _NR_AT),
+    ]
+    if machine == "x86_64":
+        code += [_step(_AT_LEAST, _X32_BIT, 0, 1), _step(_RETURN, _ERRNO | errno.EPERM)]
+    code += _returns(numbers, denied, errno.EPERM)
+    code += _returns(numbers, ("clone3",), errno.ENOSYS)  # its flags cannot be seen; `clone`'s can
+    # Changed in appearance only, so that copying a file with its times and mode still works.
+    code += _returns(numbers, _ATTRIBUTES, 0) if files else []
+    code += _sockets(numbers, network=network)
+    flags = [_step(_LOAD, _ARG0_AT), _step(_ANY_BIT, _NEW_NAMESPACES, 0, 1), _refuse()]
+    code += _only(numbers["clone"], flags)
+    return b"".join([*code, _step(_RETURN, _ALLOW)])
+
+
+def _sockets(numbers: Mapping[str, int], *, network: bool) -> list[bytes]:
+    """New sockets: none, or streams over IP; pairs only as streams, which lead nowhere else."""
+    is_stream = [
+        _step(_LOAD, _ARG1_AT),
+        _step(_AND, 0xF),
+        _step(_EQUAL, _SOCK_STREAM, 1, 0),
+        _refuse(),
+    ]
+    family = [
+        _step(_LOAD, _ARG0_AT),
+        _step(_EQUAL, _AF_INET, 2, 0),
+        _step(_EQUAL, _AF_INET6, 1, 0),
+        _refuse(),
+    ]
+    opened = [*family, *is_stream] if network else [_refuse()]
+    return [*_only(numbers["socket"], opened), *_only(numbers["socketpair"], is_stream)]
+
+
+def _only(number: int, then: Sequence[bytes]) -> list[bytes]:
+    """Instructions for one call; whatever they do not refuse goes on as before."""
+    return [_step(_EQUAL, number, 0, len(then) + 1), *then, _step(_LOAD, _NR_AT)]
+
+
+def _returns(numbers: Mapping[str, int], names: Sequence[str], code: int) -> list[bytes]:
+    found = [numbers[name] for name in names if name in numbers]
+    return [
+        step
+        for number in found
+        for step in (_step(_EQUAL, number, 0, 1), _step(_RETURN, _ERRNO | code))
+    ]
+
+
+def _refuse() -> bytes:
+    return _step(_RETURN, _ERRNO | errno.EPERM)
+
+
+def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_true, if_false, value)

@@ -1,0 +1,166 @@
+"""The kernel's walls around a process: namespaces, capabilities, Landlock, call filter, limits.
+
+Stands alone beside `inside.py`, which imports it in the sandbox: the standard library only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import stat
+import struct
+from collections.abc import Iterable, Mapping
+
+_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 1, 22, 24
+_PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
+_SECCOMP_MODE_FILTER = 2
+_CAPABILITIES = 64
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
+    *(0x04000000, 0x08000000, 0x10000000),
+    *(0x20000000, 0x40000000),
+)
+
+EXECUTE = 1 << 0
+_READ = 1 << 2 | 1 << 3
+_REFER = 1 << 13
+_ON_FILES = EXECUTE | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+_CHANGE = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 14
+_BITS_OF_ABI = (0, 13, 14, 15, 15, 16)
+"""How many kinds of access to files a version of Landlock knows, the last one from 5 on."""
+_REFER_SINCE, _NET_SINCE, SCOPE_SINCE = 2, 4, 6
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def landlock_version() -> int:
+    """The kernel's version of Landlock; 0 = it has none, or one that lets nobody move files."""
+    version = int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1))
+    return version if version >= _REFER_SINCE else 0
+
+
+def new_namespaces() -> None:
+    """A network, processes and users of our own; the children are in the new ones.
+
+    Raises:
+        OSError: the system does not let us.
+    """
+    uid, gid = os.geteuid(), os.getegid()
+    _check(_libc.unshare(_NEWUSER | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS))
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1")):
+        _write(f"/proc/self/{name}", text)
+    _write("/proc/self/gid_map", f"{gid} {gid} 1")
+
+
+def die_with_parent(how: signal.Signals, parent: int = 0) -> None:
+    """Be sent `how` when the parent ends; `parent` tells whether it has already."""
+    _prctl(_PR_SET_PDEATHSIG, how)
+    if parent and os.getppid() != parent:
+        os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Descendants whose parent ends become our children."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def limit(limits: Mapping[str, int]) -> None:
+    """Set the limits of `resource` by their names, for ourselves and what we start."""
+    for name, value in limits.items():
+        which = int(getattr(resource, name))
+        hard = resource.getrlimit(which)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (value, value))
+
+
+def drop_privileges() -> None:
+    """No capability is left, and none can be gained."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    for number in range(_CAPABILITIES):
+        _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # refused where it is gone already
+    header = struct.pack("=Ii", 0x20080522, 0)
+    _check(_libc.capset(header, bytes(24)))
+
+
+def landlock(
+    version: int,
+    programs: Iterable[str],
+    readable: Iterable[str] | None = None,
+    writable: Iterable[str] = (),
+    *,
+    network: bool = False,
+) -> None:
+    """Let nothing but `programs` be started, and, if they are given, only these files be touched.
+
+    What is not there is left out. Where the kernel can, signals and nameless sockets stay inside.
+    """
+    everything = (1 << _BITS_OF_ABI[min(version, len(_BITS_OF_ABI) - 1)]) - 1
+    # Moving files between folders is refused unless somebody allows it by name.
+    handled = (EXECUTE | _REFER) if readable is None else everything
+    net = 3 if readable is not None and version >= _NET_SINCE and not network else 0
+    scope = 3 if version >= SCOPE_SINCE else 0
+    size = 24 if version >= SCOPE_SINCE else 16 if version >= _NET_SINCE else 8
+    attributes = struct.pack("=QQQ", handled, net, scope)
+    rules = _check(_libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0))
+    for paths, access in (
+        (("/",) if readable is None else (), _REFER),
+        (programs, EXECUTE | 1 << 2),
+        (readable or (), _READ),
+        (writable, _READ | _CHANGE),
+    ):
+        for path in paths:
+            _allow(rules, path, access & handled)
+    _check(_libc.syscall(_RESTRICT_SELF, rules, 0))
+    os.close(rules)
+
+
+def loopback_up() -> None:
+    """A new network's own address answers only after this."""
+    import fcntl
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        up = struct.pack("16sH14x", b"lo", 1)  # SIOCSIFFLAGS with IFF_UP
+        fcntl.ioctl(any_socket.fileno(), 0x8914, up)
+
+
+def filter_calls(program: bytes) -> None:
+    """Install the filter of `syscalls.program`; for good."""
+    steps = ctypes.create_string_buffer(program, len(program))
+    whole = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(steps))
+    _check(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, whole, 0, 0))
+
+
+def _allow(rules: int, path: str, access: int) -> None:
+    try:
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        access &= -1 if stat.S_ISDIR(os.fstat(opened).st_mode) else _ON_FILES
+        if access:  # the kernel takes no empty rule
+            rule = struct.pack("=Qi", access, opened)
+            _check(_libc.syscall(_ADD_RULE, rules, 1, rule, 0))
+    finally:
+        os.close(opened)
+
+
+def _prctl(option: int, value: int) -> None:
+    _check(_libc.prctl(option, value, 0, 0, 0))
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,323 @@
+"""Tools that a pack brings: answered in the chat, nobody else's, in a process of their own.
+
+Source: issue 5 "Pack tools".
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aouo.home import Home
+from aouo.sandbox.levels import Refused
+from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.path.lives import place
+from tests.path.looking import eventually
+from tests.path.test_kill_matrix import runner_port
+from tests.path.world import ADA, World
+from tests.sandbox.places import processes, until_gone
+
+__all__ = ["runner_port"]  # the fixture
+
+MANIFEST = """\
+name: desk
+version: 1.0.0
+display_name: Desk
+schema: {scope: person}
+permissions:
+  tools: [msg, pack]
+  external_commands: [shout, upper]
+runtime:
+  external_tools:
+    - name: shout
+      command: tools/shout.sh
+      description: Say it loudly.
+    - name: upper
+      command: python tools/_upper.py
+      description: Make it upper case. Reads only.
+      parameters: {properties: {text: {type: string}}, required: [text]}
+"""
+TOOLS = '''\
+"""Sums."""
+
+import os
+from pathlib import Path
+
+
+def total(numbers: list[float], unit: str = "EUR") -> dict[str, float]:
+    """Add numbers up.
+
+    Args:
+        numbers: what to add
+    """
+    print("this is no answer")
+    return {unit: sum(numbers)}
+
+
+async def remember(line: str) -> str:
+    """Keep a line."""
+    with open("kept.txt", "a") as file:
+        file.write(line + "\\n")
+    return Path("kept.txt").read_text()
+
+
+def look() -> str:
+    """Look at what is kept. Reads only."""
+    return Path("kept.txt").read_text() if Path("kept.txt").exists() else "nothing"
+
+
+def meddle() -> str:
+    """Claims to only look. Reads only."""
+    Path("kept.txt").write_text("changed")
+    return "changed"
+
+
+def broken() -> str:
+    """Fail."""
+    raise ValueError("no such word")
+
+
+def hang() -> str:
+    """Never come back."""
+    Path("pid.txt").write_text(str(os.getpid()))
+    os.fork()
+    os.setsid()
+    while True:
+        pass
+'''
+
+
+def desk(home: Home) -> Path:
+    """A pack with tools of every kind."""
+    folder = home.packs / "desk"
+    (folder / "tools").mkdir(parents=True)
+    (folder / "pack.yml").write_text(MANIFEST)
+    (folder / "tools" / "sums.py").write_text(TOOLS)
+    shout = folder / "tools" / "shout.sh"
+    shout.write_text('#!/bin/sh\nread -r line\nprintf \'{"got": %s, "loud": true}\' "$line"\n')
+    shout.chmod(0o755)
+    (folder / "tools" / "_upper.py").write_text(
+        "import json, sys\nprint(json.dumps(json.load(sys.stdin)['input']['text'].upper()))\n"
+    )
+    return folder
+
+
+def results(world: World) -> list[str]:
+    """What the model read as results, in its last request."""
+    messages = world.model.requests[-1]["messages"]
+    return [str(m["content"]) for m in messages if m["role"] == "tool"]
+
+
+def shown(world: World, request: int = 0) -> dict[str, Any]:
+    tools = world.model.requests[request].get("tools", [])
+    return {item["function"]["name"]: item["function"] for item in tools}
+
+
+async def test_a_packs_function_answers_in_the_chat(world: World) -> None:
+    desk(world.home)
+    world.model.call("desk__total", {"numbers": [1.5, 2]})
+    world.model.say("3.5")
+    async with world.running() as bot:
+        answer = await bot.ask("1.5 + 2?")
+
+    assert answer.text == "3.5"
+    assert results(world) == ['{"EUR": 3.5}']
+    assert shown(world)["desk__total"] == {
+        "name": "desk__total",
+        "description": "Add numbers up.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "numbers": {
+                    "type": "array",
+                    "items": {"type": "number"},
+                    "description": "what to add",
+                },
+                "unit": {"type": "string", "default": "EUR"},
+            },
+            "required": ["numbers"],
+            "additionalProperties": False,
+        },
+    }
+
+
+async def test_a_function_keeps_files_in_the_persons_own_folder(world: World) -> None:
+    desk(world.home)
+    world.model.call("desk__remember", {"line": "milk"})
+    world.model.call("desk__look", {})
+    world.model.say("kept")
+    async with world.running() as bot:
+        await bot.ask("milk")
+
+    assert results(world) == ["milk\n", "milk\n"]
+    (kept,) = world.home.data.rglob("kept.txt")
+    assert kept.parent == world.home.pack_folder("desk", f"tg_{ADA}")
+
+
+async def test_a_packs_commands_read_json_and_write_json(world: World) -> None:
+    desk(world.home)
+    world.model.call("desk__shout", {"input": {"text": "hey"}})
+    world.model.call("desk__upper", {"text": "quiet"})
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.ask("shout")
+
+    shouted, upper = results(world)
+    got = json.loads(shouted)
+    assert (got["got"]["input"], got["got"]["context"]["pack"]) == ({"text": "hey"}, "desk")
+    assert upper == "QUIET"
+
+
+async def test_a_wrong_argument_and_a_failure_are_read_by_the_model(world: World) -> None:
+    desk(world.home)
+    world.model.call("desk__total", {"numbers": "1"})
+    world.model.call("desk__broken", {})
+    world.model.say("sorry")
+    async with world.running() as bot:
+        await bot.ask("go")
+
+    wrong, broken = results(world)
+    assert "numbers has to be of type array" in wrong
+    assert broken == "desk__broken failed at tools/sums.py:37: ValueError: no such word"
+
+
+async def test_a_tool_that_says_it_only_reads_is_held_to_it(world: World) -> None:
+    desk(world.home)
+    world.model.call("desk__remember", {"line": "milk"})
+    world.model.call("desk__meddle", {})
+    world.model.say("no")
+    async with world.running() as bot:
+        await bot.ask("go")
+
+    assert "failed at tools/sums.py:31" in results(world)[1]
+    assert world.home.pack_folder("desk", f"tg_{ADA}").joinpath("kept.txt").read_text() == "milk\n"
+
+
+async def test_off_the_record_only_tools_that_read_are_there(world: World) -> None:
+    desk(world.home)
+    world.model.say("hello")
+    async with world.running() as bot:
+        await bot.ask("/otr")
+        await bot.ask("hello")
+
+    own = {name for name in shown(world) if name.startswith("desk__")}
+    assert own == {"desk__look", "desk__meddle", "desk__upper"}
+
+
+@pytest.mark.parametrize("permitted", ["msg, pack", "msg, pack, desk__total"])
+async def test_another_pack_can_neither_see_nor_call_it(world: World, permitted: str) -> None:
+    """Checked at the door: naming it in the manifest opens nothing."""
+    desk(world.home)
+    other = world.home.packs / "other"
+    other.mkdir()
+    (other / "pack.yml").write_text(
+        f"name: other\nversion: 1.0.0\ndisplay_name: Other\npermissions: {{tools: [{permitted}]}}\n"
+    )
+    world.model.call("desk__total", {"numbers": [1]})
+    world.model.say("no")
+    async with world.running() as bot:
+        await bot.ask("/use other")
+        await bot.ask("try")
+
+    assert "desk__total" not in shown(world)
+    assert "There is no tool 'desk__total' here" in results(world)[0]
+
+
+async def test_stop_ends_the_tool_and_everything_it_started(world: World) -> None:
+    desk(world.home)
+    world.model.call("desk__hang", {})
+    world.model.say("never")
+    async with world.running() as bot:
+        said = await bot.people.say(ADA, ADA, "hang")
+        await eventually(lambda: begun(world.home))
+        assert processes(str(world.home.packs))
+        await bot.people.say(ADA, ADA, "/stop")
+        await bot.people.next_message(ADA, after=said.id)
+        await until_gone(str(world.home.packs))
+
+
+async def begun(home: Home) -> bool:
+    return any(home.pack_data.rglob("pid.txt"))
+
+
+async def test_a_kill_of_the_runtime_ends_the_tool_and_its_outcome_is_unknown(
+    tmp_path: Path, runner_port: int
+) -> None:
+    """Nothing is run twice: the model reads that it has to look, and the person is told."""
+
+    def model(body: Body) -> Reply | str:
+        last = body["messages"][-1]
+        if last["role"] == "tool":
+            return f"It said: {last['content'][:20]}"
+        return Says(calls=(CallPart("desk__hang", {}),))
+
+    async with place(tmp_path / "home", (), model, runner_port=runner_port) as here:
+        desk(here.home)
+        async with here.alive() as life:
+            await here.emulator.client.say(ADA, ADA, "hang")
+            await eventually(lambda: begun(here.home))
+            assert processes(str(here.home.packs))
+            life.stop(signal.SIGKILL)
+            await life.gone.wait()
+        await until_gone(str(here.home.packs))
+        async with here.alive() as life:
+            await here.until_said("It said: [outcome unknown")
+            life.stop()
+            await life.gone.wait()
+
+
+async def test_files_that_both_lists_open_can_be_used_and_others_not(
+    world: World, tmp_path: Path
+) -> None:
+    folder = desk(world.home)
+    for name in ("both", "asked", "opened"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(name)
+    manifest = (folder / "pack.yml").read_text()
+    asked = json.dumps([str(tmp_path / "both"), str(tmp_path / "asked")])
+    (folder / "pack.yml").write_text(
+        manifest.replace("permissions:\n", f"permissions:\n  files: {asked}\n")
+    )
+    (folder / "tools" / "files.py").write_text(
+        "def peek(name: str) -> str:\n"
+        '    """Look into a file."""\n'
+        f"    return open({str(tmp_path)!r} + '/' + name + '/a.txt').read()\n"
+    )
+    opened = [str(tmp_path / "both"), str(tmp_path / "opened")]
+    world.config = {"security": {"allowed_paths": opened}}
+    for name in ("both", "asked", "opened"):
+        world.model.call("desk__peek", {"name": name})
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.ask("look")
+
+    both, *others = results(world)
+    assert both == "both"
+    assert all("failed at tools/files.py:3" in one for one in others)
+
+
+async def test_status_says_what_is_enforced_here(world: World) -> None:
+    desk(world.home)
+    async with world.running() as bot:
+        facts = await bot.runtime._status({})
+
+    assert facts["sandbox"].startswith(("bubblewrap", "Landlock", "tools of packs are refused"))
+
+
+async def test_where_nothing_confines_a_tool_the_model_reads_why(world: World) -> None:
+    desk(world.home)
+    world.config = {"security": {"sandbox": "require"}}
+    world.model.call("desk__total", {"numbers": [1]})
+    world.model.say("it cannot")
+    async with world.running() as bot:
+        bot.app.sandbox._level = Refused("bubblewrap is not installed", "Install it.")
+        answer = await bot.ask("1?")
+
+    assert answer.text == "it cannot"
+    assert (
+        "desk__total cannot run on this machine: bubblewrap is not installed." in results(world)[0]
+    )
