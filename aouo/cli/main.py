@@ -19,7 +19,7 @@ VERBS = {
     "trace": Verb("aouo.cli.trace:trace", "Show how one turn went, step by step."),
     "doctor": Verb("aouo.cli.doctor:doctor", "Check everything the bot needs."),
     "config": Verb("aouo.cli.config:config", "Show and change the configuration."),
-    "pack": Verb("aouo.cli.pack:pack", "Make, check, test, share, back up and list packs."),
+    "pack": Verb("aouo.cli.pack:pack", "Make, install, check, share and back up packs."),
     "cron": Verb("aouo.cli.cron:cron", "List schedules, and switch them off and on."),
     "try": Verb("aouo.cli.try_:try_", "Try it here, without account, key or network."),
     "chat": Verb("aouo.cli.chat:chat", "Talk to a pack in this terminal."),

@@ -8,6 +8,9 @@ pack = Verbs(
     {
         "new": Verb("aouo.cli.pack_new:new", "Begin a pack that works, to be changed."),
         "validate": Verb("aouo.cli.pack_list:validate", "Check a pack, strictly."),
+        "install": Verb("aouo.cli.pack_install:install", "Install a pack: shows what it may do."),
+        "upgrade": Verb("aouo.cli.pack_install:upgrade", "Show what is different, and take it."),
+        "uninstall": Verb("aouo.cli.pack_install:uninstall", "Remove a pack; its data stays."),
         "link": Verb("aouo.cli.pack_list:link_", "Install a pack where it lies, to work on it."),
         "list": Verb("aouo.cli.pack_list:list_", "List the installed packs."),
         "info": Verb("aouo.cli.pack_info:info", "Say what a pack is, may do and brings."),
@@ -21,5 +24,5 @@ pack = Verbs(
         "keygen": Verb("aouo.cli.pack_sign:keygen", "Make a key to sign packs with."),
     },
     name="pack",
-    help="Make, check, test, share, back up and list packs.",
+    help="Make, install, check, share and back up packs.",
 )

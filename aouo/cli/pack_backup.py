@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from aouo.app.clock import SystemClock
-from aouo.cli.context import current_home, json_option, print_json
+from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_named import installed
 from aouo.errors import SetupError
+from aouo.home import Home
+from aouo.packs import scheduling
 from aouo.packs.backup_file import SUFFIX, Kept
 from aouo.packs.export import export_data
-from aouo.packs.restoring import inspect
+from aouo.packs.restoring import Restored, inspect
 from aouo.packs.restoring import restore as put_back
 from aouo.packs.sealed import is_sealed
+from aouo.store.reading import reading
 
 _SHORTEST = 8
 
@@ -57,6 +62,7 @@ def backup(
         target,
         version=pack.manifest.version if pack else "",
         now=now,
+        schedules=_schedules(name),
         passphrase=passphrase,
     )
     if as_json:
@@ -93,8 +99,7 @@ def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) 
     if not yes:
         click.confirm(f"Replace what {kept.pack} keeps now?", abort=True, err=True)
     home.create()
-    with home.lock():
-        done = put_back(file, home, kept.pack, now=SystemClock().now(), passphrase=passphrase)
+    done = asyncio.run(_put_back(file, home, kept.pack, passphrase))
     before = str(done.before) if done.before else ""
     if as_json:
         print_json({"before": before, **asdict(done.kept)})
@@ -102,6 +107,34 @@ def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) 
         click.echo(f"{kept.pack} is restored.")
         if before:
             click.echo(f"What was there before: {before}")
+
+
+async def _put_back(file: Path, home: Home, pack: str, passphrase: str) -> Restored:
+    """Files first, then schedules, while nobody else works on the home."""
+    from aouo.app.schedules import at_rest
+
+    async with at_rest(home, load(home).settings) as port:
+        done = put_back(
+            file,
+            home,
+            pack,
+            now=SystemClock().now(),
+            passphrase=passphrase,
+            schedules=await port.exported(pack),
+        )
+        try:
+            await port.restore(pack, [dict(row) for row in done.kept.schedules])
+        except ValueError as error:
+            click.echo(f"Its schedules are as they were: {error}.", err=True)
+    return done
+
+
+def _schedules(pack: str) -> list[dict[str, Any]]:
+    file = current_home().database
+    if not file.exists():
+        return []
+    with reading(file) as tx:
+        return scheduling.exported(tx, pack)
 
 
 def _told(kept: Kept) -> str:

@@ -30,5 +30,6 @@ def new(name: str, folder: Path, as_json: bool) -> None:
     for file in made.files:
         click.echo(f"  {file}")
     click.echo(f"\nChange it, then:\n  aouo pack validate {made.folder}")
+    click.echo(f"  aouo pack test {made.folder}")
     click.echo(f"  aouo dev {made.folder}")
     click.echo(f"  aouo pack export {made.folder}")

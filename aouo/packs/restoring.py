@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -49,13 +50,20 @@ def inspect(backup: Path, passphrase: str = "") -> Kept:
 
 
 def restore(
-    backup: Path, home: Home, name: str, *, now: datetime, passphrase: str = ""
+    backup: Path,
+    home: Home,
+    name: str,
+    *,
+    now: datetime,
+    passphrase: str = "",
+    schedules: Sequence[Mapping[str, object]] = (),
 ) -> Restored:
     """Make what the pack `name` keeps what the backup holds. Nobody may have it open.
 
     Everything is unpacked beside and checked first, and what is there is backed up under
     `data/backups/<name>/`; then folders and databases are exchanged. If that fails, the old ones
-    are put back; killed in between, both backups are whole and it can be done again.
+    are put back; killed in between, both backups are whole and it can be done again. `schedules`
+    are those of now, for the backup of what is there; those of `backup` are for the caller.
 
     Raises:
         PackError: another pack's, damaged, hostile, a wrong passphrase; nothing was changed.
@@ -74,10 +82,11 @@ def restore(
             _unpack(archive, facts, fresh, backup)
         stamp = f"{now:%Y%m%dT%H%M%S%f}Z-before-restore"
         is_kept = keeps_anything(home, name)
-        before = _back_up(home, name, now, home.data / "backups" / name / f"{stamp}{SUFFIX}")
+        target = home.backups / name / f"{stamp}{SUFFIX}"
+        before = _back_up(home, name, now, target, schedules)
         _exchange(home, name, fresh, work / "old")
         if is_kept and before is None:
-            before = home.data / "backups" / name / stamp
+            before = home.backups / name / stamp
             (work / "old").rename(before)
     return Restored(kept(facts), before)
 
@@ -112,11 +121,13 @@ def _check_database(file: Path, backup: Path) -> None:
         raise PackError(f"A database in {backup} is damaged.", fix="Use another copy.")
 
 
-def _back_up(home: Home, name: str, now: datetime, target: Path) -> Path | None:
+def _back_up(
+    home: Home, name: str, now: datetime, target: Path, schedules: Sequence[Mapping[str, object]]
+) -> Path | None:
     """Back up what is there; None = there is nothing, or it is too damaged to be copied."""
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(PackError):
-        export_data(home, name, target, version="", now=now)
+        export_data(home, name, target, version="", now=now, schedules=schedules)
     return target if target.exists() else None
 
 

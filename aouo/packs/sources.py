@@ -77,8 +77,7 @@ async def _download(text: str, archive: Path, web: Web, permits: Permits, https:
         with archive.open("xb") as out:
             found = await web.download(text, permits, out, max_bytes=MAX_ARCHIVE_BYTES, https=https)
     except ToolFailed as error:
-        problem = f"The app was not fetched: {error}"
-        raise PackError(problem, fix="Nothing was installed.") from error
+        raise PackError(f"The app was not fetched: {error}") from error
     url = URL(found)
     detached = archive.with_name(archive.name + MINISIG)
     try:

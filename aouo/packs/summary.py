@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import ast
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, assert_never
 
 from aouo.errors import PackError
 from aouo.packs.archive import app_files, content_hash
 from aouo.packs.load import Pack, load_pack
-from aouo.packs.manifest import Budget, Manifest
+from aouo.packs.manifest import Budget
 from aouo.packs.problems import errors
 from aouo.packs.schema import Column, trial
 from aouo.packs.signing import Signature, verify
+from aouo.packs.tools_text import Calls, PackTool, Starts
 from aouo.packs.validate import validate
 
 _INDEX_LINE_BYTES = 8  # bullet, colon and newline around a skill's name and description
 
 
 @dataclass(frozen=True, slots=True)
-class PackTool:
+class OwnTool:
     """A tool that an app brings; `runs` is its Python file, or its command."""
 
     name: str
@@ -56,7 +57,7 @@ class Summary:
     size_bytes: int
     signature: Signature
     tools: tuple[str, ...]
-    pack_tools: tuple[PackTool, ...]
+    pack_tools: tuple[OwnTool, ...]
     network: tuple[str, ...]
     file_paths: tuple[str, ...]
     external_commands: tuple[str, ...]
@@ -93,7 +94,7 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
         size_bytes=sum(path.stat().st_size for path in files.values()),
         signature=signature or Signature(),
         tools=asked.tools,
-        pack_tools=_pack_tools(manifest, files),
+        pack_tools=tuple(map(_own_tool, pack.tools)),
         network=asked.network,
         file_paths=asked.files,
         external_commands=asked.external_commands,
@@ -160,28 +161,14 @@ def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
     )
 
 
-def _pack_tools(manifest: Manifest, files: Mapping[str, Path]) -> tuple[PackTool, ...]:
-    named = [PackTool(tool.name, tool.path, "python") for tool in manifest.custom_tools]
-    found = named or [
-        PackTool(name, path, "python")
-        for path, file in files.items()
-        if path.startswith("tools/") and path.endswith(".py") and path.count("/") == 1
-        for name in _functions(file)
-    ]
-    commands = manifest.runtime.external_tools
-    return (*found, *(PackTool(tool.name, tool.command, "command") for tool in commands))
-
-
-def _functions(file: Path) -> list[str]:
-    """The public functions of a Python file, which is read and never run."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [
-        node.name for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_")
-    ]
+def _own_tool(tool: PackTool) -> OwnTool:
+    match tool.does:
+        case Calls(file=file):
+            return OwnTool(tool.name, file, "python")
+        case Starts(words=words):
+            return OwnTool(tool.name, shlex.join(words), "command")
+        case _:
+            assert_never(tool.does)
 
 
 def _prompt_bytes(pack: Pack) -> int:

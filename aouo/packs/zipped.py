@@ -23,7 +23,7 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip file can hold
 _UTF8 = 0x800
 _ENCRYPTED = 0x1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-REMAKE = "Make it again with `aouo pack export`."
+REMAKE = "Make it again, with `aouo pack export` or `aouo pack backup`."
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from aouo.packs.compare import compare
 from aouo.packs.manifest import Budget
 from aouo.packs.schema import Column
 from aouo.packs.signing import Signature
-from aouo.packs.summary import PackTool, Planned, Summary
+from aouo.packs.summary import OwnTool, Planned, Summary
 
 ID = Column("id", "INTEGER", False, None, 1)
 WORD = Column("word", "TEXT", True, None, 0)
@@ -53,7 +53,7 @@ WIDE = replace(
     network=("api.example.org",),
     file_paths=("~/books",),
     external_commands=("count",),
-    pack_tools=(PackTool("count", "wc -w", "command"),),
+    pack_tools=(OwnTool("count", "wc -w", "command"),),
     may_schedule=True,
     schedules=(
         Planned("daily", "0 8 * * *", "study", True),

@@ -18,7 +18,7 @@ from aouo.packs.compare import compare
 from aouo.packs.manifest import Budget
 from aouo.packs.names import GROUP_TOOLS, GROUPS, TOOLS
 from aouo.packs.signing import new_key, sign_app
-from aouo.packs.summary import PackTool, Planned, Summary, summarize_folder
+from aouo.packs.summary import OwnTool, Planned, Summary, summarize_folder
 from tests.packs.writing import MakePack
 
 BASE: dict[str, Any] = {
@@ -71,16 +71,18 @@ def test_a_summary_says_what_an_app_may_do_and_brings(make_pack: MakePack):
     )
     assert found.schedules == (Planned("daily", "0 8 * * *", "hello", True),)
     assert found.pack_tools == (
-        PackTool("add", "tools/add.py", "python"),
-        PackTool("count", "wc -w", "command"),
+        OwnTool("add", "tools/add.py", "python"),
+        OwnTool("count", "wc -w", "command"),
     )
     assert (list(found.tables), found.skills, found.commands) == (["items"], ("hello",), ("hello",))
     assert found.prompt_bytes == 20 + len("helloSays hello") + 8
     assert found.files == 5
 
 
-def test_public_functions_are_tools_where_none_is_named(make_pack: MakePack):
-    code = "def shown(): ...\nasync def too(): ...\ndef _mine(): ...\nclass No: ...\n"
+def test_public_functions_are_tools_where_the_manifest_names_none(make_pack: MakePack):
+    function = '{} {}() -> str:\n    """Does something."""\n    return ""\n\n'
+    pairs = (("def", "shown"), ("async def", "too"), ("def", "_mine"))
+    code = "".join(function.format(*pair) for pair in pairs)
     folder = make_pack(files={"tools/some.py": code, "tools/deep/not.py": "def no(): ..."})
 
     found = summarize_folder(folder, strict=False)
@@ -236,10 +238,10 @@ def test_rows_of_persons_that_would_be_read_by_all_ask(make_pack: MakePack):
 
 def test_a_tool_that_is_new_or_runs_another_command_asks(make_pack: MakePack):
     one = summary(make_pack)
-    python = PackTool("count", "tools/count.py", "python")
-    command = PackTool("count", "wc -w", "command")
+    python = OwnTool("count", "tools/count.py", "python")
+    command = OwnTool("count", "wc -w", "command")
 
-    def asks(old: tuple[PackTool, ...], new: tuple[PackTool, ...]) -> bool:
+    def asks(old: tuple[OwnTool, ...], new: tuple[OwnTool, ...]) -> bool:
         found = compare(replace(one, pack_tools=old), replace(one, pack_tools=new))
         return found.needs_consent
 

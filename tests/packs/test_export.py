@@ -97,13 +97,15 @@ def test_what_a_pack_keeps_comes_back_and_other_packs_stay(
     (home.pack_folder("vocab") / "new.txt").write_text("new")
     changed = everything(home)
 
-    restored = restore(backup, home, "vocab", now=NOW, passphrase=passphrase)
+    jobs = ({"key": "daily", "enabled": False},)
+    restored = restore(backup, home, "vocab", now=NOW, passphrase=passphrase, schedules=jobs)
 
     assert everything(home) == before
     assert restored.kept == inspect(backup, passphrase)
     assert restored.kept.owners == ("tg_1", "tg_2")
     assert restored.kept.schedules == ({"key": "daily", "enabled": True},)
     assert restored.before is not None
+    assert inspect(restored.before).schedules == jobs
     restore(restored.before, home, "vocab", now=NOW.replace(hour=11))
     assert everything(home) == changed
 
