@@ -72,13 +72,12 @@ FROM materials WHERE post_id IS NULL ORDER BY id DESC;
 CREATE VIEW IF NOT EXISTS progress AS
 WITH days AS (SELECT DISTINCT date(created_at, 'localtime') AS day FROM materials),
 runs AS (SELECT day, julianday(day) - row_number() OVER (ORDER BY day) AS run FROM days),
-last AS (SELECT max(day) AS day FROM days)
+streaks AS (SELECT count(*) AS days, max(day) AS last FROM runs GROUP BY run)
 SELECT
   (SELECT count(*) FROM materials) AS materials,
   (SELECT count(*) FROM unused) AS unused,
   (SELECT count(*) FROM posts WHERE state = 'idea') AS ideas,
   (SELECT count(*) FROM posts WHERE state = 'draft') AS drafts,
   (SELECT count(*) FROM posts WHERE state = 'final') AS finals,
-  (SELECT count(*) FROM runs, last
-    WHERE last.day >= date('now', 'localtime', '-1 day')
-      AND run = (SELECT run FROM runs WHERE runs.day = last.day)) AS streak;
+  coalesce((SELECT days FROM streaks WHERE last >= date('now', 'localtime', '-1 day')), 0)
+    AS streak;

@@ -51,12 +51,13 @@ GROUP BY d.week ORDER BY d.week DESC;
 CREATE VIEW IF NOT EXISTS progress AS
 WITH days AS (SELECT DISTINCT day FROM dated),
 runs AS (SELECT day, julianday(day) - row_number() OVER (ORDER BY day) AS run FROM days),
-last AS (SELECT max(day) AS day FROM days)
+streaks AS (SELECT count(*) AS days, max(day) AS last FROM runs GROUP BY run)
 SELECT
   (SELECT count(*) FROM entries) AS notes,
-  (SELECT count(*) FROM dated WHERE day = date('now', 'localtime')) AS today,
-  (SELECT count(*) FROM dated WHERE day > date('now', 'localtime', '-7 days')) AS last_7_days,
+  (SELECT count(*) FROM entries WHERE created_at >= date('now', '-2 days')
+    AND date(created_at, 'localtime') = date('now', 'localtime')) AS today,
+  (SELECT count(*) FROM entries WHERE created_at >= date('now', '-8 days')
+    AND date(created_at, 'localtime') > date('now', 'localtime', '-7 days')) AS last_7_days,
   (SELECT count(*) FROM entries WHERE pinned = 1) AS pinned,
-  (SELECT count(*) FROM runs, last
-    WHERE last.day >= date('now', 'localtime', '-1 day')
-      AND run = (SELECT run FROM runs WHERE runs.day = last.day)) AS streak;
+  coalesce((SELECT days FROM streaks WHERE last >= date('now', 'localtime', '-1 day')), 0)
+    AS streak;

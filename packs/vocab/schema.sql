@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS reviews (
 );
 
 CREATE INDEX IF NOT EXISTS reviews_by_word ON reviews (word);
+CREATE INDEX IF NOT EXISTS reviews_by_time ON reviews (created_at);
 
 -- new_per_day: how many new words a day brings.
 CREATE TABLE IF NOT EXISTS settings (
@@ -133,32 +134,29 @@ END;
 -- forgotten today.
 CREATE VIEW IF NOT EXISTS due AS
 WITH today AS (SELECT date('now', 'localtime') AS day),
-fresh AS (
-  SELECT word, row_number() OVER (ORDER BY created_at, rowid) AS place
-  FROM words WHERE word IN (SELECT word FROM cards WHERE reviews = 0)
-),
 room AS (
   SELECT coalesce((SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'new_per_day'), 10)
-    - (SELECT count(*) FROM cards, today WHERE date(first_at, 'localtime') = day) AS words
+    - (SELECT count(*) FROM cards, today
+        WHERE first_at >= date('now', '-2 days') AND date(first_at, 'localtime') = day) AS words
 ),
 listed AS (
-  SELECT w.word, w.meaning, w.example, w.hint,
-    CASE WHEN c.reviews = 0 THEN 'new'
-         WHEN c.interval_days = 0 THEN 'again'
-         ELSE 'review' END AS kind,
-    CASE WHEN c.reviews = 0 THEN 1
-         WHEN date(c.reviewed_at, 'localtime') = day THEN 2
-         ELSE 0 END AS part,
-    c.lapses, c.due,
-    coalesce(f.place, 0) AS place,
-    coalesce(c.reviewed_at, '') AS last
-  FROM cards AS c JOIN words AS w ON w.word = c.word
-  CROSS JOIN today CROSS JOIN room LEFT JOIN fresh AS f ON f.word = c.word
-  WHERE c.due <= day AND (f.place IS NULL OR f.place <= room.words)
+  SELECT word, due, coalesce(reviewed_at, '') AS last,
+    CASE WHEN date(reviewed_at, 'localtime') = day THEN 2 ELSE 0 END AS part
+  FROM cards, today WHERE reviews > 0 AND due <= day
+  UNION ALL
+  SELECT * FROM (
+    SELECT c.word, c.due, w.created_at, 1
+    FROM cards AS c JOIN words AS w ON w.word = c.word CROSS JOIN today
+    WHERE c.reviews = 0 AND c.due <= day
+    ORDER BY w.created_at, w.rowid LIMIT (SELECT max(words, 0) FROM room)
+  )
 )
-SELECT word, meaning, example, hint, kind, lapses,
-  count(*) OVER () AS left_today
-FROM listed ORDER BY part, place, due, last, word;
+SELECT w.word, w.meaning, w.example, w.hint,
+  CASE WHEN c.reviews = 0 THEN 'new' WHEN c.interval_days = 0 THEN 'again' ELSE 'review' END
+    AS kind,
+  c.lapses, count(*) OVER () AS left_today
+FROM listed AS l JOIN words AS w ON w.word = l.word JOIN cards AS c ON c.word = l.word
+ORDER BY l.part, l.due, l.last, w.rowid;
 
 CREATE VIEW IF NOT EXISTS days AS
 SELECT date(created_at, 'localtime') AS day, count(*) AS reviews,
@@ -179,16 +177,21 @@ WHERE c.lapses >= 3 OR c.ease <= 190 ORDER BY c.lapses DESC, c.ease, w.word;
 -- up to today or yesterday.
 CREATE VIEW IF NOT EXISTS progress AS
 WITH runs AS (SELECT day, julianday(day) - row_number() OVER (ORDER BY day) AS run FROM days),
-last AS (SELECT max(day) AS day FROM days)
+streaks AS (SELECT count(*) AS days, max(day) AS last FROM runs GROUP BY run),
+today AS (
+  SELECT count(*) AS asked, coalesce(sum(grade <> 'again'), 0) AS correct FROM reviews
+  WHERE created_at >= date('now', '-2 days')
+    AND date(created_at, 'localtime') = date('now', 'localtime')
+)
 SELECT
   (SELECT count(*) FROM words) AS words,
   (SELECT count(*) FROM cards WHERE reviews = 0) AS new,
   (SELECT count(*) FROM cards WHERE reviews > 0 AND interval_days < 21) AS learning,
   (SELECT count(*) FROM cards WHERE interval_days >= 21) AS known,
   (SELECT count(*) FROM due) AS due,
-  coalesce((SELECT reviews FROM days WHERE day = date('now', 'localtime')), 0) AS asked_today,
-  coalesce((SELECT correct FROM days WHERE day = date('now', 'localtime')), 0) AS correct_today,
-  (SELECT count(*) FROM runs, last
-    WHERE last.day >= date('now', 'localtime', '-1 day')
-      AND run = (SELECT run FROM runs WHERE runs.day = last.day)) AS streak,
-  (SELECT min(due) FROM cards WHERE due > date('now', 'localtime')) AS next_due;
+  today.asked AS asked_today,
+  today.correct AS correct_today,
+  coalesce((SELECT days FROM streaks WHERE last >= date('now', 'localtime', '-1 day')), 0)
+    AS streak,
+  (SELECT min(due) FROM cards WHERE due > date('now', 'localtime')) AS next_due
+FROM today;

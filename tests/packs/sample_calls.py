@@ -21,6 +21,7 @@ from aouo.tools.fetch import Fetch
 from aouo.tools.files import WriteFile
 from aouo.tools.memory import Memory
 from aouo.tools.msg import msg
+from aouo.tools.onboarding import OnboardingDone
 from aouo.tools.persist import persist
 from aouo.tools.registry import Arguments, Bound, Tool, ToolContext
 
@@ -58,15 +59,11 @@ ROWS: Mapping[str, Sequence[tuple[str, Mapping[str, object]]]] = {
 """A home in which every call of a skill finds what it is about."""
 
 
-class Onboarded(Arguments):
-    summary: str = ""
-
-
 _CHECKED_ONLY: Mapping[str, type[Arguments]] = {
     "memory": Memory,
     "write_file": WriteFile,
     "fetch": Fetch,
-    "onboarding_done": Onboarded,
+    "onboarding_done": OnboardingDone,
 }
 
 

@@ -209,6 +209,22 @@ def test_the_statistics_stay_when_a_word_goes(learner: Learner) -> None:
     )
 
 
+def test_menus_of_a_year_of_words_are_shown_within_the_time_a_query_has(learner: Learner) -> None:
+    """8,000 words and 4,000 answers on 270 days; a query has 2 s (packs.md)."""
+    days = [f"2025-{month:02}-{day:02}T10:00:00Z" for month in range(4, 13) for day in range(1, 31)]
+    words = [(f"word {number}", days[0]) for number in range(8_000)]
+    reviews = [(words[n % 2_000][0], GRADES[n % 4], days[n % len(days)]) for n in range(4_000)]
+    write = learner.store._connection  # as many calls would take a minute
+    write.execute("BEGIN")
+    write.executemany("INSERT INTO words (word, meaning, created_at) VALUES (?, '…', ?)", words)
+    write.executemany("INSERT INTO reviews (word, grade, created_at) VALUES (?, ?, ?)", reviews)
+    write.execute("COMMIT")
+
+    (main,), *_ = [learner.store.read(page.sql) for page in PACK.menu.pages]
+
+    assert main["words"] == 8_001
+
+
 def test_a_word_that_comes_back_after_it_was_deleted_begins_anew(learner: Learner) -> None:
     learner.rate("Baum", "easy")
     learner.persist("delete", table="words", where={"word": "Baum"})

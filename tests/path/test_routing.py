@@ -12,6 +12,7 @@ from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
+from tests.packs.writing import write_pack
 from tests.path.looking import answers, crossed_keys, prompts, route, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -579,7 +580,8 @@ async def test_help_names_the_skills_of_the_active_pack(world: World) -> None:
 
 
 async def test_a_button_of_an_earlier_time_is_explained(world: World) -> None:
-    world.install("notes")
+    """The pack has no menu, so no button can open one."""
+    write_pack(world.home.packs / "tiny")
     async with world.running() as bot:
         message = await bot.ask("hello")
         for data in ("nav:something", "menu", "pack:gone"):
@@ -590,7 +592,7 @@ async def test_a_button_of_an_earlier_time_is_explained(world: World) -> None:
     assert (await answers(world))[1:] == [
         old,
         old,
-        "There is no pack “gone”. Installed: notes.",
+        "There is no pack “gone”. Installed: tiny.",
     ]
 
 

@@ -6,34 +6,26 @@ Source: issue 5, "Sample packs". What each call of a skill does is in tests/pack
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from aouo.emulator import ChatMessage, Emulator
+from aouo.emulator import Emulator
 from aouo.emulator.description import Upload
 from aouo.home import Home
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, ModelServer, Says
 from tests.packs import sql_time
 from tests.path.looking import said, settled
+from tests.path.scripted import Chat, Lines, persist
 from tests.path.world import ADA, BEN, Running, World
 
 DAY_S = timedelta(days=1).total_seconds()
 FIRST_REQUEST_BYTES = 6144
 DUE = "SELECT word, meaning, example, hint, kind, lapses, left_today FROM due LIMIT 5"
-
-
-class Lines(deque[Says]):
-    """What the model says next; with none left "ok", and so when it is asked for a title."""
-
-    def __call__(self, body: dict[str, Any]) -> Says:
-        return self.popleft() if body.get("tools") and self else Says("ok")
 
 
 @pytest.fixture
@@ -58,46 +50,6 @@ async def world(tmp_path: Path, clock: FastClock, lines: Lines) -> AsyncGenerato
         assert await emulator.client.violations() == []
 
 
-def persist(action: str, **arguments: Any) -> CallPart:
-    return CallPart("persist", {"action": action, **arguments})
-
-
-@dataclass
-class Chat:
-    """A conversation with the only pack that is there; the model says what a test tells it to."""
-
-    world: World
-    bot: Running
-    lines: Lines
-    turns: int = 0
-
-    async def turn(
-        self, *calls: CallPart, user: int = ADA, tap: tuple[ChatMessage, int] | None = None
-    ) -> list[dict[str, Any]]:
-        """One turn in which the model makes these calls, and what it reads as their results."""
-        self.turns += 1
-        end = f"end of turn {self.turns}"
-        self.lines.extend((Says(calls=calls), Says(end)))
-        if tap:
-            await self.bot.people.tap(user, user, tap[0].id, tap[0].buttons[tap[1]].data)
-        else:
-            await self.bot.people.say(user, user, f"turn {self.turns}")
-        await said(self.world, end, user)
-        await settled(self.bot)
-        results = [m for m in self.asked["messages"] if m["role"] == "tool"]
-        return [json.loads(m["content"]) for m in results[-len(calls) :]]
-
-    async def rows(self, sql: str, *params: object, user: int = ADA) -> list[dict[str, Any]]:
-        """What the model reads when it queries."""
-        (found,) = await self.turn(persist("query", sql=sql, params=list(params)), user=user)
-        return found["rows"]
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The newest request of a turn."""
-        return next(body for body in reversed(self.world.model.requests) if body.get("tools"))
-
-
 @pytest.mark.parametrize("name", ["create", "notes", "vocab"])
 async def test_the_first_request_with_a_pack_is_small(world: World, name: str) -> None:
     """At most 6 KB, tool schemas included. Source: design 1."""
@@ -107,6 +59,54 @@ async def test_the_first_request_with_a_pack_is_small(world: World, name: str) -
     body = json.dumps(world.model.requests[0], ensure_ascii=False, separators=(",", ":"))
 
     assert len(body.encode()) <= FIRST_REQUEST_BYTES
+
+
+# Menus
+
+
+async def menu_of(bot: Running, user: int, *taps: str) -> tuple[list[str], list[str]]:
+    """The lines that `/menu` shows after these buttons are tapped, and its buttons."""
+    shown = await bot.ask("/menu", user=user)
+    await settled(bot)
+    for label in taps:
+        data = next(one.data for one in shown.buttons if one.text == label)
+        await bot.people.tap(user, user, shown.id, data)
+        await settled(bot)
+        shown = next(m for m in await bot.people.messages(user) if m.id == shown.id)
+    return list(filter(None, shown.text.split("\n"))), [one.text for one in shown.buttons]
+
+
+async def test_a_german_person_reads_german_menus_with_their_own_rows(
+    world: World, lines: Lines
+) -> None:
+    """Ada's Telegram is German, Ben's English; no model is asked, no row of the other is shown."""
+    world.install("vocab")
+    everybody = world.emulator.world.people
+    everybody[ADA] = replace(everybody[ADA], language_code="de-AT")
+    async with world.running() as bot:
+        chat = Chat(world, bot, lines)
+        await add(chat, "Baum", "laufen")
+        await chat.turn(rate("Baum", "good"))
+        asked = len(chat.requests)
+        german, labels = await menu_of(bot, ADA)
+        newest, _ = await menu_of(bot, ADA, "Neueste Wörter")
+        english, words = await menu_of(bot, BEN)
+        none, _ = await menu_of(bot, BEN, "Newest words")
+        more_asked = len(chat.requests) - asked
+
+    assert german == [
+        "Wörter",
+        "Jetzt fällig: 1",
+        "Heute gefragt: 1",
+        "Tage in Folge: 1",
+        "Wörter: 2, davon sicher: 0",
+    ]
+    assert labels[:3] == ["Lernen", "Wörter hinzufügen", "Neueste Wörter"]
+    assert newest[1:] == ["laufen: meaning of laufen", "Baum: meaning of Baum"]
+    assert english[-1] == "Words: 0, known well: 0"
+    assert words[:3] == ["Study", "Add words", "Newest words"]
+    assert none[1:] == ["No words yet. Send me one."]
+    assert more_asked == 0
 
 
 # Vocab
@@ -168,13 +168,12 @@ async def test_a_card_is_one_message_with_a_hidden_meaning_and_a_rating_counts_o
         chat = Chat(world, bot, lines)
         await add(chat, "Baum")
         await chat.turn(card)
-        shown = next(m for m in await bot.people.messages(ADA) if m.buttons)
+        shown = next(m for m in await bot.people.messages(ADA) if m.text == "Baum\ntree")
         await chat.turn(rate("Baum", "good"), tap=(shown, 1))
         heard = next(m["content"] for m in chat.asked["messages"][::-1] if m["role"] == "user")
         await chat.turn(rate("Baum", "good"))
         (after,) = await chat.rows("SELECT interval_days, reviews FROM cards")
 
-    assert shown.text == "Baum\ntree"
     assert [mark["type"] for mark in shown.raw["entities"]] == ["bold", "spoiler"]
     assert heard == "[callback] good Baum"
     assert after == {"interval_days": 1, "reviews": 2}
