@@ -41,6 +41,7 @@ _STDERR_BYTES = 4_000
 _CHUNK_BYTES = 65_536
 _GRACE_S = 2.0
 _DOOR_S = 5.0
+_LOOK_EVERY_S = 0.5
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _JOIN = 'for f in $AOUO_GROUPS; do echo $$ > "$f" || exit 71; done; unset AOUO_GROUPS; exec "$@"'
 """Enters the control groups before anything else can be started."""
@@ -66,10 +67,13 @@ class Sandbox:
                 cgroup.sweep(self._level.groups)
         return self._level
 
-    async def run(self, order: Order, door: Door | None = None) -> Ran:
+    async def run(
+        self, order: Order, door: Door | None = None, is_full: Callable[[], bool] = lambda: False
+    ) -> Ran:
         """Run it to its end, or to the end of its time; however this returns, nothing is left.
 
-        With `online`, `door` serves what the run asks of the network.
+        With `online`, `door` serves what the run asks of the network. It is also ended once
+        `is_full`, which is asked now and then in a thread, says so.
 
         Raises:
             NotConfined: it was not started.
@@ -94,7 +98,7 @@ class Sandbox:
             try:
                 if ours is not None:
                     await stack.enter_async_context(_served(ours, door))
-                return await _watched(process, order)
+                return await _watched(process, order, is_full)
             finally:
                 await finish(_closed(process))
 
@@ -239,8 +243,10 @@ async def _served(ours: socket.socket, door: Door | None) -> AsyncGenerator[None
             yield
 
 
-async def _watched(process: asyncio.subprocess.Process, order: Order) -> Ran:
-    """Feed it and read it until it ends, takes too long or says too much."""
+async def _watched(
+    process: asyncio.subprocess.Process, order: Order, is_full: Callable[[], bool]
+) -> Ran:
+    """Feed it and read it until it ends, takes too long or too much room, or says too much."""
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     assert stdin is not None
     assert stdout is not None
@@ -265,12 +271,21 @@ async def _watched(process: asyncio.subprocess.Process, order: Order) -> Ran:
             err.extend(piece)
             del err[:-_STDERR_BYTES]
 
+    async def look() -> None:
+        nonlocal end
+        while not await asyncio.to_thread(is_full):
+            await asyncio.sleep(_LOOK_EVERY_S)
+        end = "room"
+        _ask_to_end(process)
+
     end: End = "exit"
     try:
         async with asyncio.timeout(order.limits.time_s), asyncio.TaskGroup() as group:
             for part in (feed(), take(), follow()):
                 group.create_task(part)
+            looking = group.create_task(look())
             await process.wait()
+            looking.cancel()
     except TimeoutError:
         end = "time"
     said = err.decode("utf-8", "replace").strip()

@@ -309,6 +309,16 @@ async def test_a_file_is_limited(place: Place) -> None:
     assert said.startswith("refused: OSError [Errno 27]")
 
 
+async def test_many_files_end_it_once_its_folder_is_full(place: Place) -> None:
+    order = place.order('while True: open(str(time.time()), "wb").write(b"x" * 100_000)')
+    full = [False, True]
+    async with asyncio.timeout(30):
+        ran = await place.sandbox.run(order, is_full=lambda: full.pop(0))
+
+    assert ran.end == "room"
+    await until_gone(str(place.root))
+
+
 async def test_temporary_space_is_limited_or_is_a_disk(place: Place) -> None:
     if not isinstance(place.level, Bubblewrap):
         pytest.skip("a folder of the disk")
