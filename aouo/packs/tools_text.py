@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from aouo.packs.docstrings import MAX_DESCRIPTION_CHARS, READS, docstring
 from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.manifest import FILE, CustomTool, ExternalTool, Manifest
 from aouo.packs.problems import Problem, Severity, did_you_mean
@@ -20,12 +21,7 @@ FOLDER = "tools"
 MAX_FILES = 50
 MAX_NAME_CHARS = 64
 """Of `<pack>__<tool>`; every model's service takes names of that length."""
-READS = "Reads only."
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
-_ARGS = re.compile(r"\s*(Args|Arguments|Parameters):\s*$")
-_SECTION = re.compile(r"\s*(Returns|Raises|Yields|Examples?|Notes?):\s*$")
-_ARG = re.compile(r"(\*{0,2}\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
-_MAX_DESCRIPTION_CHARS = 1000
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -175,7 +171,7 @@ class _Reader:
         if not _NAME.fullmatch(name):
             self.add(place, f"{name[:60]} is no name of a tool: at most 48 of a-z A-Z 0-9 _")
         text = ast.get_docstring(function) or ""
-        said = _docstring(text)
+        said = docstring(text)
         if not said.description:
             self.add(place, f"{name} has no docstring; its first paragraph is what the model reads")
         schema = self._schema(file, module, function, said.arguments)
@@ -249,7 +245,7 @@ class _Reader:
         yield (
             PackTool(
                 tool.name,
-                description[:_MAX_DESCRIPTION_CHARS],
+                description[:MAX_DESCRIPTION_CHARS],
                 MappingProxyType({"type": "object", "properties": {}, **schema}),
                 Starts(words),
                 reads,
@@ -265,42 +261,6 @@ _ONE_INPUT: Mapping[str, Any] = MappingProxyType(
         "properties": {"input": {"type": "object", "description": "what the command reads"}},
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a docstring says: the first paragraph, the arguments by name."""
-
-    description: str
-    arguments: Mapping[str, str]
-    reads: bool
-
-
-def _docstring(text: str) -> _Said:
-    reads = READS in text
-    first = text.replace(READS, "").strip().partition("\n\n")[0]
-    lines = [line for line in first.splitlines() if not _ARGS.match(line)]
-    description = " ".join(" ".join(lines).split())[:_MAX_DESCRIPTION_CHARS]
-    return _Said(description, _arguments(text), reads)
-
-
-def _arguments(text: str) -> dict[str, str]:
-    """The section `Args:`; a deeper line goes on with what stands above it."""
-    found: dict[str, str] = {}
-    inside, name, depth = False, "", 0
-    for line in text.splitlines():
-        if _ARGS.match(line):
-            inside, name = True, ""
-        elif inside and (_SECTION.match(line) or (line.strip() and not line.startswith(" "))):
-            inside = False
-        elif inside and line.strip():
-            indent = len(line) - len(line.lstrip())
-            if (match := _ARG.match(line.strip())) and (not name or indent <= depth):
-                name, depth = match[1], indent
-                found[name] = match[2].strip()
-            elif name:
-                found[name] = f"{found[name]} {line.strip()}".strip()
-    return {name: said[:300] for name, said in found.items() if said}
 
 
 def _functions(module: ast.Module) -> Iterator[_Function]:
