@@ -15,7 +15,7 @@ from aouo.packs.docstrings import MAX_DESCRIPTION_CHARS, READS, docstring
 from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.manifest import FILE, CustomTool, ExternalTool, Manifest
 from aouo.packs.problems import Problem, Severity, did_you_mean
-from aouo.packs.tool_types import NoType, is_sound, schema_of
+from aouo.packs.tool_types import NoType, is_sound, is_typed_dict, plain, schema_of
 
 FOLDER = "tools"
 MAX_FILES = 50
@@ -193,7 +193,7 @@ class _Reader:
         records = {
             one.name: one
             for one in module.body
-            if isinstance(one, ast.ClassDef) and any(_is_typed_dict(base) for base in one.bases)
+            if isinstance(one, ast.ClassDef) and any(is_typed_dict(base) for base in one.bases)
         }
         properties: dict[str, Any] = {}
         required: list[str] = []
@@ -209,7 +209,7 @@ class _Reader:
                 continue
             if default is None:
                 required.append(one.arg)
-            elif (value := _plain(default)) is not None:
+            elif (value := plain(default)) is not None:
                 schema["default"] = value
             if one.arg in told:
                 schema["description"] = told[one.arg]
@@ -274,20 +274,6 @@ def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr
     missing: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
     yield from zip(plain, [*missing, *arguments.defaults], strict=False)
     yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-
-
-def _plain(node: ast.expr) -> str | int | float | bool | None:
-    """A default that can be told in few words; None = it cannot, or is None."""
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return None
-    is_short = isinstance(value, str | int | float) and len(str(value)) <= 60
-    return value if is_short else None
-
-
-def _is_typed_dict(base: ast.expr) -> bool:
-    return getattr(base, "id", getattr(base, "attr", "")) == "TypedDict"
 
 
 def _misplaced(folder: Path, program: str) -> str:
