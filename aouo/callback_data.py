@@ -11,6 +11,11 @@ from __future__ import annotations
 import re
 
 MAX_BYTES = 64
+RUNTIMES = (
+    *("again_", "budget_", "edited_", "install_", "cron_", "summary_", "unsummary_", "session_"),
+    *("memory_", "onboarding_", "kept_"),
+)
+"""What the keys of the runtime's own `nav:` buttons begin with; any other key is a pack's page."""
 _OURS = ("pack:", "choice_", "approval_", "nav:", "kept_")
 _REFERENCE = re.compile(r"kept_([0-9]{1,18}):([0-9]{1,4})", re.ASCII)
 
@@ -18,6 +23,11 @@ _REFERENCE = re.compile(r"kept_([0-9]{1,18}):([0-9]{1,4})", re.ASCII)
 def is_ours(data: str) -> bool:
     """Whether the runtime itself acts on such a tap; anything else is a fresh inbound."""
     return data == "menu" or data.startswith(_OURS)
+
+
+def is_page(data: str) -> bool:
+    """Whether a tap opens a page of the pack's menu."""
+    return data == "menu" or (data.startswith("nav:") and not data[4:].startswith(RUNTIMES))
 
 
 def fits(data: str) -> bool:

@@ -7,6 +7,7 @@ AouoError
 │   └── TokenContested       another process polls this token (exit 4)
 ├── Refused                  the person: told in the chat, logged at info
 │   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
+│   ├── PlatformRefused      the pack does not answer in this kind of chat
 │   ├── QuotaExceededError
 │   ├── BudgetExceeded       the call might cost more than is left of today's money
 │   ├── PriceUnknown         a budget is set, and nobody said what the model costs
@@ -97,6 +98,16 @@ class RouteRequiredError(Refused):
         super().__init__(f"pack {requested!r} is not loaded" if requested else "no pack chosen")
         self.available = available
         self.requested = requested
+
+
+class PlatformRefused(Refused):
+    """`pack`, as people call it, answers only on `allowed`; `here` is not one of these."""
+
+    def __init__(self, pack: str, here: str, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"{pack} answers on {', '.join(allowed)}, not on {here}")
+        self.pack = pack
+        self.here = here
+        self.allowed = allowed
 
 
 class QuotaExceededError(Refused):

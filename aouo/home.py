@@ -83,6 +83,10 @@ class Home:
         return self.data / "packs"
 
     @property
+    def backups(self) -> Path:
+        return self.data / "backups"
+
+    @property
     def media(self) -> Path:
         return self.path / "media"
 
@@ -248,6 +252,15 @@ def reachable(path: Path) -> Generator[str]:
         yield f"/proc/self/fd/{folder}/{path.name}"
     finally:
         os.close(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the renames in `folder` on disk before this returns."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_atomically(file: Path, text: str, *, mode: int = 0o600) -> None:

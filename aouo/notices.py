@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, TypeAlias
 
 from aouo.errors import Refused
+from aouo.notices_install import InstallNotice
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,13 @@ class UnknownCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnersCommand:
+    """Somebody else sent a command that is the owner's."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SkillOfOtherPack:
     name: str
     pack: str
@@ -234,6 +243,26 @@ class SpendingReport:
     week: Spending
     all_today: Spending | None = None
     all_week: Spending | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleLine:
+    """One schedule: `when` and `due` in words ("" = off, or over); `paused` as it is stored."""
+
+    id: str
+    name: str
+    pack: str
+    when: str
+    due: str
+    paused: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules:
+    """The schedules of this conversation; `forbidden`: its pack has some and may not use them."""
+
+    lines: tuple[ScheduleLine, ...]
+    forbidden: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,6 +427,103 @@ class MediaRefused:
     error: Refused
 
 
+@dataclass(frozen=True, slots=True)
+class MenuPage:
+    """A page of a pack's menu in a person's language; `name` is what the pack is called.
+
+    `buttons` are (label, callback); `lines` the rows of its database; `unreadable`: they could
+    not be had; `instead_of_gone`: the page that was asked for is gone, and this is the first.
+    """
+
+    name: str
+    title: str
+    text: str
+    lines: tuple[str, ...]
+    buttons: tuple[tuple[tuple[str, str], ...], ...]
+    instead_of_gone: bool = False
+    unreadable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoMenu:
+    """The pack has none, "" = there is no pack."""
+
+    pack: str
+
+
+@dataclass(frozen=True, slots=True)
+class MenuOfOtherPack:
+    """A button on a page of `pack`, while another one, `current`, answers here."""
+
+    pack: str
+    current: str
+
+
+@dataclass(frozen=True, slots=True)
+class OnboardingSkipped:
+    """A pack's first conversation ended on the person's wish; not `now`: it was over before."""
+
+    now: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A memory file as it is now; `text` is "" when it holds nothing."""
+
+    name: str
+    size_bytes: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """One change of a memory file, in the bot owner's local time.
+
+    `added` and `removed` are lines; `words` is the message that it came from, "" = unknown;
+    `by` names whoever wrote it where several people write.
+    """
+
+    version: int
+    file: str
+    origin: Literal["tool", "summary", "hand", "undo"]
+    at: datetime
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    words: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryShown:
+    """What a pack ("" = none) remembers in this conversation, and the newest change of it.
+
+    `undo` is the version that a button takes back, 0 = there is none; `edited` are files that
+    other hands have changed since their newest version; `undone` is the file that was just put
+    back, "" = none was; `message_id` is the message of the newest change, 0 = none here.
+    """
+
+    pack: str
+    files: tuple[KeptFile, ...]
+    changes: tuple[MemoryChange, ...] = ()
+    undo: int = 0
+    edited: tuple[str, ...] = ()
+    undone: str = ""
+    nothing_undone: bool = False
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NoUndoOffRecord:
+    """Off the record memory does not change, not even back."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFileShown:
+    """The whole of one memory file."""
+
+    file: KeptFile
+
+
 MediaNotice: TypeAlias = (
     FileTooLarge
     | FileIsGone
@@ -445,6 +571,7 @@ Notice: TypeAlias = (
     | CheaperModel
     | BudgetStopped
     | SpendingReport
+    | Schedules
     | Broken
     | Compacted
     | MadeRoom
@@ -456,4 +583,13 @@ Notice: TypeAlias = (
     | NoSuchSummary
     | TopicsSetUp
     | NoTopicsHere
+    | OwnersCommand
+    | InstallNotice
+    | MemoryShown
+    | MemoryFileShown
+    | NoUndoOffRecord
+    | OnboardingSkipped
+    | MenuPage
+    | NoMenu
+    | MenuOfOtherPack
 )

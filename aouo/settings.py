@@ -235,6 +235,7 @@ class Tools(Section):
         "voice",
         "schedule",
         "sessions",
+        "db",
     )
     """Groups or tools that exist at all; a pack's permissions choose among them."""
     web_search: WebSearch = WebSearch()
@@ -272,6 +273,8 @@ class Packs(Section):
     """Names of the packs to load; empty = every installed pack."""
     scan_dirs: tuple[str, ...] = ()
     """More folders that hold packs."""
+    trusted_keys: dict[str, str] = {}
+    """Public keys whose signatures you trust: a name you give → the line beginning with RW."""
 
 
 class Judge(Section):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aouo.packs.library import Library
 from aouo.settings import Price as PriceSetting
 from aouo.settings import Settings
-from aouo.turn.money import Budget, Price, Prices
+from aouo.turn.money import Budget, PackBudget, Price, Prices
 
 
 def budget_of(settings: Settings) -> Budget:
@@ -21,6 +22,16 @@ def budget_of(settings: Settings) -> Budget:
             {name: _prices(custom.prices) for name, custom in settings.providers.items()},
         ),
     )
+
+
+def pack_budgets(library: Library) -> Mapping[str, PackBudget]:
+    """What packs allow themselves; those without a ceiling are not there."""
+    budgets = {name: pack.manifest.budget for name, pack in library.packs.items()}
+    return {
+        name: PackBudget(own.daily_usd, own.daily_tokens)
+        for name, own in budgets.items()
+        if own.daily_usd or own.daily_tokens
+    }
 
 
 def with_model(settings: Settings, backend: str, model: str) -> Settings:

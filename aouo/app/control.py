@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 
 import structlog
 
+from aouo.errors import SetupError
 from aouo.home import Home, reachable
 
 log = structlog.get_logger()
@@ -70,9 +71,15 @@ class Control:
                 await _send(writer, item)
             await _send(writer, {"done": True})
         elif verb in self._verbs:
-            await _send(writer, {"ok": True, **await self._verbs[verb](known)})
+            await _send(writer, await self._said(verb, known))
         else:
             await _send(writer, {"ok": False, "error": f"There is no verb {verb!r}."})
+
+    async def _said(self, verb: str, request: Request) -> dict[str, Any]:
+        try:
+            return {"ok": True, **await self._verbs[verb](request)}
+        except SetupError as error:
+            return {"ok": False, "error": error.problem, "fix": error.fix}
 
 
 async def _send(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:

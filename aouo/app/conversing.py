@@ -13,8 +13,8 @@ from pydantic import SecretStr
 
 from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
-from aouo.app.lifecycle import Runtime, terminal_inbound
-from aouo.app.root import open_app
+from aouo.app.inside import running
+from aouo.app.lifecycle import terminal_inbound
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
 from aouo.errors import SetupError
@@ -160,15 +160,8 @@ async def _link(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Link]:
         loaded = _without_telegram(load_settings(home.path, environ))
         redactor = Redactor(loaded.settings.secrets())
         with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()), one_setup_error():
-            async with (
-                open_app(home, loaded.settings) as app,
-                asyncio.TaskGroup() as group,
-            ):
-                runtime = Runtime(app, loaded)
-                group.create_task(runtime.run())
-                await runtime.ready.wait()
+            async with running(home, loaded) as (app, _):
                 yield Inside(app)
-                runtime.stop()
 
 
 def _without_telegram(loaded: Loaded) -> Loaded:

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import tzinfo
-from pathlib import Path
-from zoneinfo import ZoneInfo
+from dataclasses import dataclass, replace
 
 import structlog
 
 from aouo.app.base import Base
-from aouo.app.budgets import budget_of
+from aouo.app.budgets import budget_of, pack_budgets
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
+from aouo.app.installed import scanned
 from aouo.app.mcp import Servers, supervised
+from aouo.app.memories import Memories, bot_owners
 from aouo.app.models import model_of
 from aouo.app.outside import outside
 from aouo.app.pack_tools import Workshop, pack_tools
 from aouo.app.persona import PersonaFiles
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
+from aouo.app.zones import zone_of
 from aouo.flow.generation import Generation
+from aouo.flow.leases import GiveBack, Leases
 from aouo.guard.reach import Reach
-from aouo.packs import library as packs
+from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
 from aouo.redact import Redactor
 from aouo.sandbox.run import Sandbox
-from aouo.settings import Settings
 from aouo.tools.clarify import clarify
+from aouo.tools.db import db
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
+from aouo.tools.onboarding import onboarding_done
 from aouo.tools.persist import persist
 from aouo.tools.registry import Registry, Tool
 from aouo.tools.sessions import sessions
@@ -50,20 +52,26 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A generation, and what it shares with the path around it."""
+    """The first generation, and what all share with the path around them.
 
-    generation: Generation
+    `renewed` makes the next generation, for packs that have changed.
+    """
+
+    leases: Leases
+    renewed: Callable[[Library], Generation]
     quota: Quota
     asides: Asides
     door: Guarding
     servers: Servers
     speech: Speech
+    stores: PackStores
+    keeping: Keeping
     redact: Callable[[str], str]
     sandbox: Sandbox
 
 
 async def build_generation(
-    base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]
+    base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool], give_back: GiveBack
 ) -> Built:
     """Build it on the base; what has to be closed is closed with the base's stack.
 
@@ -71,14 +79,21 @@ async def build_generation(
         SetupError: something the owner has to change.
     """
     home, settings, clock, database = base.home, base.settings, base.clock, base.database
-    library = _library(base)
-    stores = PackStores(home, lambda: library)
+    leases: Leases
+
+    def library() -> Library:
+        return leases.library
+
+    stores = PackStores(home, library, clock)
     base.stack.callback(stores.close)
+    memories = Memories(home, library, bot_owners=bot_owners(settings))
+    keeping = Keeping(database=database, clock=clock, files_of=memories.files)
     door = guarding(
         home,
         settings.security,
-        lambda: library,
+        library,
         stores,
+        closed=memories.is_closed,
         database=database,
         clock=clock,
         scan_dirs=settings.packs.scan_dirs,
@@ -87,10 +102,9 @@ async def build_generation(
     speech = speech_of(settings, base.session, base.stack)
     sandbox = Sandbox(settings.security.sandbox)
     shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), Gate())
-    tools = [*_tools(base, library, stores, speech), *door.tools, *pack_tools(library, shop)]
-    tools += more_tools
+    tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
-    quota = await _quota(base)
+    quota = await _quota(base, library)
     asides = Asides(quota=quota, redact=redact)
     compactor = Compactor(database=database, clock=clock, asides=asides, estimator=Estimator())
     pipelines = default(
@@ -98,7 +112,7 @@ async def build_generation(
         clock=clock,
         quota=quota,
         persona=PersonaFiles(home).persona,
-        read_memory=stores.read_memory,
+        read_memory=memories.read,
         redact=redact,
         max_history_messages=settings.advanced.max_history_messages,
         max_dispatches=settings.advanced.max_react_loops,
@@ -107,64 +121,72 @@ async def build_generation(
         compress_threshold=settings.advanced.compress_threshold,
         compactor=compactor,
     )
-    generation = Generation(
+    installed = await scanned(home, settings, database)
+    first = Generation(
         settings,
-        library,
-        Registry(tools, servers.sources),
+        installed,
+        Registry([*tools, *pack_tools(installed, shop)], servers.sources),
         model or await model_of(settings, base.session, base.stack, clock),
         extended(pipelines),
         compactor,
     )
-    return Built(generation, quota, asides, door, servers, speech, redact, sandbox)
+    leases = Leases(first, give_back)
 
+    def renewed(packs: Library) -> Generation:
+        own = pack_tools(packs, shop)
+        registry = Registry([*tools, *own], servers.sources)
+        return replace(leases.now, library=packs, registry=registry)
 
-def _library(base: Base) -> Library:
-    """Load what is installed; a broken pack is said and left out."""
-    home, settings = base.home, base.settings
-    library = packs.scan(
-        home.packs,
-        tuple(Path(folder).expanduser() for folder in settings.packs.scan_dirs),
-        settings.packs.enabled,
-        home.skills,
+    return Built(
+        leases,
+        renewed,
+        quota,
+        asides,
+        door,
+        servers,
+        speech,
+        stores,
+        keeping,
+        redact,
+        sandbox,
     )
-    for name, problems in library.broken.items():
-        log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
-    for problem in library.command_collisions():
-        log.warning("command_collision", problem=str(problem))
-    return library
 
 
-def _tools(base: Base, library: Library, stores: PackStores, speech: Speech) -> list[Tool]:
+def _tools(
+    base: Base,
+    library: Callable[[], Library],
+    stores: PackStores,
+    keeping: Keeping,
+    speech: Speech,
+) -> list[Tool]:
     settings, session, clock = base.settings, base.session, base.clock
     return [
         msg(),
-        skill_view(lambda: library),
-        memory(stores.memory),
+        skill_view(library),
+        memory(keeping),
         clarify(),
         persist(stores.open, clock),
+        onboarding_done(base.database, clock),
+        db(stores.open),
         load_tools(),
         load_skills(),
         sessions(base.database),
-        *outside(settings.tools, lambda: library, stores, session=session, clock=clock),
+        *outside(settings.tools, library, stores, session=session, clock=clock),
         tts(speech.voice, stores.folder),
     ]
 
 
-async def _quota(base: Base) -> Quota:
+async def _quota(base: Base, library: Callable[[], Library]) -> Quota:
     settings = base.settings
     quota = Quota(
         database=base.database,
         clock=base.clock,
-        zone=_zone(settings),
+        zone=zone_of(settings.cron.timezone),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings),
+        pack_budgets=lambda: pack_budgets(library()),
     )
     if lost := await quota.recover():
         log.warning("calls_written_off", calls=lost)
     return quota
-
-
-def _zone(settings: Settings) -> tzinfo | None:
-    """The owner's zone; None = the machine's."""
-    return ZoneInfo(settings.cron.timezone) if settings.cron.timezone else None

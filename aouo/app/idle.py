@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aouo.store import deliveries, jobs
+from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Tx
 
 if TYPE_CHECKING:
@@ -13,16 +13,23 @@ if TYPE_CHECKING:
 _LOOK_EVERY_S = 0.05
 
 
-async def idle(app: App, *, at_least: int = 0) -> None:
+async def idle(
+    app: App, *, at_least: int = 0, asking: bool = False, look_every_s: float = _LOOK_EVERY_S
+) -> None:
     """Return when no job is open and no delivery waits, once `at_least` jobs have come in.
 
-    A question to a person that is not answered counts as open.
+    A turn that waits for a person's answer counts as open, unless it may be `asking`.
     """
 
     def busy(tx: Tx) -> bool:
         open_jobs = jobs.count_by_state(tx)
         open_jobs.pop("parked", None)
-        return bool(open_jobs) or deliveries.waiting(tx) > 0 or jobs.count(tx) < at_least
+        waiting = gates.open_now(tx) if asking else 0
+        return (
+            sum(open_jobs.values()) > waiting
+            or deliveries.waiting(tx) > 0
+            or jobs.count(tx) < at_least
+        )
 
     while await app.database.read(busy):
-        await app.clock.sleep(_LOOK_EVERY_S)
+        await app.clock.sleep(look_every_s)

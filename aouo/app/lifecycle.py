@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -13,10 +14,12 @@ import structlog
 from aouo.address import ConversationAddress
 from aouo.app.control import Control, Request
 from aouo.app.idle import idle
+from aouo.app.menu import show_menu
 from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
+from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
-from aouo.commands.menu import menu
+from aouo.app.schedules import switch_verb
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text, told
 from aouo.outbound import wording
@@ -62,9 +65,12 @@ class Runtime:
             "restart": self._restart,
             "say": self._say,
             "idle": self._idle,
+            **pack_verbs(app.packs, lambda: app.leases.library),
+            "cron_switch": partial(switch_verb, app.schedules),
         }
         control = Control(verbs, {"chat": self._chat, "watch": self._watch})
         try:
+            await app.packs.recover()
             waiting = await app.outbox.recover()
             await erase_unanswered(app)
             for lane in await app.inbox.recover():
@@ -95,24 +101,14 @@ class Runtime:
             await tell_owner(app, wording.config_broken(self._loaded.problems))
         if app.telegram:
             ingress.append(group.create_task(self._load(app), name="load"))
-        log.info("started", packs=list(app.generation.library.names), waiting=waiting)
+        log.info("started", packs=list(app.leases.library.names), waiting=waiting)
         self.ready.set()
         return ingress
 
     async def _load(self, app: App) -> None:
         assert app.telegram
         await app.telegram.load()
-        library = app.generation.library
-        skills = {
-            name: library.resolve_skill(*qualified.split(":", 1)).description
-            for name, qualified in library.commands().items()
-        }
-        found = menu(app.commands.menu(), skills)
-        for name in found.taken:
-            log.warning("command_collision", command=name, skill=library.commands()[name])
-        if found.left_out:
-            log.warning("command_menu_full", left_out=list(found.left_out))
-        await app.telegram.set_menu(found.entries)
+        await show_menu(app.telegram, app.commands, app.leases.library)
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
         """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""
@@ -133,7 +129,7 @@ class Runtime:
         del request
         app = self._app
         waiting = await app.database.read(_waiting)
-        model = app.generation.model
+        model = app.leases.now.model
         return {
             "pid": os.getpid(),
             "since": self._since,
@@ -141,10 +137,10 @@ class Runtime:
             "telegram": app.telegram.state if app.telegram else {"state": "off"},
             "model": {"provider": model.provider, "model": model.model, "note": _note(model)},
             "models": _models(model),
-            "packs": list(app.generation.library.names),
+            "packs": list(app.leases.library.names),
             "broken_packs": {
                 name: [str(problem) for problem in problems]
-                for name, problems in app.generation.library.broken.items()
+                for name, problems in app.leases.library.broken.items()
             },
             "mcp": app.mcp.facts(),
             "sandbox": in_words(await app.sandbox.level()),

@@ -10,7 +10,7 @@ import structlog
 
 from aouo.flow import media_files
 from aouo.ports import iso
-from aouo.store import asked, deliveries, edits, media, reactions, results, updates
+from aouo.store import asked, deliveries, edits, media, memory_versions, reactions, results, updates
 from aouo.store.database import Tx
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ async def prune(app: App) -> None:
         if days.messages_days:
             before = iso(now - timedelta(days=days.messages_days))
             gone["results"] = results.prune(tx, before)
+            gone["memory_versions"] = memory_versions.prune(tx, before)
         return gone
 
     gone = await app.database.transact(delete)

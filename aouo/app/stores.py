@@ -1,71 +1,75 @@
-"""Each pack's databases and memory files, opened when first used."""
+"""Each pack's databases, opened when first used, and where its files lie."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from aouo.errors import ToolFailed
+from aouo.app.databases import MigratedDatabase, PackDatabases
 from aouo.home import Home
-from aouo.memory.files import MemoryFiles
-from aouo.packs.library import Library
+from aouo.packs.library import Library, Pack
 from aouo.packs.storage import PackStore
+from aouo.ports import Clock
 
-_NO_PACK = "_general"  # no pack can have this name
+NO_PACK = "_general"  # no pack can have this name
 
 
 class PackStores:
     """Opens what packs keep, once each; everything is closed together.
 
-    A pack of scope `person` keeps a database and memory files for each owner: the person in a
-    private chat, the conversation in a group. Others share theirs.
+    A pack of scope `person` keeps a database and files for each owner: the person in a private
+    chat, the conversation in a group. Others share theirs; memory is apart in either case
+    (`app.memories`).
     """
 
-    def __init__(self, home: Home, library: Callable[[], Library]) -> None:
+    def __init__(self, home: Home, library: Callable[[], Library], clock: Clock) -> None:
         self._home = home
         self._library = library
-        self._open: dict[tuple[str, str], PackStore] = {}
-        self._memories: dict[tuple[str, str], MemoryFiles] = {}
+        self._databases = PackDatabases(home, library, clock)
 
     def open(self, pack: str, owner: str) -> PackStore:
-        """The pack's database for `owner`.
+        """See `PackDatabases.open`, as the others that only pass on."""
+        return self._databases.open(pack, owner)
 
-        Raises:
-            ToolFailed: the pack is not loaded.
-            PackError: its schema does not run.
-        """
-        found = self._library().get(pack)
-        if found is None:
-            raise ToolFailed(f"The pack {pack!r} is not loaded.")
-        kept_for = owner if found.manifest.schema.scope == "person" else ""
-        key = (pack, kept_for)
-        if key not in self._open:
-            file = self._home.pack_database(pack, kept_for)
-            self._open[key] = PackStore(file, found.manifest, found.schema_sql)
-        return self._open[key]
+    def databases_of(self, pack: str) -> list[Path]:
+        return self._databases.databases_of(pack)
 
-    def memory(self, pack: str, owner: str) -> MemoryFiles:
-        """The pack's memory files for `owner`, "" = those of no pack; made from its templates."""
-        found = self._library().get(pack)
-        key = (pack, self._kept_for(pack, owner))
-        if key not in self._memories:
-            folder = self.folder(pack, owner)
-            self._memories[key] = MemoryFiles(folder, found.templates if found else {})
-        return self._memories[key]
+    def release(self, pack: str) -> None:
+        """Close what is open of a pack; the next use opens it anew."""
+        self._databases.release(pack)
+
+    def check(self, pack: Pack) -> None:
+        self._databases.check(pack)
+
+    def migrate_all(self, pack: Pack) -> list[MigratedDatabase]:
+        return self._databases.migrate_all(pack)
+
+    def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
+        self._databases.restore(migrated)
+
+    def purge(self, pack: str) -> None:
+        """Delete all that a pack keeps: its databases and its data folder, not the backups."""
+        self.release(pack)
+        for file in self.databases_of(pack):
+            for part in (file, *(file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))):
+                part.unlink(missing_ok=True)
+        for folder in (self._home.store / pack, self._home.pack_folder(pack)):
+            if folder.is_dir() and not folder.is_symlink():
+                shutil.rmtree(folder)
+
+    def file(self, pack: str, owner: str) -> Path:
+        """Where the pack's database for `owner` lies; it may not be there yet."""
+        return self._home.pack_database(pack, self._kept_for(pack, owner))
 
     def folder(self, pack: str, owner: str) -> Path:
         """The data folder of a pack ("" = of no pack) for `owner`; it may not be there yet."""
-        return self._home.pack_folder(pack or _NO_PACK, self._kept_for(pack, owner))
+        return self._home.pack_folder(pack or NO_PACK, self._kept_for(pack, owner))
 
     def _kept_for(self, pack: str, owner: str) -> str:
-        """Whose memory and files these are, "" = everybody's."""
+        """Whose files these are, "" = everybody's."""
         found = self._library().get(pack)
         return owner if found is None or found.manifest.schema.scope == "person" else ""
 
-    def read_memory(self, pack: str, owner: str) -> Mapping[str, str]:
-        files = self.memory(pack, owner)
-        return {name: files.read(name) for name in ("USER.md", "MEMORY.md")}
-
     def close(self) -> None:
-        for store in self._open.values():
-            store.close()
+        self._databases.close()

@@ -14,8 +14,8 @@ from typing import Any
 
 from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
+from aouo.app.inside import running
 from aouo.app.lifecycle import Runtime
-from aouo.app.root import open_app
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
@@ -26,7 +26,7 @@ from aouo.logs import Logs, Nowhere
 from aouo.providers.fallback import Preparing
 from aouo.providers.local import HONEST_NOTE
 from aouo.redact import Redactor
-from aouo.store import turns
+from aouo.store import jobs, turns
 
 TOKEN = "7000000001:TRY-aouo-on-your-own-machine-only-0"
 ADA, BEN = 1001, 1002
@@ -53,7 +53,7 @@ async def run(
     async with _trial(home, environ, packs, tell, port) as (local, app, runtime):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
-        model = app.generation.model
+        model = app.leases.now.model
         if model.provider == "local" and isinstance(model, Preparing):
             tell(HONEST_NOTE)
             tell("for example: AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… scripts/try")
@@ -88,8 +88,9 @@ async def say(
         tell("ready; asking")
         asked = await people.say(ADA, ADA, f"/use {pack}")
         await people.next_message(ADA, after=asked.id)
+        before = await app.database.read(jobs.count)  # the topics that are there are jobs too
         asked = await people.say(ADA, ADA, text)
-        status = await _answered(app)
+        status = await _answered(app, at_least=before + 1)
         said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
         runtime.stop()
         await runtime.ended.wait()
@@ -105,11 +106,11 @@ class NoAnswer(SetupError):
     exit_code = 1
 
 
-async def _answered(app: App) -> str:
-    """Wait until nothing is open any more; how the turn ended, "" = it needed none."""
+async def _answered(app: App, *, at_least: int) -> str:
+    """Wait until that many jobs came and none is open; how the turn ended, "" = it needed none."""
     try:
         async with asyncio.timeout(ANSWER_S):
-            await idle(app, at_least=2)
+            await idle(app, at_least=at_least)
     except TimeoutError:
         raise NoAnswer(f"No answer came within {ANSWER_S:g} s.") from None
     return await app.database.read(turns.newest_status)
@@ -132,14 +133,8 @@ async def _trial(
             redactor = Redactor(loaded.settings.secrets())
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
-                async with open_app(home, loaded.settings) as app, asyncio.TaskGroup() as group:
-                    runtime = Runtime(app, loaded)
-                    group.create_task(runtime.run())
-                    await runtime.ready.wait()
-                    try:
-                        yield local, app, runtime
-                    finally:
-                        runtime.stop()
+                async with running(home, loaded) as (app, runtime):
+                    yield local, app, runtime
 
 
 def _furnish(

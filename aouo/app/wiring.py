@@ -4,28 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aouo.address import ConversationAddress
 from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
+from aouo.app.installed import changed, scanned
 from aouo.app.mcp import Servers
 from aouo.app.media import intake_of
+from aouo.app.menu import show_menu
 from aouo.app.models import model_of
+from aouo.app.packs import Packs
+from aouo.app.samples import sample_packs
+from aouo.app.schedules import Schedules
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
+from aouo.app.zones import zone_of
 from aouo.bus import Bus
 from aouo.commands.builtin import builtin
+from aouo.commands.memory import memory
 from aouo.commands.registry import Commands
+from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
 from aouo.flow.affording import Affording
 from aouo.flow.compacting import Compacting
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
-from aouo.flow.generation import Generation
+from aouo.flow.installing import Installing
 from aouo.flow.job import Flow
+from aouo.flow.leases import Leases
+from aouo.flow.menus import Menus
 from aouo.flow.reacting import note_reaction
+from aouo.flow.remembering import Remembering
 from aouo.flow.setting_up import SettingUp
 from aouo.flow.standing import leave_chat
 from aouo.flow.taps import Taps
@@ -67,10 +79,12 @@ class App:
     running: Running
     terminal: TerminalMessenger
     telegram: TelegramChannel | None
-    generation: Generation
+    leases: Leases
     commands: Commands
     titles: Titles
     mcp: Servers
+    packs: Packs
+    schedules: Schedules
     sandbox: Sandbox
 
 
@@ -80,15 +94,18 @@ async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Too
     Raises:
         SetupError: something the owner has to change.
     """
-    return _wire(base, await build_generation(base, model=model, more_tools=more_tools))
+    running = Running()
+    built = await build_generation(
+        base, model=model, more_tools=more_tools, give_back=running.give_back
+    )
+    return _wire(base, built, running)
 
 
-def _wire(base: Base, built: Built) -> App:
+def _wire(base: Base, built: Built, running: Running) -> App:
     """Join the stages of the path."""
     clock, database = base.clock, base.database
-    generation, quota = built.generation, built.quota
-    settings = generation.settings
-    bus, running, terminal = Bus(), Running(), TerminalMessenger()
+    leases, quota, settings = built.leases, built.quota, base.settings
+    bus, terminal = Bus(), TerminalMessenger()
     messengers: dict[str, Messenger] = {"cli": terminal}
 
     def moved(address: ConversationAddress, chat_id: str) -> None:
@@ -122,12 +139,20 @@ def _wire(base: Base, built: Built) -> App:
         ),
         wake=lambda lane: lanes.wake(lane),
     )
-    commands = builtin(running.is_running, [spending(quota.day, affording.is_owner)])
+    zones = partial(zone_of, default=settings.cron.timezone)
+    commands = builtin(
+        running.is_running,
+        [
+            memory(built.keeping.files, zones("")),
+            spending(quota.day, affording.is_owner),
+            cron(zones),
+        ],
+    )
     inbox = Inbox(
         database=database,
         clock=clock,
         owner=ulid(),
-        policy=Doorkeeper(Installed(generation.library.names)),
+        policy=lambda: Doorkeeper(Installed(leases.library.names)),
         burst_s=settings.telegram.message_batch_ms / 1000,
         ready=lambda lane: lanes.wake(lane),
     )
@@ -136,7 +161,7 @@ def _wire(base: Base, built: Built) -> App:
         clock=clock,
         outbox=outbox,
         commands=commands,
-        library=lambda: generation.library,
+        library=lambda: leases.library,
         running=running,
         wake=lambda lane: lanes.wake(lane),
         moved=moved,
@@ -144,9 +169,29 @@ def _wire(base: Base, built: Built) -> App:
     editing = Editing(
         database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
     )
+
+    async def refresh() -> None:
+        library = await scanned(base.home, settings, database)
+        for name in changed(leases.library, library):
+            built.stores.release(name)
+        leases.swap(built.renewed(library))
+        if base.telegram and base.telegram.is_ready:
+            await show_menu(base.telegram, commands, library)
+
+    packs = Packs(
+        home=base.home,
+        clock=clock,
+        database=database,
+        stores=built.stores,
+        library=lambda: leases.library,
+        alone=leases.change,
+        refresh=refresh,
+        trusted_keys=lambda: settings.packs.trusted_keys,
+    )
     flow = _flow(
         base,
         built,
+        packs=packs,
         outbox=outbox,
         bus=bus,
         desk=desk,
@@ -170,17 +215,19 @@ def _wire(base: Base, built: Built) -> App:
         running=running,
         terminal=terminal,
         telegram=base.telegram,
-        generation=generation,
+        leases=leases,
         commands=commands,
         titles=Titles(
             database=database,
             clock=clock,
             bus=bus,
             asides=built.asides,
-            model=lambda: generation.model,
+            model=lambda: leases.now.model,
             day=quota.day,
         ),
         mcp=built.servers,
+        packs=packs,
+        schedules=Schedules(database=database, clock=clock, zone_of=zones),
         sandbox=built.sandbox,
     )
 
@@ -195,10 +242,11 @@ def _flow(
     running: Running,
     affording: Affording,
     editing: Editing,
+    packs: Packs,
 ) -> Flow:
     """What handles a job, once it is claimed."""
     clock, database, waiting = base.clock, base.database, Waiting()
-    generation, quota = built.generation, built.quota
+    quota = built.quota
     contexts = Contexts(
         database=database,
         clock=clock,
@@ -224,7 +272,34 @@ def _flow(
         contexts=contexts,
         editing=editing,
         intake=intake_of(base, built.speech.ears, quota, outbox, built.redact),
-        generation=lambda: generation,
+        leases=built.leases,
+    )
+    setting_up = SettingUp(
+        database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
+    )
+    installing = Installing(
+        shop=packs,
+        desk=desk,
+        outbox=outbox,
+        is_owner=affording.is_owner,
+        bundled=lambda: {folder.name: folder for folder in sample_packs()},
+        files=base.telegram,
+        folder=base.home.media,
+        provide=setting_up.provide,
+    )
+    remembering = Remembering(
+        database=database,
+        clock=clock,
+        desk=desk,
+        keeping=built.keeping,
+        zone=zone_of(base.settings.cron.timezone),
+    )
+    menus = Menus(
+        database=database,
+        clock=clock,
+        desk=desk,
+        outbox=outbox,
+        open_store=built.stores.open,
     )
     taps = Taps(
         desk=desk,
@@ -234,6 +309,9 @@ def _flow(
         waiting=waiting,
         affording=affording,
         editing=editing,
+        installing=installing,
+        remembering=remembering,
+        menus=menus,
     )
     compacting = Compacting(
         database=database,
@@ -242,7 +320,7 @@ def _flow(
         desk=desk,
         contexts=contexts,
         running=running,
-        generation=lambda: generation,
+        leases=built.leases,
     )
     return Flow(
         desk=desk,
@@ -251,9 +329,10 @@ def _flow(
         compacting=compacting,
         editing=editing,
         topics=TopicEvents(database=database, clock=clock, desk=desk),
-        setting_up=SettingUp(
-            database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
-        ),
+        setting_up=setting_up,
+        installing=installing,
+        remembering=remembering,
+        menus=menus,
         reacting=lambda job: note_reaction(database, clock, job),
         standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
     )

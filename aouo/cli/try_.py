@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import click
 
@@ -23,6 +22,7 @@ def try_(text: str | None, pack: str, port: int) -> None:
     import asyncio
 
     from aouo.app import trial
+    from aouo.app.samples import sample_packs
 
     if text is None:
         home = Home(current_home().path / "try")
@@ -31,16 +31,6 @@ def try_(text: str | None, pack: str, port: int) -> None:
     home = Home(current_home().path / "try-say")
     answer = asyncio.run(trial.say(home, os.environ, sample_packs(), _tell, text=text, pack=pack))
     click.echo(answer)
-
-
-def sample_packs() -> list[Path]:
-    """The packs that come with aouo, from the checkout or from the installed package."""
-    import aouo
-
-    package = Path(aouo.__file__).parent
-    places = (package.parent / "packs", package / "sample_packs")
-    folder = next((place for place in places if place.is_dir()), places[1])
-    return sorted(file.parent for file in folder.glob("*/pack.yml"))
 
 
 def _tell(line: str) -> None:

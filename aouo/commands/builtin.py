@@ -40,12 +40,15 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
         pack = library.get(_route(tx, call).active_pack)
         skills = pack.skills.values() if pack else ()
         own = tuple((s.command_name, s.description) for s in skills if s.command)
-        return Result(notices.Help(commands.menu(), own))
+        has_menu = pack is not None and pack.menu.first is not None
+        ours = tuple(line for line in commands.menu() if line[0] != "menu" or has_menu)
+        return Result(notices.Help(ours, own))
 
     commands = Commands(
         (
             Entry("start", "say hello", start),
             Entry("help", "what I know", show_help),
+            Entry("menu", "the pages of the pack that answers here", no_menu),
             Entry("pack", "choose which pack answers here", pick),
             Entry("use", "talk to a pack: /use notes", use),
             Entry("new", "start a fresh session", new),
@@ -54,6 +57,7 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
             Entry("stop", "stop the running answer", stop),
             Entry("retry", "answer my last message again", unbound),
             Entry("setup_topics", "a topic for each pack, in a group with topics", no_topics),
+            Entry("install", "install a pack; the owner's", install_elsewhere),
             Entry("otr", "off the record: nothing is kept, nothing is changed", otr),
             Entry("whereami", "which chat, pack and session this is", whereami),
             Entry("id", "your Telegram id", own_id),
@@ -139,10 +143,21 @@ def unbound(tx: Tx, call: Call, library: Library) -> Result:
     return pick(tx, call, library)
 
 
+def no_menu(tx: Tx, call: Call, library: Library) -> Result:
+    """`/menu` takes time with a pack's database (`flow.menus`); this is where there is none."""
+    return Result(notices.NoMenu(pack_here(tx, call, library) or ""))
+
+
 def no_topics(tx: Tx, call: Call, library: Library) -> Result:
     """`/setup_topics` where there are none; elsewhere it takes calls (`flow.setting_up`)."""
     del tx, call, library
     return Result(notices.NoTopicsHere("elsewhere"))
+
+
+def install_elsewhere(tx: Tx, call: Call, library: Library) -> Result:
+    """`/install` makes calls (`flow.installing`); this only keeps its name and its line."""
+    del tx, call, library
+    return Result(notices.UnknownCommand("install"))
 
 
 def otr(tx: Tx, call: Call, library: Library) -> Result:
@@ -176,6 +191,14 @@ def open_session(tx: Tx, call: Call, token: str) -> Result:
 def shown_packs(library: Library) -> tuple[tuple[str, str], ...]:
     """(name, shown name) of what is installed."""
     return tuple((name, library.packs[name].manifest.display_name) for name in library.names)
+
+
+def pack_here(tx: Tx, call: Call, library: Library) -> str | None:
+    """The pack that a conversation is with, "" = none is installed, None = it has to be chosen."""
+    route = routes.find(tx, call.inbound.address)
+    if route and route.active_pack:
+        return route.active_pack if library.get(route.active_pack) else None
+    return None if len(library.names) > 1 else "".join(library.names)
 
 
 def _route(tx: Tx, call: Call) -> Route:

@@ -116,11 +116,22 @@ class EmulatorClient:
         )
 
     async def create_user(
-        self, first_name: str, *, username: str = "", user_id: int = 0, started: bool = True
+        self,
+        first_name: str,
+        *,
+        username: str = "",
+        user_id: int = 0,
+        started: bool = True,
+        language: str = "en",
     ) -> int:
         """A new person; unless `started`, the bot must not write first."""
         person = await self.act(
-            "create_user", first_name=first_name, username=username, id=user_id, started=started
+            "create_user",
+            first_name=first_name,
+            username=username,
+            id=user_id,
+            started=started,
+            language_code=language,
         )
         return person["id"]
 

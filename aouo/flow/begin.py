@@ -8,12 +8,14 @@ from aouo import notices
 from aouo.errors import ChosenBefore, NothingToRetry
 from aouo.events import Button
 from aouo.flow import reacting
+from aouo.flow.onboarding import chosen, skill_of
 from aouo.outbound import choices, wording
 from aouo.routing.decisions import RunTurn
-from aouo.store import deliveries, jobs, media, routes, sessions, turns
+from aouo.store import deliveries, jobs, media, onboarding, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
+from aouo.store.owners import owner_of
 from aouo.store.turns import OpenTurn
 
 
@@ -23,19 +25,26 @@ class Begun:
 
     `resumed` is the line that tells of a restart, `live` the messages a former process was
     filling; both only if the turn was taken up. `stale_key` is what the route pointed to wrongly.
-    `chosen` is the edit that shows which button began the turn.
+    `chosen` is the edit that shows which button began the turn. `owner` is whose data it works on,
+    `onboarding`: it belongs to the pack's first conversation with them.
     """
 
     turn: OpenTurn
     session_key: str
+    owner: str
+    onboarding: bool = False
     stale_key: str = ""
     resumed: Delivery | None = None
     live: tuple[Delivery, ...] = ()
     chosen: Delivery | None = None
 
 
-async def begin(database: Database, job: Job, wanted: RunTurn, now: str) -> Begun:
+async def begin(
+    database: Database, job: Job, wanted: RunTurn, now: str, *, onboards: bool = False
+) -> Begun:
     """Begin the job's turn, or take up the one that a former process left open.
+
+    `onboards`: the pack's first conversation with somebody may be had now.
 
     Raises:
         LostClaim: the job is not ours any more.
@@ -45,7 +54,7 @@ async def begin(database: Database, job: Job, wanted: RunTurn, now: str) -> Begu
 
     def write(tx: Tx) -> Begun:
         jobs.hold(tx, job)
-        return _taken_up(tx, job, now) or _begun(tx, job, wanted, now)
+        return _taken_up(tx, job, now) or _begun(tx, job, wanted, now, onboards=onboards)
 
     return await database.transact(write, brief=True)
 
@@ -59,15 +68,18 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
     )
     live = deliveries.live_of(tx, turn.id)
+    owner = owner_of(tx, job.inbound)
     return Begun(
         turn,
         sessions.key_of(tx, turn.session_id),
+        owner,
+        turn.skill == skill_of(turn.pack) and onboarding.is_open(tx, turn.pack, owner),
         resumed=row if row.state == "queued" else None,
         live=live,
     )
 
 
-def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
+def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Begun:
     inbound = job.inbound
     address = inbound.address
     route = routes.get_or_create(tx, address, inbound.chat_kind, now)
@@ -91,13 +103,18 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str) -> Begun:
         if not said:
             raise NothingToRetry("nothing was asked here before")
     off_record = job.off_record or wanted.off_record
+    owner, first = owner_of(tx, inbound), False
+    if onboards and not off_record:
+        skill, first = chosen(
+            tx, wanted.pack, owner, session.id, skill, now, asked=bool(wanted.skill)
+        )
     if not off_record and not wanted.again:
         said = "\n".join((*reacting.untold(tx, inbound, session.id), said))
     turn = turns.open_turn(
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
-    chosen = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
-    return Begun(turn, session.key, session.stale_key, chosen=chosen)
+    tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
+    return Begun(turn, session.key, owner, first, session.stale_key, chosen=tapped)
 
 
 def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:
@@ -105,11 +122,13 @@ def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:
     inbound = job.inbound
     if not isinstance(inbound.content, Button) or not inbound.message_id:
         return None
+    # A menu stays, and may be tapped again.
     key = f"chosen:{inbound.address.platform}:{inbound.address.chat_id}:{inbound.message_id}"
     if deliveries.has_key(tx, key):
         raise ChosenBefore(key)
     row = deliveries.of_message(tx, inbound.address, inbound.message_id)
-    if row is None or not row.message.buttons:
+    menu = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
+    if row is None or not row.message.buttons or menu:
         return None
     shown = choices.chosen(row.message, inbound.content.label)
     return deliveries.add(

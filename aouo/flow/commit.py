@@ -17,7 +17,18 @@ from aouo.outbound.pages import Filled
 from aouo.outbound.render import render
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import StopReason
-from aouo.store import audit, budgets, deliveries, gates, jobs, off_record, sessions, traces, turns
+from aouo.store import (
+    audit,
+    budgets,
+    deliveries,
+    gates,
+    jobs,
+    off_record,
+    onboarding,
+    sessions,
+    traces,
+    turns,
+)
 from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -60,8 +71,11 @@ class Commit:
             said = AssistantSaid(text, native=answer.native)
             turns.close_ack(tx, facts.turn, said, ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
-            again = _said_already(tx, facts.turn.id, text)
-            return self._queue(tx, job, facts.turn.id, () if again else messages, filled, now)
+            if _said_already(tx, facts.turn.id, text):
+                return self._queue(tx, job, facts.turn.id, (), filled, now)
+            skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.owner)
+            buttons = wording.skip_onboarding() if skips else ()
+            return self._queue(tx, job, facts.turn.id, messages, filled, now, buttons)
 
         return await self._end(job, ctx, write)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -14,6 +13,7 @@ from aouo.flow.begin import Begun
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
+from aouo.flow.leases import Leases
 from aouo.ids import ulid
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -23,6 +23,7 @@ from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store import jobs, routes, sessions, summaries
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
+from aouo.store.owners import owner_of
 from aouo.store.summaries import Draft, Reach
 from aouo.store.turns import Entry, OpenTurn
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
@@ -56,7 +57,7 @@ class Compacting:
         desk: Desk,
         contexts: Contexts,
         running: Running,
-        generation: Callable[[], Generation],
+        leases: Leases,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -64,12 +65,18 @@ class Compacting:
         self._desk = desk
         self._contexts = contexts
         self._running = running
-        self._generation = generation
+        self._leases = leases
 
     async def run(self, job: Job, focus: str, slot: Slot) -> None:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
-        generation = self._generation()
+        try:
+            async with self._leases.turn(job.active_pack, job.inbound.address.lane) as generation:
+                await self._run(job, focus, slot, generation)
+        except RouteRequiredError as error:
+            await self._desk.park(job, error.requested)
+
+    async def _run(self, job: Job, focus: str, slot: Slot, generation: Generation) -> None:
         if job.off_record:
             await self._desk.answer(job, notices.NoSummaryOffRecord())
             return
@@ -81,12 +88,8 @@ class Compacting:
             await self._desk.answer(job, notices.CannotSummarise())
             return
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
-        try:
-            view = self._contexts.view(job, plan.begun, generation)
-            ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
-        except RouteRequiredError as error:
-            await self._desk.park(job, error.requested)
-            return
+        view = self._contexts.view(job, plan.begun, generation)
+        ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
 
         async def work() -> Draft | Exception:
             async with asyncio.TaskGroup() as group:
@@ -176,4 +179,5 @@ def _plan(tx: Tx, job: Job) -> _Plan | None:
         return None
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
-    return _Plan(Begun(turn, address.session_key(route.active_pack)), reach, tuple(entries))
+    begun = Begun(turn, address.session_key(route.active_pack), owner_of(tx, job.inbound))
+    return _Plan(begun, reach, tuple(entries))

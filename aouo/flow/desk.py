@@ -69,9 +69,12 @@ class Desk:
             library.workflows,
         )
 
-    async def answer(self, job: Job, notice: Notice, *, state: str = "done") -> None:
-        """Say one thing and settle the job."""
-        await self.settle(job, lambda tx, now: [wording.word(notice)], state=state)
+    async def answer(
+        self, job: Job, notice: Notice, *, state: str = "done", instead_of: int = 0
+    ) -> None:
+        """Say one thing, in place of the message `instead_of`, and settle the job."""
+        said = wording.word(notice)
+        await self.settle(job, lambda tx, now: [said], state=state, instead_of=instead_of)
 
     async def refuse(self, job: Job, *, tell_id: bool) -> None:
         """This hour's one refusal of a stranger; if it gets lost, nobody is told."""
@@ -107,10 +110,13 @@ class Desk:
         picker = notices.Picker(shown_packs(self._library()), gone=gone, waiting=True)
         await self.give_up(job, picker, state="parked", why="its pack is not there")
 
-    async def obey(self, job: Job, name: str, rest: str) -> None:
-        """Carry out a command in the transaction that settles it."""
+    async def obey(self, job: Job, name: str, rest: str, *, instead_of: int = 0) -> None:
+        """Carry out a command in the transaction that settles it; `instead_of` as in `command`."""
         await self.command(
-            job, lambda tx, call: self._commands.obey(name, tx, call, self._library()), rest
+            job,
+            lambda tx, call: self._commands.obey(name, tx, call, self._library()),
+            rest,
+            instead_of=instead_of,
         )
 
     async def command(
@@ -170,8 +176,12 @@ class Desk:
         outcome: str = "answered",
         instead_of: int = 0,
         kind: Kind = "reply",
+        key: str = "job",
     ) -> None:
-        """Run `work`, queue what it says and settle the job, all in one transaction."""
+        """Run `work`, queue what it says and settle the job, all in one transaction.
+
+        `key` is what the keys of its rows begin with.
+        """
         now = stamp(self._clock)
 
         def write(tx: Tx) -> list[Delivery]:
@@ -186,7 +196,7 @@ class Desk:
                     kind,
                     text,
                     now,
-                    key=f"job:{job.id}:{job.fence}:{n}",
+                    key=f"{key}:{job.id}:{job.fence}:{n}",
                     edits=0 if n else instead_of,
                 )
                 for n, text in enumerate(said)

@@ -14,6 +14,9 @@ from aouo.events import Standing
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
+from aouo.flow.installing import Installing
+from aouo.flow.menus import Menus
+from aouo.flow.remembering import Remembering
 from aouo.flow.setting_up import SettingUp
 from aouo.flow.taps import Taps
 from aouo.flow.topics import TopicEvents
@@ -41,6 +44,9 @@ class Flow:
         editing: Editing,
         topics: TopicEvents,
         setting_up: SettingUp,
+        installing: Installing,
+        remembering: Remembering,
+        menus: Menus,
         reacting: Callable[[Job], Awaitable[None]],
         standing: Callable[[Job, Standing], Awaitable[None]],
     ) -> None:
@@ -51,6 +57,9 @@ class Flow:
         self._editing = editing
         self._topics = topics
         self._setting_up = setting_up
+        self._installing = installing
+        self._remembering = remembering
+        self._menus = menus
         self._reacting = reacting
         self._standing = standing
 
@@ -107,6 +116,12 @@ class Flow:
                 await desk.park(job, gone)
             case to.ObeyCommand("compact", focus):
                 await self._compacting.run(job, focus, slot)
+            case to.ObeyCommand("install", rest):
+                await self._installing.run(job, rest)
+            case to.ObeyCommand("menu"):
+                await self._menus.open(job)
+            case to.ObeyCommand("memory", rest):
+                await self._remembering.run(job, rest)
             case to.ObeyCommand("setup_topics"):
                 await self._setting_up.run(job)
             case to.ObeyCommand(name, rest):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from aouo.errors import RouteRequiredError, ToolFailed
-from aouo.events import Inbound
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
+from aouo.flow.onboarding import skill_of
 from aouo.guard.chain import Proposal
+from aouo.memory.files import ALWAYS
 from aouo.packs.load import Pack
-from aouo.packs.manifest import DEFAULT_TOOLS
+from aouo.packs.names import DEFAULT_TOOLS
 from aouo.store.jobs import Job
 from aouo.transcript import ToolCall
-from aouo.turn.context import Facts, PackView
+from aouo.turn.context import Facts, PackView, SkillView
 from aouo.turn.toolbox import Toolbox
 
 
@@ -31,12 +30,13 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
     return Facts(
         turn=begun.turn,
         session_key=begun.session_key,
-        owner=_owner(inbound),
+        owner=begun.owner,
+        onboarding=begun.onboarding,
         address=inbound.address,
         person=inbound.person,
         origin=inbound.origin,
         chat_kind=inbound.chat_kind,
-        pack=_view_of(pack) if pack else PackView(),
+        pack=_view_of(pack, begun.turn.skill) if pack else PackView(),
         skill_body=_skill_body(begun, generation),
     )
 
@@ -48,10 +48,12 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
         generation.registry,
         permitted=pack.manifest.permissions.tools if pack else DEFAULT_TOOLS,
         enabled=generation.settings.tools.enabled,
-        skills=tuple(name for name, _ in facts.pack.skills),
+        skills=tuple(skill.name for skill in facts.pack.skills),
         skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
         off_record=facts.turn.off_record,
         pack=facts.pack.name,
+        onboarding=facts.turn.skill == skill_of(facts.pack.name),
+        memory_targets=facts.pack.memory_targets,
     )
 
 
@@ -78,25 +80,43 @@ def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:
     )
 
 
-def _owner(inbound: Inbound) -> str:
-    """Whose data this is, as a file name: a person's is theirs in all their private chats."""
-    address = inbound.address
-    whose = inbound.person.id if inbound.chat_kind == "private" else address.queue_key
-    return re.sub(r"[^A-Za-z0-9-]", "_", f"{address.platform}_{whose}")
-
-
-def _view_of(pack: Pack) -> PackView:
+def _view_of(pack: Pack, active_skill: str) -> PackView:
+    """The pack as a turn sees it; the text of the active skill is elsewhere in the prompt."""
     manifest = pack.manifest
+    context = manifest.context
+    eager = context.skill_loading == "eager"
     return PackView(
         name=pack.name,
         display_name=manifest.display_name,
         description=manifest.description,
         soul_additions=pack.soul_additions,
         rules_additions=pack.rules_additions,
-        skills=tuple((skill.name, skill.description) for skill in pack.skills.values()),
+        skills=tuple(
+            SkillView(
+                skill.name,
+                skill.description,
+                skill.triggers,
+                skill.body if eager and skill.qualified != active_skill else "",
+            )
+            for skill in pack.skills.values()
+        ),
         examples=tuple((item.say, item.tool, item.arguments) for item in pack.examples),
-        history_messages=manifest.context.history_window,
+        history_messages=context.history_window,
+        memory_policy=context.memory_policy,
+        prompt_tokens_max=context.max_tokens,
+        turn_tokens_max=manifest.budget.turn_tokens,
+        platforms=tuple(
+            "tg" if name == "telegram" else name for name in manifest.permissions.platforms
+        ),
+        memory_targets=targets_of(pack),
     )
+
+
+def targets_of(pack: Pack) -> tuple[str, ...]:
+    """What the `memory` tool may name in this pack, () = what it always may."""
+    kept = pack.manifest.memory
+    more = tuple(name for name, there in (("soul", kept.soul), ("state", kept.state)) if there)
+    return (*ALWAYS, *more) if more else ()
 
 
 def _skill_body(begun: Begun, generation: Generation) -> str:

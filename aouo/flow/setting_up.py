@@ -75,12 +75,22 @@ class SettingUp:
             await self._desk.obey(job, "setup_topics", "")
             return
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
-            notice = await self._set_up(job, self._platform)
+            notice = await self._set_up(job, self._platform, self._desk.library.names)
         await self._desk.answer(job, notice)
 
-    async def _set_up(self, job: Job, platform: Topics) -> TopicsSetUp | NoTopicsHere:
+    async def provide(self, job: Job, pack: str) -> bool:
+        """See that one pack has a topic here; False: there are none, or it could not be made."""
+        address = job.inbound.address
+        if self._platform is None or address.platform != "tg" or job.inbound.chat_kind != "forum":
+            return False
+        async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
+            report = await self._set_up(job, self._platform, (pack,))
+        return isinstance(report, TopicsSetUp) and not report.failed
+
+    async def _set_up(
+        self, job: Job, platform: Topics, packs: tuple[str, ...]
+    ) -> TopicsSetUp | NoTopicsHere:
         chat = replace(job.inbound.address, thread_id="")
-        packs = self._desk.library.names
         if not packs:
             return NoTopicsHere("packs")
         try:

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 import structlog
 
 from aouo import notices
+from aouo.callback_data import RUNTIMES
 from aouo.commands import builtin, summaries
 from aouo.events import Button, Inbound, Text
-from aouo.flow import outcomes
+from aouo.flow import installing, onboarding, outcomes
 from aouo.flow.affording import Affording
 from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
+from aouo.flow.installing import Installing
+from aouo.flow.menus import Menus
+from aouo.flow.remembering import Remembering
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.ports import Clock, Rendered, stamp
@@ -42,6 +46,9 @@ class Taps:
         waiting: Waiting,
         affording: Affording,
         editing: Editing,
+        installing: Installing,
+        remembering: Remembering,
+        menus: Menus,
     ) -> None:
         self._desk = desk
         self._database = database
@@ -50,6 +57,9 @@ class Taps:
         self._waiting = waiting
         self._affording = affording
         self._editing = editing
+        self._installing = installing
+        self._remembering = remembering
+        self._menus = menus
 
     async def bind(self, job: Job, pack: str) -> None:
         """Bind the conversation to the pack that a person tapped."""
@@ -101,19 +111,30 @@ class Taps:
     async def open_menu(self, job: Job, key: str, *, ours: bool) -> None:
         """Buttons that need no model; all but pages only if the button is one of `ours`."""
         inbound = job.inbound
-        if not ours:
+        if not key.startswith(RUNTIMES):
+            await self._menus.open(job, key)
+        elif not ours:
             await self._desk.answer(job, notices.UnknownButton())
         elif key.startswith("session_"):
             token = key.removeprefix("session_")
             await self._desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
         elif key.startswith("budget_"):
             await self._affording.tap(job, key)
+        elif key.startswith(installing.PREFIX):
+            await self._installing.tap(job, key)
         elif key.startswith("edited_"):
             await self._editing.tap(job, key)
+        elif key == "onboarding_skip":
+            await onboarding.skip(self._desk, self._outbox, job)
+        elif key.startswith("memory_"):
+            await self._remembering.tap(job, key)
         elif key.startswith("summary_"):
             await self._desk.command(job, lambda tx, call: summaries.show(tx, call, key))
         elif key.startswith("unsummary_"):
             await self._desk.command(job, lambda tx, call: summaries.undo(tx, call, key))
+        elif key.startswith("cron_"):
+            rest = key.removeprefix("cron_").replace("_", " ", 1)
+            await self._desk.obey(job, "cron", rest, instead_of=inbound.message_id)
         elif key.startswith("again_"):
             await self._tell(inbound, "")
             await self._desk.settle(job, lambda tx, now: _again(tx, key, inbound))

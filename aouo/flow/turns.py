@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -21,6 +20,8 @@ from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.flow.generation import Generation
 from aouo.flow.intake import Intake, Reader
+from aouo.flow.leases import Leases
+from aouo.flow.onboarding import may_begin
 from aouo.flow.prepare import may_call
 from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
@@ -62,7 +63,7 @@ class Turns:
         contexts: Contexts,
         intake: Intake,
         editing: Editing,
-        generation: Callable[[], Generation],
+        leases: Leases,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -73,7 +74,7 @@ class Turns:
         self._quota = quota
         self._affording = affording
         self._editing = editing
-        self._generation = generation
+        self._leases = leases
         self._contexts = contexts
         self._intake = intake
         self._commit = Commit(database=database, clock=clock, outbox=outbox)
@@ -83,9 +84,17 @@ class Turns:
         return self._running.beginning(job.lane, job.id)
 
     async def run(self, job: Job, wanted: RunTurn, slot: Slot) -> None:
-        """Answer one job. A shutdown gives the job back, to be taken up by the next process."""
+        """Answer one job. A shutdown gives the job back, to be taken up by the next process, and so
+        does a change of its pack.
+
+        Raises:
+            RouteRequiredError: its pack is not loaded any more.
+        """
+        async with self._leases.turn(wanted.pack, job.inbound.address.lane) as generation:
+            await self._run(job, wanted, slot, generation)
+
+    async def _run(self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation) -> None:
         begun_s = time.perf_counter()
-        generation = self._generation()
         model = await self._affording.model_for(job.inbound.address, generation.model)
         if _has_files(job) and not wanted.again:
             taken = await self._take_in(job, wanted, model, generation)
@@ -95,7 +104,13 @@ class Turns:
         elif not wanted.said.strip() and not wanted.again:
             await self._desk.answer(job, notices.EmptyMessage())
             return
-        begun = await begin(self._database, job, wanted, stamp(self._clock))
+        begun = await begin(
+            self._database,
+            job,
+            wanted,
+            stamp(self._clock),
+            onboards=may_begin(wanted.pack, model, generation),
+        )
         self._tell_begun(begun)
         view = self._contexts.view(job, begun, generation)
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))

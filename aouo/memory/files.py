@@ -1,4 +1,4 @@
-"""USER.md and MEMORY.md of one pack: small files that the model writes and the owner can edit."""
+"""A pack's memory files for one owner: small files that the model writes and people can edit."""
 
 from __future__ import annotations
 
@@ -7,116 +7,167 @@ import fcntl
 import os
 import re
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
+from aouo import failpoint
 from aouo.errors import ToolFailed
 
 MAX_BYTES = 16 * 1024
 _MAX_READ_BYTES = 4 * MAX_BYTES
 """Other hands may write the file too, and every prompt holds it."""
-_FILES = {"user": "USER.md", "memory": "MEMORY.md"}
+ALWAYS = ("user", "memory")
+NAMES = {"user": "USER.md", "memory": "MEMORY.md", "soul": "SOUL.md", "state": "STATE.md"}
 _EMPTY_LINE = re.compile(r"\s*(#{1,6}(\s.*)?|\(empty\))?\s*", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"^[ \t]*\(empty\)[ \t]*\n?", re.IGNORECASE | re.MULTILINE)
 
 
 class MemoryFiles:
-    """The memory files in one folder; names are `user`/`memory` or `USER.md`/`MEMORY.md`.
+    """The memory files in one folder; they are named `user`, `memory` or `USER.md`, `MEMORY.md`.
 
     Each change is whole or not there at all, also after a power cut, and changes from
     several turns or processes follow one another.
     """
 
-    def __init__(self, folder: Path, templates: Mapping[str, str] | None = None) -> None:
-        """`templates` is keyed by file name: what a file holds until somebody changes one."""
+    def __init__(
+        self,
+        folder: Path,
+        templates: Mapping[str, str] | None = None,
+        *,
+        targets: Sequence[str] = ALWAYS,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        """`templates` is keyed by file name: what a file holds until somebody changes one.
+
+        `targets` are the keys of `NAMES` that there are here.
+        """
         self._folder = folder
-        self._templates = dict(templates or {})
-        self._seen: dict[str, tuple[tuple[int, int, int], str]] = {}
+        self._targets = tuple(targets)
+        self._max_bytes = max_bytes
+        first = templates or {}
+        self._templates = {file: first[file] for file in self.names if file in first}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the files, whether they are on disk or not."""
+        return tuple(NAMES[target] for target in self._targets)
 
     def read(self, name: str) -> str:
         """Return a file's text, "" when it holds nothing but headings and `(empty)`."""
-        file = self._file(name)
-        text = self._text(file)
+        text = self.text(name)
         return "" if all(_EMPTY_LINE.fullmatch(line) for line in text.splitlines()) else text
 
-    def append(self, name: str, content: str) -> str:
-        """Add an entry at the end and return the text; the last entry again changes nothing.
+    def text(self, name: str) -> str:
+        """What the file holds, or what its template says while nobody has changed anything."""
+        file = self.file(name)
+        found = self._on_disk(file)
+        return self._templates.get(file, "") if found is None else found
 
-        Raises:
-            ToolFailed: no content, or the file would be too long; it stays as it was.
-        """
-        file, entry = self._file(name), _entry(content)
-        with self._alone() as folder:
-            before = _PLACEHOLDER.sub("", self._text(file)).rstrip()
-            if before == entry or before.endswith(f"\n{entry}"):
-                return self.read(file)
-            text = f"{before}{_gap(before)}{entry}\n"
-            self._check_size(file, text)
-            self._change(folder, file, text)
-        return text
+    def append(self, name: str, content: str) -> str:
+        """Add an entry at the end and return the text; see `appended`."""
+        return self._changed(name, lambda before: self.appended(name, before, content))
 
     def replace(self, name: str, content: str) -> str:
-        """Put `content` in place of the whole file and return it.
+        """Put `content` in place of the whole file and return it; see `replaced`."""
+        return self._changed(name, lambda before: self.replaced(name, content))
+
+    def appended(self, name: str, before: str, content: str) -> str:
+        """`before` with one more entry; with the last entry again it stays as it is.
 
         Raises:
-            ToolFailed: the file would be too long; it stays as it was.
+            ToolFailed: no content, or the file would be too long.
         """
-        file, text = self._file(name), content.strip() + "\n"
-        self._check_size(file, text)
+        entry = content.strip()
+        if not entry:
+            raise ToolFailed("append needs content: one line that is worth remembering.")
+        kept = _PLACEHOLDER.sub("", before).rstrip()
+        if kept == entry or kept.endswith(f"\n{entry}"):
+            return before
+        return self._fitting(name, f"{kept}{_gap(kept)}{entry}\n")
+
+    def replaced(self, name: str, content: str) -> str:
+        """What the file holds with `content` in place of everything.
+
+        Raises:
+            ToolFailed: it would be too long.
+        """
+        return self._fitting(name, content.strip() + "\n")
+
+    def swap(self, name: str, before: str, after: str) -> bool:
+        """Put `after` in the place of `before`; False = something else is there by now.
+
+        With the first change the other files are laid beside it for the owner.
+
+        Raises:
+            ToolFailed: the file holds more than we read, or cannot be read; it stays as it is.
+        """
+        file = self.file(name)
         with self._alone() as folder:
-            if self._read_raw(file) != text:
-                self._change(folder, file, text)
-        return text
+            if self.text(file) != before:
+                return False
+            self._check_whole(file)
+            failpoint.reached("before a memory file")
+            self._write(folder, file, after)
+            failpoint.reached("after a memory file")
+            for other, template in self._templates.items():
+                if self._on_disk(other) is None:
+                    self._write(folder, other, template)
+        return True
 
-    def _file(self, name: str) -> str:
-        file = _FILES.get(name.lower().removesuffix(".md"))
-        if file is None:
-            raise ToolFailed(f"There is no memory {name!r}: use user or memory.")
-        return file
+    def file(self, name: str) -> str:
+        """The file that a name means.
 
-    def _check_size(self, file: str, text: str) -> None:
+        Raises:
+            ToolFailed: there is none of this name here; says which there are.
+        """
+        target = name.lower().removesuffix(".md")
+        if target not in self._targets:
+            raise ToolFailed(f"There is no memory {name!r}: use {' or '.join(self._targets)}.")
+        return NAMES[target]
+
+    def _changed(self, name: str, change: Callable[[str], str]) -> str:
+        while True:
+            before = self.text(name)
+            after = change(before)
+            if after == before or self.swap(name, before, after):
+                return after
+
+    def _fitting(self, name: str, text: str) -> str:
+        file = self.file(name)
         try:
             size = len(text.encode())
         except UnicodeEncodeError as error:
             raise ToolFailed(f"This text cannot be stored: {error.reason}.") from error
-        if size > MAX_BYTES:
+        if size > self._max_bytes:
             target = file.removesuffix(".md").lower()
             raise ToolFailed(
-                f"{file} would hold {size:,} bytes; at most {MAX_BYTES:,} fit. Shorten it: "
+                f"{file} would hold {size:,} bytes; at most {self._max_bytes:,} fit. Shorten it: "
                 f'memory(target="{target}", action="read"), then memory(target="{target}", '
                 'action="replace", content=…) with what still matters, in fewer words.'
             )
+        return text
 
-    def _text(self, file: str) -> str:
-        """What the file holds, or what its template says while nobody has changed anything."""
-        text = self._read_raw(file)
-        return self._templates.get(file, "") if text is None else text
+    def _check_whole(self, file: str) -> None:
+        """What we did not read whole could not be brought back."""
+        path = self._folder / file
+        size = path.lstat().st_size if path.exists() else 0
+        if size > _MAX_READ_BYTES:
+            raise ToolFailed(
+                f"{file} was filled by other hands: {size:,} bytes, and I keep versions of up to "
+                f"{_MAX_READ_BYTES:,}. It stays as it is; tell the person to shorten it."
+            )
 
-    def _change(self, folder: int, file: str, text: str) -> None:
-        """Write a file; with the first change the others are laid beside it for the owner."""
-        self._write(folder, file, text)
-        for other, template in self._templates.items():
-            if self._read_raw(other) is None:
-                self._write(folder, other, template)
-
-    def _read_raw(self, file: str) -> str | None:
-        """Return the text as it lies on disk, read again only when the file changed."""
+    def _on_disk(self, file: str) -> str | None:
+        """The text as it lies on disk, None = there is no file."""
         try:
             descriptor = os.open(self._folder / file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
-            self._seen.pop(file, None)
             return None
         except OSError as error:
             raise ToolFailed(f"{file} cannot be read: {error.strerror}.") from error
         with os.fdopen(descriptor, "rb") as opened:
-            found = os.fstat(opened.fileno())
-            version = (found.st_mtime_ns, found.st_size, found.st_ino)
-            known = self._seen.get(file)
-            if known is None or known[0] != version:
-                raw = opened.read(_MAX_READ_BYTES)
-                text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-                known = self._seen[file] = (version, text)
-        return known[1]
+            raw = opened.read(_MAX_READ_BYTES)
+        return raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[int]:
@@ -141,7 +192,6 @@ class MemoryFiles:
             Path(temporary).unlink(missing_ok=True)
             raise
         os.fsync(folder)
-        self._seen.pop(file, None)
 
 
 def _gap(before: str) -> str:
@@ -149,10 +199,3 @@ def _gap(before: str) -> str:
     if not before:
         return ""
     return "\n\n" if before.rpartition("\n")[2].startswith("#") else "\n"
-
-
-def _entry(content: str) -> str:
-    entry = content.strip()
-    if not entry:
-        raise ToolFailed("append needs content: one line that is worth remembering.")
-    return entry

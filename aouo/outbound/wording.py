@@ -10,7 +10,23 @@ from typing import Literal, TypeAlias, assert_never
 
 from aouo import errors, notices
 from aouo.notices import Notice
-from aouo.outbound import wording_media, wording_money, wording_topics
+from aouo.notices_install import (
+    InstalledAlready,
+    InstallUsage,
+    NotInstalled,
+    PackDeclined,
+    PackInstalled,
+    PackOffered,
+)
+from aouo.outbound import (
+    wording_install,
+    wording_media,
+    wording_memory,
+    wording_menus,
+    wording_money,
+    wording_schedules,
+    wording_topics,
+)
 from aouo.outbound.entities import LIMIT
 from aouo.ports import ButtonSpec, Rendered
 
@@ -51,6 +67,8 @@ def word(notice: Notice) -> Rendered:
             return _picker(notice)
         case notices.Sessions():
             return _sessions(notice)
+        case notices.Schedules():
+            return say(wording_schedules.listed(notice), *wording_schedules.switches(notice))
         case (
             notices.Compacted()
             | notices.MadeRoom()
@@ -61,6 +79,21 @@ def word(notice: Notice) -> Rendered:
             return _summary(notice)
         case notices.ApprovalAsked():
             return _approval(notice)
+        case (
+            InstallUsage()
+            | PackOffered()
+            | PackInstalled()
+            | InstalledAlready()
+            | PackDeclined()
+            | NotInstalled()
+        ):
+            return wording_install.worded(notice)
+        case notices.MenuPage():
+            return wording_menus.page(notice)
+        case notices.MemoryShown():
+            return wording_memory.shown(notice)
+        case notices.MemoryFileShown():
+            return wording_memory.whole(notice)
         case notices.EditedTooLate(offer):
             return say(
                 "You edited a message that I had answered. My answer is to what it said before.",
@@ -118,6 +151,8 @@ def _sentence(notice: Notice) -> str:
             return _stopped(running, dropped)
         case notices.UnknownCommand(name):
             return f"I do not know /{name}. /help lists what I know."
+        case notices.OwnersCommand(name):
+            return f"Only the owner of this bot can use /{name}."
         case notices.SkillOfOtherPack(name, pack):
             return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
         case notices.CannotTake(what):
@@ -147,6 +182,18 @@ def _sentence(notice: Notice) -> str:
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
         case notices.CannotSummarise():
             return "The embedded model is too small to summarise. /new starts a fresh session."
+        case notices.NoMenu(""):
+            return "No pack is installed, so there is no menu. Just write, or see /help."
+        case notices.NoMenu(pack):
+            return f"“{pack}” has no menu. Just write, or see /help."
+        case notices.MenuOfOtherPack(pack, current):
+            return f"This menu is of “{pack}”, and “{current}” answers here. Change: /use {pack}"
+        case notices.OnboardingSkipped(now=True):
+            return "Skipped. Just write what you need."
+        case notices.OnboardingSkipped():
+            return "That is over already. Just write what you need."
+        case notices.NoUndoOffRecord():
+            return "Off the record nothing changes, so nothing is undone either. /otr ends it."
         case notices.NoSummaryOffRecord():
             return "Off the record I write no summaries. /otr ends it, then /compact works."
         case notices.TopicsSetUp():
@@ -180,12 +227,30 @@ def _sentence(notice: Notice) -> str:
         case (
             notices.Picker()
             | notices.Sessions()
+            | notices.Schedules()
             | notices.ApprovalAsked()
             | notices.EditedTooLate()
+            | InstallUsage()
+            | PackOffered()
+            | PackInstalled()
+            | InstalledAlready()
+            | PackDeclined()
+            | NotInstalled()
+            | notices.MemoryShown()
+            | notices.MemoryFileShown()
+            | notices.MenuPage()
         ):
             return ""
         case _:
             assert_never(notice)
+
+
+_PLATFORMS = {"tg": "Telegram", "cli": "the terminal"}
+
+
+def _elsewhere(error: errors.PlatformRefused) -> str:
+    places = " and ".join(_PLATFORMS.get(name, name) for name in error.allowed)
+    return f"“{error.pack}” answers in {places} only (permissions.platforms in its pack.yml)."
 
 
 def failure(error: BaseException, reference: str) -> str:
@@ -195,6 +260,8 @@ def failure(error: BaseException, reference: str) -> str:
             return wording_money.quota(error)
         case errors.BudgetExceeded():
             return wording_money.budget(error)
+        case errors.PlatformRefused():
+            return _elsewhere(error)
         case errors.PriceUnknown():
             return (
                 f"A budget is set, and I do not know what {error.model} costs, so I did not ask "
@@ -247,6 +314,11 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
     if cheaper:
         rows.append([ButtonSpec(f"Cheaper model: {cheaper}", f"nav:budget_cheaper_{turn_id}")])
     return tuple(tuple(row) for row in (*rows, last))
+
+
+def skip_onboarding() -> Rows:
+    """The button under the first answer of a pack's first conversation."""
+    return ((ButtonSpec("Skip", "nav:onboarding_skip"),),)
 
 
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:

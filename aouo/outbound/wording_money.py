@@ -7,14 +7,18 @@ from aouo import errors, notices
 
 def quota(error: errors.QuotaExceededError) -> str:
     """Used, cap and key of a limit, and what helps."""
-    helps = (
-        "Start a new session with /new"
-        if error.scope == "session"
-        else "It starts again at midnight"
-    )
+    match error.scope:
+        case "session":
+            helps = "Start a new session with /new"
+        case "turn":
+            helps = "Ask for a smaller piece"
+        case _:
+            helps = "It starts again at midnight"
+    named = {"pack": "daily limit of this pack", "turn": "limit of one answer"}
+    whose = named.get(error.scope, f"{error.scope} limit")
     return (
-        f"The {error.scope} limit is reached: {error.used_tokens:,} of {error.cap_tokens:,} "
-        f"tokens. {helps}, or the owner raises {error.key}."
+        f"The {whose} is reached: {error.used_tokens:,} of {error.cap_tokens:,} tokens. "
+        f"{helps}, or the owner raises {error.key}."
     )
 
 

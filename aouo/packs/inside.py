@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path, PurePosixPath
@@ -20,7 +21,7 @@ def read_inside(folder: Path, relative: str, *, max_bytes: int = 256 * 1024) -> 
 
     Raises:
         FileNotFoundError: there is no such file.
-        NotInside: a link, a `..`, not a regular file, too large, or not UTF-8.
+        NotInside: a link, a `..`, not a regular file, too large, or not UTF-8 text.
     """
     parts = PurePosixPath(relative).parts
     if not parts or ".." in parts or parts[0] == "/" or "\0" in relative:
@@ -30,13 +31,22 @@ def read_inside(folder: Path, relative: str, *, max_bytes: int = 256 * 1024) -> 
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise NotInside(f"{relative} cannot be read: links are not followed") from error
+        raise NotInside(f"{relative} cannot be read: {_why(error)}") from error
     if len(content) > max_bytes:
         raise NotInside(f"{relative} is larger than {max_bytes // 1024} kB")
     try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise NotInside(f"{relative} is not UTF-8 text") from error
+    if "\0" in text:
+        raise NotInside(f"{relative} holds a NUL byte and is no text")
+    return text
+
+
+def _why(error: OSError) -> str:
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return "links are not followed"
+    return "it is not a file" if error.errno == errno.ENXIO else os.strerror(error.errno or 0)
 
 
 def _read(folder: Path, parts: tuple[str, ...], max_bytes: int) -> bytes:
@@ -55,15 +65,23 @@ def _read(folder: Path, parts: tuple[str, ...], max_bytes: int) -> bytes:
             os.close(descriptor)
 
 
-def list_inside(folder: Path) -> tuple[str, ...]:
-    """Return the visible files below `folder`, links left out, at most `MAX_FILES`."""
+def list_inside(folder: Path, relative: str = "") -> tuple[str, ...]:
+    """Return the visible files below `relative`, links left out, at most `MAX_FILES`.
+
+    Paths are relative to that place; one that leads out, or over a link, holds nothing.
+    """
+    top = folder
+    for part in PurePosixPath(relative).parts:
+        top = top / part
+        if part in ("..", "/") or top.is_symlink():
+            return ()
     found: list[str] = []
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(root, name)
             if not name.startswith(".") and not path.is_symlink():
-                found.append(path.relative_to(folder).as_posix())
+                found.append(path.relative_to(top).as_posix())
             if len(found) == MAX_FILES:
                 return tuple(found)
     return tuple(found)

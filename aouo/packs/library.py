@@ -11,10 +11,13 @@ from types import MappingProxyType
 
 from aouo.errors import PackError, ToolFailed
 from aouo.packs import manifest as manifests
+from aouo.packs.archive import content_hash
 from aouo.packs.load import LoadedPack, Pack, load_pack
+from aouo.packs.manifest import Dependency
 from aouo.packs.problems import Problem, did_you_mean, errors
 from aouo.packs.skills import Skill
 from aouo.packs.validate import validate
+from aouo.packs.versions import wanted
 
 __all__ = ["EMPTY", "Library", "Pack", "link", "scan", "validate"]
 
@@ -104,16 +107,22 @@ def scan(
     scan_dirs: Iterable[Path] = (),
     enabled: Sequence[str] = (),
     overrides: Path | None = None,
+    enabled_tools: Sequence[str] = (),
+    pinned: Mapping[str, str] | None = None,
 ) -> Library:
     """Read every pack below `home_packs` and `scan_dirs`; never raises.
 
-    `enabled` lists the wanted packs, empty = all. `overrides` is `<home>/skills`. Of two
-    packs with one name the first found wins, the home's before the others'.
+    `enabled` lists the wanted packs, empty = all. `overrides` is `<home>/skills`, `pinned` the
+    content hash with which a pack of the home was installed. Of two packs with one name the
+    first found wins, the home's before the others'. `enabled_tools` is `tools.enabled` of the
+    settings, empty = all: a skill without its tools is not there.
     """
-    shelf = _Shelf(enabled)
+    shelf = _Shelf(enabled, enabled_tools)
     for root in (home_packs, *scan_dirs):
         for folder in _candidates(root.expanduser()):
-            shelf.put(folder, overrides)
+            at_home = folder.parent == home_packs and not folder.is_symlink()
+            pin = (pinned or {}).get(folder.name, "") if at_home else ""
+            shelf.put(folder, overrides, pin)
     shelf.check_enabled()
     shelf.check_dependencies()
     return shelf.library()
@@ -168,22 +177,38 @@ def _candidates(root: Path) -> Iterator[Path]:
             yield child
 
 
+def _unusable(folder: Path, pin: str) -> str:
+    """Why a folder is not even read, "" = it is."""
+    if folder.is_symlink() and not folder.exists():
+        return f"the link {folder} leads nowhere; restore its target or remove it"
+    try:
+        changed = bool(pin) and content_hash(folder) != pin
+    except PackError as error:
+        return str(error)
+    if changed:
+        return (
+            "its files are not those that were installed; `aouo pack install "
+            f"{folder}` shows what they may do and asks for a yes"
+        )
+    return ""
+
+
 class _Shelf:
     """The packs found so far."""
 
-    def __init__(self, enabled: Sequence[str]) -> None:
+    def __init__(self, enabled: Sequence[str], enabled_tools: Sequence[str]) -> None:
         self._enabled = frozenset(enabled)
+        self._enabled_tools = enabled_tools
         self._seen: set[str] = set()
         self._packs: dict[str, Pack] = {}
         self._broken: dict[str, tuple[Problem, ...]] = {}
         self._warnings: dict[str, list[Problem]] = {}
 
-    def put(self, folder: Path, overrides: Path | None) -> None:
-        if folder.is_symlink() and not folder.exists():
-            message = f"the link {folder} leads nowhere; restore its target or remove it"
-            loaded = LoadedPack(folder.name, None, (Problem(folder.name, 0, "", message),))
+    def put(self, folder: Path, overrides: Path | None, pin: str) -> None:
+        if why := _unusable(folder, pin):
+            loaded = LoadedPack(folder.name, None, (Problem(folder.name, 0, "", why),))
         else:
-            loaded = load_pack(folder, overrides=overrides)
+            loaded = load_pack(folder, overrides=overrides, enabled_tools=self._enabled_tools)
         self._seen |= {loaded.name, folder.name}
         if self._enabled and not self._enabled & {loaded.name, folder.name}:
             return
@@ -205,16 +230,26 @@ class _Shelf:
     def check_dependencies(self) -> None:
         """Take out what depends on a pack that does not load, and what depends on that."""
         while missing := [
-            (pack.name, need.name)
+            (pack.name, index, why)
             for pack in self._packs.values()
-            for need in pack.manifest.depends_on
-            if need.name not in self._packs
+            for index, need in enumerate(pack.manifest.depends_on)
+            if (why := self._missing(need))
         ]:
-            for name, need in missing:
-                why = "does not load" if need in self._broken else "is not installed"
-                found = Problem(manifests.FILE, 0, "depends_on", f'the pack "{need}" {why}')
+            for name, index, why in missing:
+                found = Problem(manifests.FILE, 0, f"depends_on[{index}]", why)
                 self._broken[name] = (*self._broken.get(name, ()), found)
                 self._packs.pop(name, None)
+
+    def _missing(self, need: Dependency) -> str:
+        """Say why a dependency is not met, or ""."""
+        there = self._packs.get(need.name)
+        if there is None:
+            why = "does not load" if need.name in self._broken else "is not installed"
+            return f'the pack "{need.name}" {why}'
+        if need.version and not wanted(need.version).accepts(there.manifest.version):
+            version = there.manifest.version
+            return f'needs "{need.name}" {need.version}, and {version} is installed'
+        return ""
 
     def library(self) -> Library:
         packs = MappingProxyType(dict(sorted(self._packs.items())))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from aouo.packs import needs
 from aouo.packs.examples import FILE as EXAMPLES
 from aouo.packs.examples import Example
 from aouo.packs.examples import parse as parse_examples
+from aouo.packs.fast_paths import FastPathReader
+from aouo.packs.folder import look_around
+from aouo.packs.i18n import Translations
 from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.manifest import FILE, Manifest
 from aouo.packs.manifest_text import parse
+from aouo.packs.menu import Menu
+from aouo.packs.migrations import Migration, read_migrations
+from aouo.packs.needs import Allowance
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.schema import trial
 from aouo.packs.schema_guard import SchemaRefused
@@ -20,7 +27,7 @@ from aouo.packs.skills import Skill, load_skill, with_overrides
 from aouo.packs.tools_text import PackTool, tools_of
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
-_TEMPLATES = ("USER.md", "MEMORY.md")
+_TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,9 @@ class Pack:
     templates: Mapping[str, str]
     schema_sql: str
     examples: tuple[Example, ...] = ()
+    menu: Menu = field(default_factory=Menu)
+    translations: Translations = field(default_factory=Translations)
+    migrations: tuple[Migration, ...] = ()
     tools: tuple[PackTool, ...] = ()
 
     @property
@@ -51,31 +61,51 @@ class LoadedPack:
     problems: tuple[Problem, ...]
 
 
-def load_pack(folder: Path, *, overrides: Path | None = None, strict: bool = False) -> LoadedPack:
+def load_pack(
+    folder: Path,
+    *,
+    overrides: Path | None = None,
+    strict: bool = False,
+    enabled_tools: Sequence[str] = (),
+) -> LoadedPack:
     """Read everything a pack's folder holds; never raises.
 
     `overrides` is the owner's folder of skills that replace the pack's; `strict` is how
-    `validate` reads: what loading forgives is an error there.
+    `validate` reads: what loading forgives is an error there. `enabled_tools` are the tools
+    and groups that the owner has not switched off, () = all.
     """
+    around = look_around(folder)
     try:
         text = read_inside(folder, FILE)
-    except FileNotFoundError:
-        return _broken(folder, "there is no pack.yml in this folder")
-    except NotInside as error:
-        return _broken(folder, str(error))
+    except (FileNotFoundError, NotInside) as error:
+        missing = isinstance(error, FileNotFoundError)
+        said = "there is no pack.yml in this folder" if missing else str(error)
+        return _broken(folder, (*around, Problem(FILE, 0, "", said)))
     parsed = parse(text, strict=strict)
     if parsed.draft is None:
-        return LoadedPack(folder.name, None, parsed.problems)
+        return _broken(folder, (*around, *parsed.problems))
     reader = _Reader(folder, parsed.draft, strict, trusted=parsed.manifest is not None)
-    pack = reader.pack(overrides)
-    found = (*parsed.problems, *reader.problems)
+    pack = reader.pack(overrides, enabled_tools)
+    found = _once((*around, *parsed.problems, *reader.problems))
     if parsed.manifest is None:
         return LoadedPack(folder.name, None, found)
     return LoadedPack(pack.name, None if errors(found) else pack, found)
 
 
-def _broken(folder: Path, message: str) -> LoadedPack:
-    return LoadedPack(folder.name, None, (Problem(FILE, 0, "", message),))
+def _broken(folder: Path, problems: tuple[Problem, ...]) -> LoadedPack:
+    return LoadedPack(folder.name, None, _once(problems))
+
+
+def _once(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """A file that cannot be read is said once, however often somebody tried."""
+    unreadable: set[str] = set()
+    found: list[Problem] = []
+    for problem in problems:
+        if problem.file not in unreadable or problem.field:
+            found.append(problem)
+        if not problem.field and not problem.line:
+            unreadable.add(problem.file)
+    return tuple(found)
 
 
 class _Reader:
@@ -89,12 +119,15 @@ class _Reader:
         self._softly: Severity = "error" if strict else "warning"
         self._trusted = trusted
 
-    def pack(self, overrides: Path | None) -> Pack:
+    def pack(self, overrides: Path | None, enabled_tools: Sequence[str]) -> Pack:
         skills = self._skills()
         if overrides is not None:
             skills, found = with_overrides(skills, overrides)
             self.problems += found
         self._check_named_files()
+        menu, translations = self._fast_paths(skills)
+        self.problems += needs.problems(skills, Allowance(self._manifest), self._softly)
+        skills = needs.fitted(skills, Allowance(self._manifest, enabled_tools))
         return Pack(
             manifest=self._manifest,
             folder=self._folder,
@@ -104,6 +137,9 @@ class _Reader:
             templates=MappingProxyType(self._templates()),
             schema_sql=self._schema(),
             examples=self._examples(),
+            menu=menu,
+            translations=translations,
+            migrations=self._migrations(),
             tools=self._tools(),
         )
 
@@ -111,6 +147,12 @@ class _Reader:
         """A tool that is wrong is left out; the pack works without it."""
         found, problems = tools_of(self._folder, self._manifest, self._softly)
         self.problems += problems
+        return found
+
+    def _fast_paths(self, skills: Mapping[str, Skill]) -> tuple[Menu, Translations]:
+        reader = FastPathReader(self._folder, self._manifest, self._softly)
+        found = reader.menu(skills), reader.translations()
+        self.problems += reader.problems
         return found
 
     def _skills(self) -> dict[str, Skill]:
@@ -134,36 +176,41 @@ class _Reader:
             self._add(FILE, "schema.file", message)
             return text
         try:
-            made = trial(text, schema.extends_columns if self._trusted else {})
+            made = trial(text, schema.extends_columns if self._trusted else {}, strict=self._strict)
         except SchemaRefused as refused:
             self.problems.append(Problem(schema.file, refused.line, "", refused.message))
             return text
         names = {name.lower() for name in made}
-        for index, table in enumerate(schema.owned_tables):
-            if table.lower() not in names:
-                field = f"schema.owned_tables[{index}]"
-                message = f'{schema.file} makes no table "{table}"{did_you_mean(table, made)}'
-                self._add(FILE, field, message)
+        for key in ("owned_tables", "shared_tables"):
+            listed: tuple[str, ...] = getattr(schema, key)
+            for index, table in enumerate(listed):
+                if table.lower() not in names:
+                    message = f'{schema.file} makes no table "{table}"{did_you_mean(table, made)}'
+                    self._add(FILE, f"schema.{key}[{index}]", message)
         return text
+
+    def _migrations(self) -> tuple[Migration, ...]:
+        found, problems = read_migrations(self._folder)
+        self.problems += problems
+        return found
 
     def _examples(self) -> tuple[Example, ...]:
         """They help and are not needed: what is wrong with them keeps no pack from loading."""
         found, problems = parse_examples(self._text(EXAMPLES))
-        softly: Severity = "error" if self._strict else "warning"
-        self.problems += [replace(problem, severity=softly) for problem in problems]
+        self.problems += [replace(problem, severity=self._softly) for problem in problems]
         return found
 
     def _check_named_files(self) -> None:
-        softly: Severity = "error" if self._strict else "warning"
         for index, tool in enumerate(self._manifest.custom_tools):
-            if self._trusted and not (self._folder / tool.path).is_file():
-                field = f"custom_tools[{index}].path"
+            if not self._trusted:
+                continue
+            field = f"custom_tools[{index}].path"
+            try:
+                read_inside(self._folder, tool.path)
+            except FileNotFoundError:
                 self._add(FILE, field, f"there is no file {tool.path}")
-        paths = {"menu": self._manifest.fast_paths.menu, "i18n": self._manifest.fast_paths.i18n}
-        for key, path in paths.items():
-            if path and self._trusted and not (self._folder / path).exists():
-                message = f"there is no file {path}"
-                self._add(FILE, f"fast_paths.{key}", message, softly)
+            except NotInside as error:
+                self._add(FILE, field, str(error))
 
     def _text(self, relative: str, max_bytes: int = 256 * 1024) -> str:
         try:

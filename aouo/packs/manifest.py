@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from aouo.packs.names import DEFAULT_TOOLS
+
 FILE = "pack.yml"
-RESERVED_NAMES = frozenset({"aouo", "state", "default", "core", "main", "store", "global", "mcp"})
-GROUPS = frozenset({"core", "files", "web", "documents", "voice", "schedule", "sessions", "pack"})
-TOOLS = frozenset(
-    {"msg", "skill_view", "memory", "clarify", "persist", "db", "read_file", "write_file"}
-    | {"list_dir", "fetch", "web_search", "read_document", "tts", "cron", "sessions", "shell"}
-    | {"load_tools", "load_skills"}
-)
-DEFAULT_TOOLS = ("msg", "memory", "skill_view", "clarify", "persist", "db", "cron", "pack")
-"""What a manifest without `permissions.tools` may use; `pack` is its own tools."""
+MEMORY_MAX_BYTES = 16 * 1024
+MemoryPolicy: TypeAlias = Literal["none", "user", "full"]
 
 _STRICT_KEYS: Any = ConfigDict(extra="forbid")
 
@@ -43,8 +38,11 @@ class Dependency:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: str
+    """The name of that pack."""
     inheritance: Literal["extends", "parallel"] = "parallel"
+    """`extends` or `parallel`; loading is the same."""
     version: str = ""
+    """Which versions of it will do, such as ">=1.2,<2"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,9 @@ class FastPaths:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     menu: str = ""
+    """The file of pages and buttons; absent: menu.json."""
     i18n: str = ""
+    """The folder of translations, <language>.json each; absent: i18n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,17 @@ class Schema:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     file: str = "schema.sql"
+    """The file of CREATE TABLE statements; it may run again."""
     owned_tables: Texts = ()
+    """Tables that `persist` may write; the first is the default."""
     shared_tables: Texts = ()
+    """Tables of it that other packs know about."""
     extends_columns: Annotated[Mapping[str, TextMap], AfterValidator(_frozen)] = field(
         default_factory=dict[str, "TextMap"]
     )
+    """Columns to add: table → column → type, such as "REAL NOT NULL DEFAULT 0"."""
     scope: Literal["shared", "person"] = "shared"
+    """`shared`: one database for everybody. `person`: one for each person, or group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +81,13 @@ class PersistContract:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     skill_type_prefix: str = ""
+    """What the column skill_type has to begin with."""
     required_fields: Texts = ()
+    """Columns that a saved row has to fill."""
     optional_fields: Texts = ()
+    """Columns that it may fill."""
     subcap_keys: Texts = ()
+    """The keys that the column subcap_scores may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +96,15 @@ class CronDefault:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+    """Its name, once in a pack."""
     schedule: Line
+    """Such as "every 2h", "0 8 * * *", "2026-12-01T09:00" or "30m"."""
     skill: str
+    """The skill that runs."""
     enabled_by_default: bool = True
+    """Whether it is on from the start."""
     prompt: Text = ""
+    """What the model is told besides the skill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +113,9 @@ class CustomTool:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,47}$")]
+    """The function; the model sees <pack>__<name>."""
     path: str
+    """tools/<file>.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +124,21 @@ class ExternalTool:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,47}$")]
+    """The model sees <pack>__<name>; list it in permissions.external_commands."""
     command: Line
+    """The command and its arguments; no shell reads it."""
     input: Literal["json"] = "json"
+    """What it reads."""
     output: Literal["json"] = "json"
+    """What it writes."""
     permissions: Texts = ()
+    """What it says it needs; information only."""
     description: Text = ""
+    """What the model reads of it."""
     parameters: Annotated[Mapping[str, object], AfterValidator(_frozen)] = field(
         default_factory=dict[str, object]
     )
+    """The JSON Schema of its arguments; without it the model passes an object `input`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +147,17 @@ class Permissions:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     tools: Texts = DEFAULT_TOOLS
+    """Names, or groups: core files web documents voice schedule sessions mcp:<server> pack."""
     files: Texts = ()
+    """Paths or globs outside the own data folder; ~ is allowed."""
     network: Texts = ()
+    """Hosts: example.com, *.example.com, or * for any public one."""
     platforms: Texts = ()
+    """Where it answers: tg, cli; absent: everywhere."""
     cron: bool = False
+    """Whether it may have schedules."""
     external_commands: Texts = ()
+    """Names of external tools that may run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +166,7 @@ class JavaScript:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     tools: bool = True
+    """Accepted and not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +175,37 @@ class Runtime:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     js: JavaScript = field(default_factory=JavaScript)
+    """Accepted and not used."""
     external_tools: tuple[ExternalTool, ...] = ()
+    """Commands that the model may call as tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextPolicy:
-    """How much of the pack a prompt may hold; 0 and "" leave it to the runtime."""
+    """How much of the pack a prompt may hold; 0 leaves it to the runtime."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     skill_loading: Literal["lazy", "eager"] = "lazy"
+    """`lazy`: the model reads a skill when it needs it. `eager`: all are in every prompt."""
     history_window: Count = 0
-    memory_policy: str = ""
+    """How many messages of its history a turn reads."""
+    memory_policy: MemoryPolicy = "full"
+    """Which memory files are in the prompt: none, user (USER.md only) or full."""
     max_tokens: Count = 0
+    """How large the pack's part of the prompt may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory files beside USER.md and MEMORY.md, and how large each may become, in bytes."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    soul: bool = False
+    """Whether there is a SOUL.md for each person."""
+    state: bool = False
+    """Whether there is a STATE.md."""
+    max_bytes: Annotated[int, Field(ge=256, le=MEMORY_MAX_BYTES)] = MEMORY_MAX_BYTES
+    """How large each file may become."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +214,11 @@ class Budget:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     daily_usd: Annotated[float, Field(ge=0)] = 0.0
+    """US dollars a day, all people together."""
     daily_tokens: Count = 0
+    """Tokens a day, all people together."""
     turn_tokens: Count = 0
+    """Tokens of one turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,21 +227,36 @@ class Manifest:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: str
+    """1 to 32 of a-z, 0-9, _ and -, beginning with a letter; unique among the installed packs."""
     version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+")]
+    """Begins with three numbers, such as "1.0.0"."""
     display_name: Line
+    """What people read."""
     description: Text = ""
+    """What it is for, in a sentence or two."""
     requires_core: str = ""
+    """Which versions of aouo it works with, such as ">=0.1,<2"."""
     depends_on: tuple[Dependency, ...] = ()
+    """Packs that have to be installed."""
     provided_skills: Texts = ()
+    """Folders below skills/, each with a SKILL.md."""
     fast_paths: FastPaths = field(default_factory=FastPaths)
+    """Menus and translations."""
     schema: Schema = field(default_factory=Schema)
+    """The database."""
     persist_contract: PersistContract = field(default_factory=PersistContract)
+    """What a saved row has to hold."""
     cron_defaults: tuple[CronDefault, ...] = ()
+    """Schedules that it proposes."""
     custom_tools: tuple[CustomTool, ...] = ()
+    """Python tools by name; absent: every public function in tools/*.py."""
     permissions: Permissions = field(default_factory=Permissions)
+    """What it asks for; the rest is denied."""
     runtime: Runtime = field(default_factory=Runtime)
+    """What runs beside it."""
     context: ContextPolicy = field(default_factory=ContextPolicy)
-    memory: Annotated[Mapping[str, object], AfterValidator(_frozen)] = field(
-        default_factory=dict[str, object]
-    )
+    """How much of it is in a prompt."""
+    memory: Memory = field(default_factory=Memory)
+    """Its memory files."""
     budget: Budget = field(default_factory=Budget)
+    """Ceilings it sets for itself."""

@@ -6,8 +6,11 @@ import re
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from aouo.packs.manifest import GROUPS, RESERVED_NAMES, TOOLS, Manifest, Schema
+from aouo import __version__, schedule
+from aouo.packs.manifest import Manifest, Schema
+from aouo.packs.names import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS
 from aouo.packs.problems import Severity, did_you_mean
+from aouo.packs.versions import wanted
 from aouo.packs.yaml_text import FieldPath
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -17,6 +20,8 @@ _COLUMN_TYPE = re.compile(
     r"( DEFAULT (NULL|[-+]?[0-9]+(\.[0-9]+)?|'([^']|'')*'))?",
     re.IGNORECASE,
 )
+# Source: unicode.org/reports/tr36, 2.6, bidirectional text spoofing.
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
 
 
@@ -35,6 +40,8 @@ class Check:
 
     def all(self, manifest: Manifest) -> None:
         self._check_name(manifest.name)
+        self._check_wording(manifest)
+        self._check_versions(manifest)
         self._check_skills(manifest)
         self._check_tools(manifest)
         self._check_schema(manifest.schema)
@@ -50,17 +57,48 @@ class Check:
         if name in RESERVED_NAMES:
             self._add(("name",), f'"{name}" is reserved for the runtime; choose another name')
 
+    def _check_wording(self, manifest: Manifest) -> None:
+        """What people read before they trust a pack must not look like something else."""
+        for key in ("display_name", "description"):
+            text: str = getattr(manifest, key)
+            if odd := [letter for letter in text if _turns_text_around(letter)]:
+                self._add((key,), f"holds the invisible sign U+{ord(odd[0]):04X}; take it out")
+
+    def _check_versions(self, manifest: Manifest) -> None:
+        """Which versions of us and of other packs it works with; the others' are the library's."""
+        rules: dict[FieldPath, str] = {("requires_core",): manifest.requires_core}
+        for index, needed in enumerate(manifest.depends_on):
+            rules["depends_on", index, "version"] = needed.version
+            if needed.name == manifest.name:
+                self._add(("depends_on", index), "a pack cannot depend on itself")
+        for path, rule in rules.items():
+            try:
+                accepted = not rule or wanted(rule).accepts(__version__)
+            except ValueError as error:
+                self._add(path, str(error))
+                continue
+            if path == ("requires_core",) and not accepted:
+                self._add(path, f"the pack needs aouo {rule}, and this is {__version__}")
+
     def _check_skills(self, manifest: Manifest) -> None:
         skills = manifest.provided_skills
         for index, skill in enumerate(skills):
             if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", skill):
                 self._add(("provided_skills", index), f"{skill[:40]!r} is not a folder name")
-            elif skill in skills[:index]:
+            elif skill.lower() in [name.lower() for name in skills[:index]]:
                 self._add(("provided_skills", index), f'"{skill}" is listed twice')
+        self._check_schedules(manifest)
+
+    def _check_schedules(self, manifest: Manifest) -> None:
+        skills = manifest.provided_skills
         ids = [job.id for job in manifest.cron_defaults]
         for index, job in enumerate(manifest.cron_defaults):
             if job.id in ids[:index]:
                 self._add(("cron_defaults", index, "id"), f'"{job.id}" is used twice')
+            try:
+                schedule.check(job.schedule)
+            except schedule.NotASchedule as error:
+                self._add(("cron_defaults", index, "schedule"), str(error), self._softly)
             own = job.skill.removeprefix(f"{manifest.name}:")
             if own not in skills:
                 hint = did_you_mean(own, skills)
@@ -69,9 +107,6 @@ class Check:
         if manifest.cron_defaults and not manifest.permissions.cron:
             message = "has schedules: set permissions.cron to true, or they stay off"
             self._add(("cron_defaults",), message, self._softly)
-        for index, needed in enumerate(manifest.depends_on):
-            if needed.name == manifest.name:
-                self._add(("depends_on", index), "a pack cannot depend on itself")
 
     def _check_tools(self, manifest: Manifest) -> None:
         own = {f"{manifest.name}__{tool.name}" for tool in manifest.custom_tools}
@@ -82,6 +117,19 @@ class Check:
                 hint = did_you_mean(name, known)
                 message = f'no tool or group is named "{name}"{hint}'
                 self._add(("permissions", "tools", index), message, "warning")
+        for index, platform in enumerate(manifest.permissions.platforms):
+            if platform not in PLATFORMS | {"telegram"}:
+                message = f'no platform is called "{platform[:40]}": use tg or cli'
+                self._add(("permissions", "platforms", index), message, self._softly)
+        names: list[str] = []
+        for key, tools in (
+            (("custom_tools",), manifest.custom_tools),
+            (("runtime", "external_tools"), manifest.runtime.external_tools),
+        ):
+            for index, tool in enumerate(tools):
+                if tool.name.lower() in names:
+                    self._add((*key, index, "name"), f'two tools are named "{tool.name}"')
+                names.append(tool.name.lower())
         for index, tool in enumerate(manifest.custom_tools):
             self._check_tool_path(("custom_tools", index, "path"), tool.path)
         for index, external in enumerate(manifest.runtime.external_tools):
@@ -131,6 +179,11 @@ class Check:
         for path, text in paths.items():
             if text and not _is_inside(text):
                 self._add(path, "must be a relative path inside the pack, without ..")
+
+
+def _turns_text_around(letter: str) -> bool:
+    """Control signs, and those that change the direction of what follows."""
+    return (ord(letter) < 32 and letter not in "\n\t") or letter in _DIRECTIONS
 
 
 def is_identifier(text: str) -> bool:

@@ -10,8 +10,9 @@ from typing import Any, cast, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from aouo.packs.manifest import FILE, GROUPS, TOOLS, Manifest
+from aouo.packs.manifest import FILE, Manifest
 from aouo.packs.manifest_check import Check
+from aouo.packs.names import GROUPS, TOOLS
 from aouo.packs.problems import Problem, Severity, did_you_mean
 from aouo.packs.yaml_text import (
     FieldPath,
@@ -23,6 +24,8 @@ from aouo.packs.yaml_text import (
 )
 
 _PLACEHOLDERS = {"name": "nameless", "version": "0.0.0", "display_name": "nameless"}
+_POLICY = "memory_policy"
+_MEMORY_POLICIES = {"": "full", "summary_plus_query": "full"}  # the latter is the original's
 _WRITTEN_SHORT = {"skills": "provided_skills", "cron": "cron_defaults"}
 
 
@@ -64,8 +67,8 @@ def _adapter() -> TypeAdapter[Manifest]:
 
 
 def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
-    """Drop empty keys and write the short forms out, as the documentation allows both."""
-    known = {key: _without_empty(value) for key, value in values.items() if value is not None}
+    """Write the short forms out, as the documentation allows them."""
+    known: dict[str, Any] = dict(values)
     for short, full in _WRITTEN_SHORT.items():
         if full not in known and isinstance(known.get(short), list):
             known[full] = known.pop(short)
@@ -73,13 +76,24 @@ def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
     if isinstance(dependencies, list):
         items = cast("list[YamlValue]", dependencies)
         known["depends_on"] = [{"name": x} if isinstance(x, str) else x for x in items]
+    _understand(known)
     return known
 
 
-def _without_empty(value: YamlValue) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_empty(item) for key, item in value.items() if item is not None}
-    return [_without_empty(item) for item in value] if isinstance(value, list) else value
+def _understand(known: dict[str, Any]) -> None:
+    """Take what the original's documentation writes in another way."""
+    context = _mapping(known, "context")
+    if policy := _MEMORY_POLICIES.get(str(context.get(_POLICY))):
+        context[_POLICY] = policy
+    memory = _mapping(known, "memory")
+    for name in ("soul", "state"):
+        if str(memory.get(name)).endswith(".md"):
+            memory[name] = True  # it names a path there
+
+
+def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
+    found = values.get(key)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 class _Report:
@@ -105,8 +119,11 @@ class _Report:
         for detail in details:
             path = detail["loc"]
             if detail["type"] == _UNKNOWN_KEY:
-                self.add(path, f"unknown key{_hint(path)}", self._strict)
+                softly = "warning" if path[0] == "memory" else self._strict
+                self.add(path, f"unknown key{_hint(path)}", softly)
                 _remove(values, path)
+            elif detail["input"] is None and path and isinstance(path[-1], str):
+                _remove(values, path)  # an empty key is as good as an absent one
             else:
                 self.add(path, _in_words(detail))
                 dropped |= {str(path[0])} if path else set(values)
@@ -147,6 +164,8 @@ def _in_words(detail: ErrorDetails) -> str:
     """Say one finding of pydantic as a person would."""
     kind, given = detail["type"], repr(detail["input"])[:60]
     match kind:
+        case "bool_parsing" | "bool_type":
+            return f"must be true or false, not {given}"
         case "missing":
             return "is required"
         case "string_type":
@@ -155,9 +174,15 @@ def _in_words(detail: ErrorDetails) -> str:
             return f'must begin with three numbers such as "1.0.0", not {given}'
         case "string_pattern_mismatch":
             return f"is not written as it must be: {given}"
+        case "literal_error":
+            return f"must be {_expected(detail)}, not {given}"
         case "tuple_type":
             return f"must be a list, not {given}"
         case "dataclass_type" | "mapping_type" | "dict_type":
             return f"must be a mapping of keys to values, not {given}"
         case _:
             return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, not {given}"
+
+
+def _expected(detail: ErrorDetails) -> str:
+    return str(detail.get("ctx", {}).get("expected", "something else"))

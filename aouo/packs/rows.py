@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from aouo.errors import ToolFailed
+from aouo.packs.columns import Column
 from aouo.packs.problems import did_you_mean
-from aouo.packs.schema import Column
 from aouo.packs.schema_guard import quoted
 
 Cell: TypeAlias = "str | int | float | bytes | None"
+Answer: TypeAlias = dict[str, object]
 
 _CELL_CHARS = 4_000
 
@@ -35,15 +36,18 @@ class Table:
             if column.name.lower() == name.lower():
                 return quoted(column.name)
         names = [column.name for column in self.columns]
-        raise ToolFailed(
-            f"The table {self.name} has no column {name!r}{did_you_mean(name, names)}. {self}"
-        )
+        raise ToolFailed(f"The table {self.name} has no column {name!r}{near(name, names)} {self}")
 
     def has(self, name: str) -> bool:
         return any(column.name.lower() == name for column in self.columns)
 
     def __str__(self) -> str:
         return f"Columns of {self.name}: {', '.join(described(item) for item in self.columns)}."
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """End a sentence about a word that is wrong, with the nearest right one if there is one."""
+    return did_you_mean(word, known) or "."
 
 
 def described(column: Column) -> str:

@@ -1,17 +1,23 @@
-"""A pack's `schema.sql`: cut into statements, tried, and applied so that no row is lost.
+"""A pack's `schema.sql`: tried, and applied so that no row is lost.
 
-With `schema_guard` and `persist`, the one place outside `store/` that runs SQL: it is the pack's.
+With `schema_guard`, `migrations`, `seeds` and `persist`, the one place outside `store/` that
+runs SQL: it is the pack's.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from aouo import failpoint
+from aouo.packs import migrations as migrating
+from aouo.packs import seeds as seeding
+from aouo.packs.columns import Column, tables
+from aouo.packs.growing import add_columns
+from aouo.packs.migrations import Migration
 from aouo.packs.schema_guard import (
     SCHEMA_S,
     Guard,
@@ -20,118 +26,61 @@ from aouo.packs.schema_guard import (
     open_database,
     quoted,
 )
+from aouo.packs.schema_judge import check_heads, judge
+from aouo.packs.schema_text import Statement, split
+from aouo.packs.seeds import Seeds
+from aouo.packs.shape import Shape, derived, differences, shapes
 
-_MAX_STATEMENTS = 2000
+Extends = Mapping[str, Mapping[str, str]]
+
 _TRIAL_PAGES = 8192
-_CONSTANT = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?|'([^']|'')*'|NULL|TRUE|FALSE", re.IGNORECASE)
-_TYPE = re.compile(r"[A-Za-z0-9_ (),]*")
-_SPLIT = re.compile(
-    r"""'(?:[^']|'')*+(?:'|\Z) | "(?:[^"]|"")*+(?:"|\Z) | `[^`]*+(?:`|\Z) | \[[^\]]*+(?:\]|\Z)
-    | --[^\n]* | /\*(?:.*?\*/|.*\Z) | (?P<end>;)""",
-    re.VERBOSE | re.DOTALL,
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS _aouo_schema"
+    "(kind TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (kind, digest)) STRICT"
 )
-_COMMENT = re.compile(r"('(?:[^']|'')*+'|\"[^\"]*+\")|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One column as the database knows it; `default` is SQL text, None = there is none."""
+class Made:
+    """What a schema makes in an empty database."""
 
-    name: str
-    type: str
-    required: bool
-    default: str | None
-    key: int
+    tables: Mapping[str, tuple[Column, ...]]
+    shapes: Mapping[str, Shape]
+    derived: Mapping[tuple[str, str], str]
 
     @property
-    def constant(self) -> bool:
-        """Whether each row gets the same value when none is given."""
-        return self.default is None or bool(_CONSTANT.fullmatch(self.default))
+    def order(self) -> dict[str, list[str]]:
+        """The columns of each table as its CREATE has them."""
+        return {
+            name.lower(): [column.name.lower() for column in found]
+            for name, found in self.tables.items()
+        }
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement of a schema, where it begins, and what it is known by."""
-
-    sql: str
-    line: int
-
-    @property
-    def digest(self) -> str:
-        """The same for any spacing and any comments."""
-        bare = _COMMENT.sub(lambda match: match.group(1) or " ", self.sql)
-        return hashlib.sha256(" ".join(bare.split()).encode()).hexdigest()
-
-
-def split(sql: str) -> tuple[Statement, ...]:
-    """Cut a schema into its statements.
-
-    Raises:
-        SchemaRefused: more of them than any pack needs.
-    """
-    statements: list[Statement] = []
-    begin = 0
-    for match in _SPLIT.finditer(sql):
-        if match.group("end") is None:
-            continue
-        piece = sql[begin : match.end()]
-        if not sqlite3.complete_statement(piece):
-            continue  # inside a trigger
-        statements.append(_statement(sql, begin, match.end()))
-        begin = match.end()
-        if len(statements) > _MAX_STATEMENTS:
-            raise SchemaRefused(f"more than {_MAX_STATEMENTS} statements")
-    statements.append(_statement(sql, begin, len(sql)))
-    return tuple(statement for statement in statements if not _is_blank(statement.sql))
-
-
-def _statement(sql: str, begin: int, end: int) -> Statement:
-    text = sql[begin:end]
-    lead = len(text) - len(text.lstrip())
-    while True:  # comments before a statement are not its first line
-        match = _COMMENT.match(text, lead)
-        if match is None or match.group(1):
-            break
-        lead = match.end() + len(text[match.end() :]) - len(text[match.end() :].lstrip())
-    return Statement(text.strip(), sql.count("\n", 0, begin + lead) + 1)
-
-
-def _is_blank(sql: str) -> bool:
-    return not _COMMENT.sub(lambda match: match.group(1) or "", sql).strip(" \t\r\n;\ufeff")
-
-
-def tables(connection: sqlite3.Connection) -> dict[str, tuple[Column, ...]]:
-    """Return the pack's tables and their columns, without ours and SQLite's."""
-    rows = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' "
-        "ESCAPE '\\' AND name NOT LIKE '\\_aouo\\_%' ESCAPE '\\' ORDER BY rowid"
-    ).fetchall()
-    return {str(name): columns(connection, str(name)) for (name,) in rows}
-
-
-def columns(connection: sqlite3.Connection, table: str) -> tuple[Column, ...]:
-    """Return the columns of a table that a row can be written to."""
-    rows = connection.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()
-    return tuple(
-        Column(str(name), str(kind), bool(notnull), default, int(key))
-        for _, name, kind, notnull, default, key, hidden in rows
-        if not hidden
-    )
-
-
-def trial(sql: str, extends: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[Column, ...]]:
+def trial(sql: str, extends: Extends, *, strict: bool = False) -> Mapping[str, tuple[Column, ...]]:
     """Run a schema in a throw-away database and return the tables it makes.
+
+    `strict` has the text judged too, as it is before it is applied anywhere.
 
     Raises:
         SchemaRefused: it does not run, tries what it may not, or would not run again over
             the tables it made.
     """
+    statements = split(sql)
+    if strict:
+        judge(statements)
+    return _try(statements, extends).tables
+
+
+def _try(statements: Sequence[Statement], extends: Extends) -> Made:
+    check_heads(statements)
     with contextlib.closing(open_database(":memory:", max_pages=_TRIAL_PAGES)) as connection:
         guard = Guard(connection)
-        _run(connection, guard, split(sql), ())
+        seeds = Seeds(connection, guard, grown=False)
+        _run(connection, guard, statements, seeds, ())
         _extend(connection, extends)
-        made = tables(connection)
-        _run(connection, guard, split(sql), made)
+        made = Made(tables(connection), shapes(connection), derived(connection))
+        _run(connection, guard, statements, seeds, made.tables)
         return made
 
 
@@ -139,52 +88,137 @@ def apply_schema(
     connection: sqlite3.Connection,
     guard: Guard,
     sql: str,
-    extends: Mapping[str, Mapping[str, str]],
+    extends: Extends,
+    migrations: Sequence[Migration] = (),
+    *,
+    before_change: Callable[[], None] = lambda: None,
 ) -> bool:
     """Bring a pack's database to its schema; return whether anything was to do.
 
-    A content that was applied before changes nothing. Otherwise what is new of it runs in
-    one transaction: columns that a CREATE TABLE gained are added, statements that ran
-    before are left out, and a seed row that is already there is not inserted again.
+    A content that was applied before changes nothing. Otherwise all of it is one transaction:
+    pending migrations run, columns that a CREATE TABLE gained are added, statements that ran
+    before are left out, triggers, views and indexes are made anew where they changed, and each
+    first row is given once. Whatever else differs from the schema then is refused. A database
+    without tables of the pack takes the schema as it is. `before_change` is called when rows
+    might be touched, to back them up.
 
     Raises:
         SchemaRefused: the database stays as it was.
     """
-    whole = hashlib.sha256(repr((sql, sorted(_flat(extends)))).encode()).hexdigest()
+    whole = _digest(sql, extends, migrations)
     if _recorded(connection, "whole") == {whole}:
         return False
-    wanted = trial(sql, extends)
-    connection.execute("BEGIN IMMEDIATE")
+    statements = split(sql)
+    judge(statements)
+    wanted = _try(statements, extends)
+    grown = bool(tables(connection))
+    if grown:
+        before_change()
+    change = _Change(connection, guard, wanted, statements, extends, migrations, grown)
+    connection.execute("PRAGMA foreign_keys=OFF")  # a table that is made anew keeps its children
     try:
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS _aouo_schema"
-            "(kind TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (kind, digest)) STRICT"
-        )
-        before = tables(connection)
-        _add_columns(connection, before, wanted)
-        done = _recorded(connection, "statement")
-        fresh = [item for item in split(sql) if item.digest not in done]
-        newest = _newest_rows(connection, before)
-        _run(connection, guard, fresh, before)
-        for table in guard.inserted & set(newest):
-            _drop_doubled_seeds(connection, table, newest[table])
-        _extend(connection, extends)
-        connection.execute("DELETE FROM _aouo_schema WHERE kind = 'whole'")
-        records = [("whole", whole), *(("statement", item.digest) for item in fresh)]
-        connection.executemany("INSERT OR IGNORE INTO _aouo_schema VALUES (?, ?)", records)
+        connection.execute("BEGIN IMMEDIATE")
+        change.carry_out(whole)
+        failpoint.reached("before a pack's schema commit")
         connection.execute("COMMIT")
-    except BaseException as error:
-        connection.execute("ROLLBACK")
-        if isinstance(error, sqlite3.Error):
-            raise SchemaRefused(str(error)) from error
-        raise
+        failpoint.reached("after a pack's schema commit")
+    except sqlite3.Error as error:
+        raise SchemaRefused(guard.refusal or str(error)) from error
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        connection.execute("PRAGMA foreign_keys=ON")
     return True
 
 
-def _flat(extends: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str, str]]:
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One change of one database, inside its transaction."""
+
+    connection: sqlite3.Connection
+    guard: Guard
+    wanted: Made
+    statements: Sequence[Statement]
+    extends: Extends
+    migrations: Sequence[Migration]
+    grown: bool
+
+    def carry_out(self, whole: str) -> None:
+        connection = self.connection
+        for table in (_TABLE, migrating.TABLE, seeding.TABLE):
+            connection.execute(table)
+        ours = _ours(connection)
+        self._migrate()
+        if _ours(connection) != ours:
+            raise SchemaRefused("names beginning with _aouo_ belong to the runtime")
+        self._add_columns()
+        self._drop_derived()
+        self._run_fresh()
+        _extend(connection, self.extends)
+        self._compare()
+        if connection.execute("PRAGMA foreign_key_check").fetchone():
+            raise SchemaRefused("a row would refer to one that is not there")
+        records = [("whole", whole), *(("statement", item.digest) for item in self.statements)]
+        connection.execute("DELETE FROM _aouo_schema WHERE kind IN ('whole', 'statement')")
+        connection.executemany("INSERT OR IGNORE INTO _aouo_schema VALUES (?, ?)", records)
+
+    def _migrate(self) -> None:
+        waiting = migrating.pending(self.connection, self.migrations)
+        for migration in waiting if self.grown else ():
+            migrating.run(self.connection, self.guard, migration)
+        migrating.record(self.connection, waiting)
+
+    def _add_columns(self) -> None:
+        lax = add_columns(self.connection, self.guard, self.wanted.shapes)
+        eased = [("eased", name) for name in lax]
+        self.connection.executemany("INSERT OR IGNORE INTO _aouo_schema VALUES (?, ?)", eased)
+
+    def _drop_derived(self) -> None:
+        """Drop triggers, views and indexes that the schema makes in another way, or not at all."""
+        for (kind, name), made in derived(self.connection).items():
+            if self.wanted.derived.get((kind, name)) != made:
+                self.connection.execute(f"DROP {kind.upper()} IF EXISTS {quoted(name)}")
+
+    def _run_fresh(self) -> None:
+        order = self.wanted.order
+        seeds = Seeds(self.connection, self.guard, grown=self.grown, order=order)
+        seeds.recall()
+        done = _recorded(self.connection, "statement")
+        again = ("CREATE VIEW", "CREATE TRIGGER", "CREATE INDEX")
+        fresh = [item for item in self.statements if item.digest not in done or item.head in again]
+        _run(self.connection, self.guard, fresh, seeds, tables(self.connection))
+        seeds.record()
+
+    def _compare(self) -> None:
+        eased = {
+            (table, column)
+            for digest in _recorded(self.connection, "eased")
+            for table, _, column in [digest.partition(".")]
+        }
+        found = sorted(differences(shapes(self.connection), self.wanted.shapes, eased))
+        if found:
+            name = migrating.next_name(self.migrations)
+            raise SchemaRefused(
+                f"{'; '.join(found[:5])}. Only new tables and columns come by themselves: "
+                f"write SQL that brings the old tables there into {migrating.FOLDER}/{name}"
+            )
+
+
+def _digest(sql: str, extends: Extends, migrations: Sequence[Migration]) -> str:
+    known = [(migration.name, migration.digest) for migration in migrations]
+    return hashlib.sha256(repr((sql, sorted(_flat(extends)), known)).encode()).hexdigest()
+
+
+def _flat(extends: Extends) -> Iterator[tuple[str, str, str]]:
     for table, added in extends.items():
         for column, kind in added.items():
             yield table, column, kind
+
+
+def _ours(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The runtime's own tables and how they were made."""
+    query = "SELECT name, sql FROM sqlite_master WHERE name LIKE '\\_aouo\\_%' ESCAPE '\\'"
+    return sorted((str(name), str(sql)) for name, sql in connection.execute(query).fetchall())
 
 
 def _recorded(connection: sqlite3.Connection, kind: str) -> set[str]:
@@ -198,42 +232,27 @@ def _recorded(connection: sqlite3.Connection, kind: str) -> set[str]:
 def _run(
     connection: sqlite3.Connection,
     guard: Guard,
-    statements: Iterable[Statement],
-    protected: Iterable[str],
+    statements: Sequence[Statement],
+    seeds: Seeds,
+    protected: Mapping[str, object] | tuple[()],
 ) -> None:
-    guard.inserted.clear()
-    kept = tuple(protected)
     for statement in statements:
         try:
-            with guard.allow("schema", protected=kept):
+            if statement.head in ("INSERT", "REPLACE"):
+                seeds.plant(statement)
+                continue
+            with guard.allow("schema", protected=protected):
                 connection.execute(statement.sql).fetchall()
         except TookTooLong as error:
             raise SchemaRefused(f"ran longer than {SCHEMA_S:.0f} s", statement.line) from error
         except (sqlite3.Error, sqlite3.Warning) as error:
-            raise SchemaRefused(guard.refusal or str(error), statement.line) from error
+            said = guard.refusal or str(error)
+            if said.endswith("already exists"):
+                said = f"{said}: write {statement.head} IF NOT EXISTS"
+            raise SchemaRefused(said, statement.line) from error
 
 
-def _add_columns(
-    connection: sqlite3.Connection,
-    before: Mapping[str, tuple[Column, ...]],
-    wanted: Mapping[str, tuple[Column, ...]],
-) -> None:
-    for table, target in wanted.items():
-        there = {column.name.lower() for column in before.get(table, ())}
-        for column in target:
-            if there and column.name.lower() not in there and not column.key:
-                _add_column(connection, table, column)
-
-
-def _add_column(connection: sqlite3.Connection, table: str, column: Column) -> None:
-    parts = [quoted(column.name), column.type if _TYPE.fullmatch(column.type) else ""]
-    if column.default is not None and column.constant:
-        # Old rows need a value, so a required column without a fixed one stays optional.
-        parts += ["NOT NULL"] * column.required + [f"DEFAULT {column.default}"]
-    connection.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {' '.join(parts)}")
-
-
-def _extend(connection: sqlite3.Connection, extends: Mapping[str, Mapping[str, str]]) -> None:
+def _extend(connection: sqlite3.Connection, extends: Extends) -> None:
     """Add the manifest's `extends_columns`, whose text the manifest has checked."""
     made = tables(connection)
     for table, column, kind in _flat(extends):
@@ -244,28 +263,3 @@ def _extend(connection: sqlite3.Connection, extends: Mapping[str, Mapping[str, s
                 connection.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {column} {kind}")
             except sqlite3.Error as error:
                 raise SchemaRefused(f"extends_columns {table}.{column}: {error}") from error
-
-
-def _newest_rows(connection: sqlite3.Connection, before: Iterable[str]) -> dict[str, int]:
-    """Return the highest rowid of each table that has rowids and rows."""
-    newest: dict[str, int] = {}
-    for table in before:
-        with contextlib.suppress(sqlite3.Error):  # WITHOUT ROWID: its key keeps seeds single
-            row = connection.execute(f"SELECT max(rowid) FROM {quoted(table)}").fetchone()
-            if row[0] is not None:
-                newest[table] = int(row[0])
-    return newest
-
-
-def _drop_doubled_seeds(connection: sqlite3.Connection, table: str, newest: int) -> None:
-    same = " AND ".join(
-        f"old.{quoted(column.name)} IS {quoted(table)}.{quoted(column.name)}"
-        for column in columns(connection, table)
-        if column.constant and not (column.key and column.type.upper() == "INTEGER")
-    )
-    if same:
-        connection.execute(
-            f"DELETE FROM {quoted(table)} WHERE rowid > ? AND EXISTS "
-            f"(SELECT 1 FROM {quoted(table)} AS old WHERE old.rowid <= ? AND {same})",
-            (newest, newest),
-        )

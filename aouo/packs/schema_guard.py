@@ -10,15 +10,17 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from aouo.errors import PackError
 
-Mode: TypeAlias = Literal["schema", "write", "read"]
+Mode: TypeAlias = Literal["schema", "migration", "write", "read"]
 
 OURS = "_aouo_"  # the prefix of the bookkeeping tables in a pack's database
 _QUERY_S = 2.0
 SCHEMA_S = 5.0
+MIGRATION_S = 60.0
 _TICKS = 5000  # virtual machine steps between two looks at the clock
 _MAX_PAGES = 65_536  # 256 MB in pages of 4 kB
 
@@ -40,6 +42,8 @@ _MODULES = frozenset({"fts5", "fts4", "rtree"})
 _DESTROYS = frozenset(
     {sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VTABLE, sqlite3.SQLITE_DELETE}
 )
+# Table functions are declared at their first use, which the guard would refuse later.
+_DECLARE = "SELECT 1 FROM json_each('[]'), json_tree('[]')"
 _TEMPORARY = frozenset(
     {
         sqlite3.SQLITE_CREATE_TEMP_TABLE,
@@ -73,23 +77,40 @@ def open_database(path: str, *, max_pages: int = _MAX_PAGES) -> sqlite3.Connecti
 
     One connection is used by one thread at a time; commits are on disk when they return.
     """
+    connection = _connect(path)
+    for pragma in (
+        "PRAGMA journal_mode=WAL",
+        "PRAGMA synchronous=FULL",
+        "PRAGMA foreign_keys=ON",
+        f"PRAGMA max_page_count={max_pages}",
+        _DECLARE,
+    ):
+        connection.execute(pragma).fetchall()
+    return connection
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a pack's database, which somebody here has open to write, so that nothing can change."""
+    connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    for pragma in ("PRAGMA query_only=ON", _DECLARE):
+        connection.execute(pragma).fetchall()
+    return connection
+
+
+def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        path, timeout=5.0, isolation_level=None, check_same_thread=False, cached_statements=0
+        path,
+        timeout=5.0,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=0,
+        uri=uri,
     )
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4_000_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 300_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500)
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 20)
-    for pragma in (
-        "PRAGMA journal_mode=WAL",
-        "PRAGMA synchronous=FULL",
-        "PRAGMA foreign_keys=ON",
-        f"PRAGMA max_page_count={max_pages}",
-        # Table functions are declared at their first use, which the guard would refuse later.
-        "SELECT 1 FROM json_each('[]'), json_tree('[]')",
-    ):
-        connection.execute(pragma).fetchall()
     return connection
 
 
@@ -100,22 +121,33 @@ class Guard:
         self, connection: sqlite3.Connection, *, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self.refusal = ""
-        self.inserted: set[str] = set()
         self._connection = connection
         self._monotonic = monotonic
         self._protected: frozenset[str] = frozenset()
+        self._hidden: frozenset[str] = frozenset()
 
     @contextlib.contextmanager
-    def allow(self, mode: Mode, *, protected: Iterable[str] = ()) -> Generator[None]:
-        """Restrict what runs inside to `mode`; `protected` tables keep their rows.
+    def allow(
+        self, mode: Mode, *, protected: Iterable[str] = (), hidden: Iterable[str] = ()
+    ) -> Generator[None]:
+        """Restrict what runs inside to `mode`.
+
+        `protected` tables keep their rows in a schema; `hidden` ones cannot be read.
 
         Raises:
             TookTooLong: the time limit passed.
             sqlite3.Error: as SQLite says; `refusal` says why it was us, or "".
         """
-        judge = {"schema": self._schema, "write": self._write, "read": self._read}[mode]
-        self.refusal, self._protected = "", frozenset(name.lower() for name in protected)
-        ends = self._monotonic() + (_QUERY_S if mode == "read" else SCHEMA_S)
+        judge, seconds = {
+            "schema": (self._schema, SCHEMA_S),
+            "migration": (self._migration, MIGRATION_S),
+            "write": (self._write, SCHEMA_S),
+            "read": (self._read, _QUERY_S),
+        }[mode]
+        self.refusal = ""
+        self._protected = frozenset(name.lower() for name in protected)
+        self._hidden = frozenset(name.lower() for name in hidden)
+        ends = self._monotonic() + seconds
         late = False
 
         def look() -> int:
@@ -144,6 +176,8 @@ class Guard:
             return self._deny("other database files cannot be attached")
         if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in _FUNCTIONS_DENIED:
             return self._deny(f"the function {two} cannot be used")
+        if action == sqlite3.SQLITE_ALTER_TABLE:
+            database = one  # there the last place is for the column
         if action in _TEMPORARY or (database or "main") not in ("main", "temp"):
             return self._deny("only the pack's own permanent tables can be used")
         if any((name or "").lower().startswith(OURS) for name in (one, two)):
@@ -151,26 +185,26 @@ class Guard:
         return sqlite3.SQLITE_OK
 
     def _schema(
-        self, action: int, one: str | None, two: str | None, database: str | None, _: str | None
+        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
     ) -> int:
-        if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
-            return sqlite3.SQLITE_IGNORE  # all of a schema is one transaction of ours
-        if action == sqlite3.SQLITE_PRAGMA:
-            return self._pragma(one, idle=True)
-        verdict = self._anywhere(action, one, two, database)
-        if verdict != sqlite3.SQLITE_OK:
-            return verdict
-        if action == sqlite3.SQLITE_CREATE_VTABLE and (two or "").lower() not in _MODULES:
-            return self._deny(f"virtual tables of the kind {two} are not available")
         table = (two if action == sqlite3.SQLITE_ALTER_TABLE else one) or ""
         if table.lower() in self._protected:
             if action in _DESTROYS:
                 return self._deny(f"would destroy stored rows of {table}")
             if action == sqlite3.SQLITE_ALTER_TABLE:
                 return self._deny(f"{table} exists: write a new column into its CREATE TABLE")
-        if action == sqlite3.SQLITE_INSERT:
-            self.inserted.add(table)
-        return sqlite3.SQLITE_OK
+        return self._migration(action, one, two, database, inner)
+
+    def _migration(
+        self, action: int, one: str | None, two: str | None, database: str | None, _: str | None
+    ) -> int:
+        if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
+            return sqlite3.SQLITE_IGNORE  # all of it is one transaction of ours
+        if action == sqlite3.SQLITE_PRAGMA:
+            return self._pragma(one, idle=True)
+        if action == sqlite3.SQLITE_CREATE_VTABLE and (two or "").lower() not in _MODULES:
+            return self._deny(f"virtual tables of the kind {two} are not available")
+        return self._anywhere(action, one, two, database)
 
     def _write(
         self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
@@ -186,6 +220,8 @@ class Guard:
             return self._pragma(one, idle=False)
         if action not in _READS:
             return self._deny("only SELECT can be used here")
+        if action == sqlite3.SQLITE_READ and (one or "").lower() in self._hidden:
+            return self._deny(f"the table {one} is not one that persist may read")
         return self._anywhere(action, one, two, database)
 
     def _pragma(self, name: str | None, *, idle: bool) -> int:

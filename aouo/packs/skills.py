@@ -13,6 +13,8 @@ from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.yaml_text import YamlMapping, YamlRefused, YamlValue, field_name, read_mapping
 
 FILE = "SKILL.md"
+MAX_BYTES = 64 * 1024
+"""Of one SKILL.md: it enters prompts whole."""
 ATTACHMENT_MAX_BYTES = 64 * 1024
 _OURS = {"name", "description", "command", "triggers", "requires", "fallback", "display_name"}
 # `pack` is the original's; the rest belongs to the Agent Skills format (agentskills.io).
@@ -92,7 +94,7 @@ def load_skill(pack: str, root: Path, name: str, *, strict: bool = False) -> Par
     """Read `<root>/skills/<name>/SKILL.md`; never raises."""
     relative = f"skills/{name}/{FILE}"
     try:
-        text = read_inside(root, relative)
+        text = read_inside(root, relative, max_bytes=MAX_BYTES)
     except FileNotFoundError:
         message = f'the skill "{name}" is listed in provided_skills but has no {FILE}'
         return ParsedSkill(None, (Problem(relative, 0, "", message),))
@@ -143,7 +145,7 @@ def with_overrides(
             continue
         file = str(folder / FILE)
         try:
-            text = read_inside(overrides, f"{name}/{FILE}")
+            text = read_inside(overrides, f"{name}/{FILE}", max_bytes=MAX_BYTES)
         except (NotInside, FileNotFoundError) as error:
             problems.append(Problem(file, 0, "", str(error), "warning"))
             continue

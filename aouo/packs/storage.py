@@ -6,23 +6,32 @@ pack's: names of its tables, its `schema.sql`, its queries. `schema_guard` holds
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from aouo import failpoint
 from aouo.errors import PackError, ToolFailed
+from aouo.packs.backup import BackUps
+from aouo.packs.explain import unread
+from aouo.packs.looking import answer_of, look
 from aouo.packs.manifest import Manifest
-from aouo.packs.persist import ACTIONS, WRITES, Answer, Call
-from aouo.packs.problems import did_you_mean
-from aouo.packs.schema import apply_schema, tables
-from aouo.packs.schema_guard import Guard, TookTooLong, open_database
+from aouo.packs.migrations import Migration
+from aouo.packs.persist import WRITES, Call
+from aouo.packs.reading import Bindings, Found, Reader, Unreadable
+from aouo.packs.rows import Answer, Cell, near
+from aouo.packs.schema import apply_schema
+from aouo.packs.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.wish import Wish, bindings
 
+ACTIONS = (*WRITES, "recent", "query", "summary")
+LOOK_ROWS = 100
 _KEPT_CALLS = 10_000  # a call is repeated after a crash, so only the newest can come again
 
 
@@ -39,13 +48,18 @@ class PackStore:
         manifest: Manifest,
         schema_sql: str,
         *,
+        migrations: Sequence[Migration] = (),
+        backups: BackUps | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open, create or bring up to date the database at `path`.
 
+        Rows that might be touched are copied into `backups` first; `backup` is that file.
+
         Raises:
             PackError: the schema does not run or the file cannot be used; nothing changed.
         """
+        self.backup: Path | None = None
         self._manifest = manifest
         self._lock = threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -55,29 +69,43 @@ class PackStore:
         except (OSError, sqlite3.Error) as error:
             raise PackError(f"{path} cannot be opened: {error}.") from error
         self._guard = Guard(self._connection, monotonic=monotonic)
+
+        def back_up() -> None:
+            self.backup = backups.take(self._connection) if backups else None
+
         try:
-            extends = manifest.schema.extends_columns
-            apply_schema(self._connection, self._guard, schema_sql, extends)
+            apply_schema(
+                self._connection,
+                self._guard,
+                schema_sql,
+                manifest.schema.extends_columns,
+                migrations,
+                before_change=back_up,
+            )
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS _aouo_calls"
                 "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL) STRICT"
             )
+            self._reader = Reader(path, monotonic=monotonic)
         except sqlite3.Error as error:
             self._connection.close()
             raise PackError(f"{path} cannot be used: {error}.") from error
-        except PackError:
+        except SchemaRefused as error:
+            self._connection.close()
+            raise _in_words(manifest, error) from error
+        except BaseException:
             self._connection.close()
             raise
 
     def close(self) -> None:
         """Wait for a running call and close the file; twice is once."""
         with self._lock:
+            self._reader.close()
             self._connection.close()
 
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Return the pack's tables and their columns."""
-        with self._lock:
-            made = tables(self._connection)
+        made = self._reader.tables()
         return {table: tuple(column.name for column in found) for table, found in made.items()}
 
     def run(
@@ -96,22 +124,53 @@ class PackStore:
         """
         chosen = {"": "save", "recent_practice": "recent"}.get(action, action)
         if chosen not in ACTIONS:
-            hint = did_you_mean(chosen, ACTIONS)
-            raise ToolFailed(f"There is no action {action!r}{hint}. Use {', '.join(ACTIONS)}.")
+            end = near(chosen, ACTIONS)
+            raise ToolFailed(f"There is no action {action!r}{end} Use {', '.join(ACTIONS)}.")
+        wish = Wish(arguments, self._manifest, self._reader.tables())
+        if chosen not in WRITES:
+            return look(chosen, wish, self._reader)
         with self._lock:
-            call = Call(self._connection, self._manifest, self._guard, arguments, session_key, now)
+            call = Call(self._connection, self._manifest, self._guard, wish, session_key, now)
             try:
-                if chosen in WRITES:
-                    return self._once(call, chosen, call_id, now)
-                return call.carry_out(chosen)
+                return self._once(call, chosen, call_id, now)
             except TookTooLong as error:
                 raise ToolFailed(
                     "The statement ran too long; ask for less, or add WHERE."
                 ) from error
             except (sqlite3.Error, sqlite3.Warning) as error:
-                raise ToolFailed(call.explain(error, self._guard.refusal)) from error
+                raise ToolFailed(call.explain(error)) from error
             except (OverflowError, UnicodeEncodeError) as error:
                 raise ToolFailed(f"A value cannot be stored: {error}.") from error
+
+    def read(
+        self, sql: str, params: Sequence[Cell] | Mapping[str, Cell] = (), *, limit: int = 20
+    ) -> list[dict[str, object]]:
+        """Return the first rows of one SELECT on any of the pack's tables, for a menu.
+
+        Raises:
+            ToolFailed: says what is wrong with it.
+        """
+        values = dict(params) if isinstance(params, Mapping) else tuple(params)
+        return list(self._found(sql, values, limit).rows)
+
+    def look(self, sql: str, params: object = None) -> Answer:
+        """Carry out one call of the `db` tool with `sql`: at most `LOOK_ROWS` rows.
+
+        Raises:
+            ToolFailed: says what to write instead.
+        """
+        return answer_of(self._found(sql, bindings(params), LOOK_ROWS))
+
+    def describe(self) -> Answer:
+        """Return the schema as SQL, and how many rows each table has."""
+        rows = {table: self._reader.count(table) for table in self._reader.tables()}
+        return {"schema": list(self._reader.definitions()), "rows": rows}
+
+    def _found(self, sql: str, values: Bindings, limit: int) -> Found:
+        try:
+            return self._reader.rows(sql.strip().rstrip(";"), values, limit=limit)
+        except Unreadable as error:
+            raise ToolFailed(unread(str(error), self._reader.tables())) from error
 
     def _once(self, call: Call, action: str, call_id: str, now: str) -> Answer:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -137,3 +196,30 @@ class PackStore:
                 self._connection.execute("ROLLBACK")
             raise
         return answer
+
+
+def rehearse(
+    path: Path, manifest: Manifest, schema_sql: str, migrations: Sequence[Migration]
+) -> None:
+    """Try on a copy whether the database at `path` could be brought to a schema.
+
+    Raises:
+        PackError: it cannot; says why.
+    """
+    try:
+        with (
+            contextlib.closing(open_database(str(path))) as there,
+            contextlib.closing(open_database("")) as copy,  # a file of its own, gone at the end
+        ):
+            there.backup(copy)
+            extends = manifest.schema.extends_columns
+            apply_schema(copy, Guard(copy), schema_sql, extends, migrations)
+    except sqlite3.Error as error:
+        raise PackError(f"{path.name} cannot be used: {error}.") from error
+    except SchemaRefused as error:
+        raise _in_words(manifest, error) from error
+
+
+def _in_words(manifest: Manifest, error: SchemaRefused) -> PackError:
+    place = f"{manifest.schema.file}:{error.line}: " if error.line else ""
+    return PackError(f"{manifest.name}: {place}{error.message}.")

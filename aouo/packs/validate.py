@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from aouo.packs import evals
 from aouo.packs import manifest as manifests
-from aouo.packs.inside import NotInside, read_inside
+from aouo.packs.fast_paths import unused
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.problems import Problem
 
@@ -20,7 +20,8 @@ def validate(folder: Path) -> tuple[Problem, ...]:
     found = list(loaded.problems)
     if loaded.pack is not None:
         found += _unused_skills(loaded.pack)
-        found += _menu(loaded.pack)
+        found += _unused_translations(loaded.pack)
+        found += evals.load(folder)[1]
     return tuple(found)
 
 
@@ -36,15 +37,11 @@ def _unused_skills(pack: Pack) -> list[Problem]:
     ]
 
 
-def _menu(pack: Pack) -> list[Problem]:
-    file = pack.manifest.fast_paths.menu
-    if not file:
-        return []
-    try:
-        json.loads(read_inside(pack.folder, file))
-    except (FileNotFoundError, NotInside):
-        return []  # loading has said so
-    except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
-        return [Problem(file, line, "", f"is not JSON: {error}")]
-    return []
+def _unused_translations(pack: Pack) -> list[Problem]:
+    manifest = pack.manifest
+    texts = {manifest.display_name, manifest.description}
+    for skill in pack.skills.values():
+        texts |= {skill.display_name, skill.description}
+    for page in pack.menu.pages:
+        texts |= set(page.texts)
+    return list(unused(pack.translations, texts))

@@ -29,7 +29,7 @@ from aouo.events import (
 )
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, gathering
-from aouo.store import asked, chats, gates, gone, jobs, kept, routes, updates
+from aouo.store import asked, chats, gates, gone, jobs, kept, moves, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 
@@ -78,7 +78,7 @@ class Inbox:
         database: Database,
         clock: Clock,
         owner: str,
-        policy: Policy,
+        policy: Callable[[], Policy],
         burst_s: float,
         ready: Callable[[str], None],
     ) -> None:
@@ -205,7 +205,7 @@ class Inbox:
         content, now_s = inbound.content, self._clock.monotonic_s()
         if not isinstance(content, Button) or not content.answer_id:
             return ""
-        if self._policy.counts_once(content):
+        if self._policy().counts_once(content):
             return ""
         tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
         before_s = now_s - TWICE_WITHIN_S
@@ -227,7 +227,7 @@ class Inbox:
         route = routes.find(tx, inbound.address)
         if route and route.title:  # what is said there brings the title of its beginning
             inbound = replace(inbound, title=route.title)
-        return self._policy.concerns_us(inbound, route.active_pack if route else "")
+        return self._policy().concerns_us(inbound, route.active_pack if route else "")
 
     def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
         """Turn one fact into jobs; return the lanes that have something ready now.
@@ -254,7 +254,7 @@ class Inbox:
         if isinstance(inbound.content, Button):
             inbound = kept.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
-        lane = self._policy.lane_of(inbound, answers_gate=gate is not None)
+        lane = self._policy().lane_of(inbound, answers_gate=gate is not None)
         if lane.startswith("!"):
             jobs.add(tx, lane, inbound, iso(now))
             _end_burst(tx, inbound)
@@ -264,7 +264,7 @@ class Inbox:
 
 def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
     """What was said in a group that has become a supergroup since; numbers differ there."""
-    address = chats.where_it_is(tx, inbound.address)
+    address = moves.where_it_is(tx, inbound.address)
     if address == inbound.address or isinstance(inbound.content, Migrated | Standing):
         return inbound
     return replace(inbound, address=address, message_id=0)

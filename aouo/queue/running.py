@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager
 from enum import Enum
 from typing import TypeVar
@@ -18,7 +18,7 @@ class StopReason(Enum):
 
     PERSON = "the person stopped it"
     TIMEOUT = "it took too long"
-    SHUTDOWN = "the runtime shuts down"
+    SHUTDOWN = "the runtime shuts down, or its pack is changed"
     GONE = "nothing can be sent to the chat any more"
 
 
@@ -105,8 +105,14 @@ class Running:
 
     def stop_waiting(self) -> None:
         """The runtime shuts down: turns that wait on a person will go on in the next process."""
-        for lane, deadline in list(self._deadlines.items()):
-            if deadline.paused:
+        self.give_back(tuple(self._deadlines), waiting=True)
+
+    def give_back(self, lanes: Collection[str], waiting: bool) -> None:
+        """Let the turns of these lanes be taken up anew later; `waiting`: those only that wait on
+        a person."""
+        for lane in lanes:
+            deadline = self._deadlines.get(lane)
+            if not waiting or (deadline and deadline.paused):
                 self.stop(lane, StopReason.SHUTDOWN)
 
     async def run(

@@ -123,7 +123,7 @@ def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
     if kind == "pack" and found:
         return BindPack(rest)
     if kind == "nav" or button.data == "menu":
-        return OpenMenu(rest or "main", ours=not button.by_model)
+        return OpenMenu(rest, ours=not button.by_model)
     if button.by_model:
         return _callback(button.data, active_pack, installed)
     if kind.startswith("choice_"):
@@ -137,7 +137,7 @@ def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
 def _callback(data: str, active_pack: str, installed: Installed) -> Decision:
     """Data that names a skill begins a session with it; anything else is heard as it is."""
     turn = _turn(f"[callback] {data}", active_pack, installed)
-    skill = installed.workflow(data, active_pack)
+    skill = installed.workflow(data.removeprefix("skill:"), active_pack)
     if not skill or (active_pack and not isinstance(turn, RunTurn)):
         return turn
     pack, _, name = skill.partition(":")

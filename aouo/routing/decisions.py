@@ -80,7 +80,10 @@ class AnswerGate:
 
 @dataclass(frozen=True, slots=True)
 class OpenMenu:
-    """A button that needs no model; only one of `ours` does more than open a page."""
+    """A button that needs no model; only one of `ours` does more than open a page.
+
+    `key` "" is the pack's first page.
+    """
 
     key: str
     ours: bool = True

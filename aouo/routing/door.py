@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aouo import callback_data
 from aouo.events import (
     Album,
     Attached,
@@ -21,6 +22,7 @@ from aouo.events import (
 from aouo.routing.installed import Installed
 
 BYPASSING = frozenset({"stop", "id", "whereami", "help"})
+_ASKED = ("choice_", "approval_", "nav:budget_", "nav:edited_", "nav:install_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,11 @@ class Doorkeeper:
 
     def counts_once(self, button: Button) -> bool:
         """What was asked is answered once, and so are offers: a second tap is told so."""
-        return button.data.startswith(("choice_", "approval_", "nav:budget_", "nav:edited_"))
+        return button.data.startswith(_ASKED)
 
 
 def bypasses(button: Button) -> bool:
     """Answers to questions, and reads, do not wait behind a running turn."""
     if button.by_model or button.lost:
         return False
-    return button.data.startswith(
-        ("choice_", "approval_", "nav:again_", "nav:budget_", "nav:edited_")
-    )
+    return callback_data.is_page(button.data) or button.data.startswith((*_ASKED, "nav:again_"))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from aouo.address import ConversationAddress
-from aouo.store import deliveries, gone
+from aouo.store import deliveries, gone, memory_versions, schedules
 from aouo.store.database import Tx
 
 
@@ -20,7 +18,7 @@ def is_known(tx: Tx, address: ConversationAddress) -> bool:
 
 
 def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
-    """Rewrite `old` to `new` in routes, open jobs, deliveries, gates and session keys.
+    """Rewrite `old` to `new` in routes, open jobs, deliveries, gates, schedules and session keys.
 
     Where the new chat already has a route of its own, the old binding replaces it; but what the
     old chat gets after its first move is a straggler, and the new chat's binding stays.
@@ -49,9 +47,11 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     tx.run("UPDATE jobs SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
     deliveries.move(tx, platform, old, new)
     tx.run("UPDATE gates SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
+    schedules.move(tx, platform, old, new)
     # Messages have other ids in the new chat: nothing there is found by the old ones.
     tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)
     tx.run("DELETE FROM reactions WHERE platform = ? AND chat_id = ?", platform, old)
+    memory_versions.moved(tx, platform, old)
     prefix = f"{platform}:{old}"
     tx.run(
         "UPDATE sessions SET session_key = ? || substr(session_key, ?) "
@@ -61,18 +61,6 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
         prefix,
         prefix,
     )
-
-
-def where_it_is(tx: Tx, address: ConversationAddress) -> ConversationAddress:
-    """The address of a conversation whose chat may have moved."""
-    if not address.chat_id.startswith("-"):
-        return address
-    row = tx.one(
-        "SELECT new_chat_id FROM moved_chats WHERE platform = ? AND chat_id = ?",
-        address.platform,
-        address.chat_id,
-    )
-    return replace(address, chat_id=row["new_chat_id"]) if row else address
 
 
 def _keep_one_route(tx: Tx, platform: str, loser: str, winner: str) -> None:

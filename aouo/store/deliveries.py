@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from aouo.address import ConversationAddress
 from aouo.ports import ButtonSpec, Entity, Media, Rendered
-from aouo.store import gone
+from aouo.store import gone, moves
 from aouo.store.database import Tx
 
 Kind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "doubt"]
@@ -49,9 +49,15 @@ def add(
 ) -> Delivery:
     """Queue a message; a second one with the same key is the first one, as it stands.
 
-    One for a chat that is gone is refused from the beginning.
+    One for a chat that is gone is refused from the beginning, one for a chat that has moved goes
+    where it is now.
     """
-    state: State = "refused" if gone.is_closed(tx, address) else "queued"
+    there, state = moves.where_it_is(tx, address), "queued"
+    if there != address:
+        message, state = _elsewhere(kind, message, edits)
+        address, edits = there, 0
+    if gone.is_closed(tx, address):
+        state = "refused"
     row = tx.one(
         "INSERT INTO deliveries (platform, chat_id, thread_id, user_id, turn_id, key, kind, body, "
         "state, edits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
@@ -94,6 +100,23 @@ def of_message(tx: Tx, address: ConversationAddress, message_id: int) -> Deliver
         address.platform,
     )
     return _delivery(row) if row else None
+
+
+def menu_key(pack: str) -> str:
+    """How the keys of a pack's menu messages begin."""
+    return f"menu:{pack}"
+
+
+def menu_pack(tx: Tx, address: ConversationAddress, message_id: int) -> str:
+    """The pack whose menu a message of ours is, "" = it is none."""
+    row = tx.one(
+        "SELECT key FROM deliveries WHERE chat_id = ? AND message_id = ? AND message_id > 0 "
+        "AND platform = ? AND key LIKE 'menu:%' ORDER BY id LIMIT 1",
+        address.chat_id,
+        message_id,
+        address.platform,
+    )
+    return row["key"].split(":")[1] if row else ""
 
 
 def mark(
@@ -229,12 +252,9 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
         old,
     )
     for row in map(_delivery, rows):
-        dropped = row.edits and (row.kind == "chosen" or not row.message.text)
+        message, state = _elsewhere(row.kind, row.message, row.edits)
         tx.run(
-            "UPDATE deliveries SET body = ?, state = ? WHERE id = ?",
-            dump(replace(row.message, reply_to=0)),
-            "dropped" if dropped else "queued",
-            row.id,
+            "UPDATE deliveries SET body = ?, state = ? WHERE id = ?", dump(message), state, row.id
         )
     tx.run(
         "UPDATE deliveries SET chat_id = ?, message_id = 0, edits = 0, "
@@ -243,6 +263,12 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
         platform,
         old,
     )
+
+
+def _elsewhere(kind: Kind, message: Rendered, edits: int) -> tuple[Rendered, State]:
+    """A message for a chat that has moved: no reply, and no edit; what only edits is dropped."""
+    dropped = edits and (kind == "chosen" or not message.text)
+    return replace(message, reply_to=0), "dropped" if dropped else "queued"
 
 
 def prune(tx: Tx, before: str) -> int:

@@ -95,6 +95,12 @@ def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
     return _gate(row) if row else None
 
 
+def open_now(tx: Tx) -> int:
+    """How many questions wait for somebody."""
+    row = tx.one("SELECT count(*) AS n FROM gates WHERE state = 'open'")
+    return row["n"] if row else 0
+
+
 def show(tx: Tx, gate_id: str, delivery_id: int) -> None:
     """Remember the message that asks."""
     tx.run("UPDATE gates SET delivery_id = ? WHERE id = ?", delivery_id, gate_id)

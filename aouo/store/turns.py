@@ -266,6 +266,12 @@ def session_of(tx: Tx, turn_id: str) -> str:
     return row["session_id"] if row else ""
 
 
+def pack_of(tx: Tx, turn_id: str) -> str:
+    """The pack of a turn, "" = it had none, or there is no such turn."""
+    row = tx.one("SELECT pack FROM turns WHERE id = ?", turn_id) if turn_id else None
+    return row["pack"] if row else ""
+
+
 def session_of_job(tx: Tx, job_id: int) -> str:
     """The session of a job's newest turn, "" = it had none."""
     row = tx.one("SELECT session_id FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id)

@@ -117,6 +117,16 @@ def tokens_of_day(tx: Tx, day: str) -> int:
     return row["n"] if row else 0
 
 
+def tokens_of_packs(tx: Tx, day: str) -> list[tuple[str, int]]:
+    """(pack, input and output tokens) of one local day."""
+    rows = tx.all(
+        "SELECT pack, sum(input_tokens + output_tokens) FROM usage_events WHERE day = ? "
+        "AND pack <> '' GROUP BY pack",
+        day,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def tokens_of_session(tx: Tx, session_id: str) -> int:
     row = tx.one(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0) AS n FROM usage_events "

@@ -1,39 +1,50 @@
-"""`memory`: what is kept about the person and the work, in the pack's two files."""
+"""`memory`: what is kept about the person and the work, in the pack's own files."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from aouo.errors import ToolFailed
-from aouo.memory.files import MemoryFiles
+from aouo.memory.files import ALWAYS
+from aouo.memory.keeping import Keeping
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+NAME, TARGET = "memory", "target"
+_SHOWN: dict[str, Any] = {"enum": list(ALWAYS)}
+"""What a turn's model reads, unless its pack keeps more (`turn.toolbox`)."""
 
 
 class Memory(Arguments):
-    target: Literal["user", "memory"]
+    target: Annotated[Literal["user", "memory", "soul", "state"], Field(json_schema_extra=_SHOWN)]
     action: Literal["read", "append", "replace"]
     content: str = ""
 
 
-def memory(files_of: Callable[[str, str], MemoryFiles]) -> Tool:
-    """`files_of` gives the memory of a pack ("" = of no pack) for an owner."""
+def with_targets(parameters: Mapping[str, Any], targets: Sequence[str]) -> dict[str, Any]:
+    """The parameters as a model reads them in a pack that keeps these files."""
+    properties = dict(parameters["properties"])
+    properties[TARGET] = {**properties[TARGET], "enum": list(targets)}
+    return {**parameters, "properties": properties}
 
+
+def memory(keeping: Keeping) -> Tool:
     async def _run(wish: Memory, context: ToolContext, call_id: str) -> str:
-        del call_id
-        files = files_of(context.pack, context.owner)
-        name = "USER.md" if wish.target == "user" else "MEMORY.md"
+        pack, owner = context.pack, context.owner
         if wish.action == "read":
-            return files.read(name) or "(empty)"
+            return keeping.files(pack, owner).read(wish.target) or "(empty)"
         if not wish.content.strip():
             raise ToolFailed(f"memory {wish.action} needs content.")
-        change = files.append if wish.action == "append" else files.replace
-        await asyncio.to_thread(change, name, wish.content)
+        change = keeping.append if wish.action == "append" else keeping.replace
+        await change(
+            pack, owner, wish.target, wish.content, turn_id=context.turn_id, call_id=call_id
+        )
         return "saved"
 
     return tool(
-        "memory",
+        NAME,
         "Lasting notes: user = facts about the person, memory = everything else.",
         Memory,
         _run,

@@ -29,20 +29,19 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
     async def _run(wish: Persist, context: ToolContext, call_id: str) -> str:
         if not context.pack:
             raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
-        store = open_store(context.pack, context.owner)
         arguments = {
             key: value
             for key, value in wish.model_dump(exclude={"action"}).items()
             if value not in ("", 0)
         }
-        answer = await asyncio.to_thread(
-            store.run,
-            wish.action,
-            arguments,
-            call_id=call_id,
-            session_key=context.session_key,
-            now=stamp(clock),
-        )
+        now = stamp(clock)
+
+        def carry_out() -> dict[str, object]:
+            store = open_store(context.pack, context.owner)  # the first time, its schema is applied
+            key = context.session_key
+            return store.run(wish.action, arguments, call_id=call_id, session_key=key, now=now)
+
+        answer = await asyncio.to_thread(carry_out)
         return json.dumps(answer, ensure_ascii=False, default=str)
 
     return tool(

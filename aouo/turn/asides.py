@@ -61,6 +61,11 @@ class Payer:
     took_ms: Callable[[float], None]
 
 
+def is_aside(request: ModelRequest) -> bool:
+    """Whether the runtime asks for itself, and no turn for a person."""
+    return request.system.endswith(_MATERIAL)
+
+
 class Asides:
     """Asks a model on the runtime's behalf; `redact` takes secrets out of what is kept."""
 

@@ -11,6 +11,7 @@ import structlog
 
 from aouo.address import ConversationAddress
 from aouo.events import Event, LlmToken, Origin, Person, Thought
+from aouo.packs.manifest import MemoryPolicy
 from aouo.ports import ChatModel, TurnView
 from aouo.store.summaries import Past, Summary
 from aouo.store.turns import OpenTurn
@@ -54,22 +55,40 @@ Ending: TypeAlias = Ack | Nack | Abort
 
 
 @dataclass(frozen=True, slots=True)
+class SkillView:
+    """One skill as the prompt lists it; `body` only where the prompt holds it whole."""
+
+    name: str
+    description: str
+    triggers: tuple[str, ...] = ()
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PackView:
-    """What the prompt says of the active pack; "" where there is nothing."""
+    """What a turn knows of the active pack; "" where there is nothing, 0 = no limit.
+
+    `platforms` is where it answers, () = everywhere.
+    """
 
     name: str = ""
     display_name: str = ""
     description: str = ""
     soul_additions: str = ""
     rules_additions: str = ""
-    skills: tuple[tuple[str, str], ...] = ()
+    skills: tuple[SkillView, ...] = ()
     examples: tuple[tuple[str, str, Mapping[str, object]], ...] = ()
     history_messages: int = 0
+    memory_policy: MemoryPolicy = "full"
+    prompt_tokens_max: int = 0
+    turn_tokens_max: int = 0
+    platforms: tuple[str, ...] = ()
+    memory_targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is fixed when a turn starts."""
+    """What is fixed when a turn starts. `onboarding`: it is of a pack's first conversation."""
 
     turn: OpenTurn
     session_key: str
@@ -80,6 +99,7 @@ class Facts:
     chat_kind: str
     pack: PackView
     skill_body: str
+    onboarding: bool = False
 
 
 class Result(Protocol):

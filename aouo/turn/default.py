@@ -32,10 +32,11 @@ def default(
     """The built-in steps. Pack and skill are resolved before: they decide where a turn runs."""
     return Pipelines(
         turn_input=(
+            turn_input.platform_gate(),
             turn_input.quota_gate(quota),
             turn_input.load_history(database, Pasts(), max_history_messages),
             turn_input.load_memory(read_memory),
-            turn_input.system_prompt(persona, clock),
+            turn_input.system_prompt(persona, clock, compactor.estimator),
             context.stale_results(),
             turn_input.tool_view(),
             context.compact(

@@ -61,6 +61,19 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
+class PackBudget:
+    """What a pack allows itself a day, from its pack.yml; 0 = no ceiling."""
+
+    daily_usd: float = 0.0
+    daily_tokens: int = 0
+
+
+def own_key(name: str, pack: str) -> str:
+    """How a ceiling of a pack's own is called in sentences."""
+    return f"budget.{name} in the pack.yml of “{pack}”"
+
+
+@dataclass(frozen=True, slots=True)
 class Budget:
     """Ceilings of a day in USD; 0 or absent = none."""
 
@@ -75,15 +88,20 @@ class Budget:
             self.daily_usd or self.per_person_daily_usd or any(self.per_pack_daily_usd.values())
         )
 
-    def ceilings(self, person: str, pack: str) -> list[Ceiling]:
-        """What a call stands under."""
+    def ceilings(self, person: str, pack: str, own_usd: float = 0.0) -> list[Ceiling]:
+        """What a call stands under; `own_usd` is the pack's own ceiling, the stricter counts."""
         found: list[Ceiling] = [("day", "", self.daily_usd, "budgets.daily_usd")]
         if person:
             key = "budgets.per_person_daily_usd"
             found.append(("person", person, self.per_person_daily_usd, key))
         if pack:
-            key = f"budgets.per_pack_daily_usd.{pack}"
-            found.append(("pack", pack, self.per_pack_daily_usd.get(pack, 0.0), key))
+            owners, key = (
+                self.per_pack_daily_usd.get(pack, 0.0),
+                f"budgets.per_pack_daily_usd.{pack}",
+            )
+            if own_usd and (not owners or own_usd < owners):
+                owners, key = own_usd, own_key("daily_usd", pack)
+            found.append(("pack", pack, owners, key))
         return [ceiling for ceiling in found if ceiling[2]]
 
 

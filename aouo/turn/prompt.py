@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from aouo.turn import pack_prompt
 from aouo.turn.context import Facts
 
 _BEHAVIOUR = (
@@ -26,6 +27,12 @@ _OFF_RECORD = (
 )
 
 
+_FIRST = (
+    " This is the first conversation of this app here: follow the skill, but a task comes first. "
+    "End it with onboarding_done."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Persona:
     """The owner's two files."""
@@ -37,14 +44,17 @@ class Persona:
 def system(persona: Persona, facts: Facts, memory: Mapping[str, str], *, brief: bool) -> str:
     """The stable part, in the order of the design; empty parts are left out."""
     rules = "\n".join(filter(None, (persona.rules, _BEHAVIOUR, _SENSITIVE)))
+    soul = _file(memory, "SOUL")
     parts = [
         ("Identity", "Who you are; this outranks what anybody asks.", persona.soul),
         ("Rules", "How you work.", rules),
         ("Pack", "The app you are in this conversation; stay within it.", _about_pack(facts)),
         ("Skill", "The workflow at hand; follow it.", facts.skill_body),
         ("About the person", "Lasting facts; use them, do not recite them.", _file(memory, "USER")),
+        ("Persona notes", "How to be with this person; Identity and Rules outrank them.", soul),
+        ("State", "Where things stand; keep it up to date.", _file(memory, "STATE")),
         ("Memory", "Notes from before: reference, not orders.", _file(memory, "MEMORY")),
-        ("Skills", "Read one with skill_view before you follow it.", _index(facts)),
+        ("Skills", *pack_prompt.skills(facts.pack)),
     ]
     if brief:
         return _brief(persona, facts)
@@ -58,7 +68,7 @@ def changing(facts: Facts, now: datetime) -> str:
     return (
         f"It is {now:%A, %Y-%m-%d %H:%M %Z}. "
         f"You are in {where.get(facts.chat_kind, 'a chat')}.{who}"
-        f"{_OFF_RECORD if facts.turn.off_record else ''}"
+        f"{_OFF_RECORD if facts.turn.off_record else ''}{_FIRST if facts.onboarding else ''}"
     )
 
 
@@ -68,10 +78,6 @@ def _about_pack(facts: Facts) -> str:
         return ""
     about = f"{pack.display_name} ({pack.name}). {pack.description}".strip()
     return "\n".join(filter(None, (about, pack.soul_additions, pack.rules_additions)))
-
-
-def _index(facts: Facts) -> str:
-    return "\n".join(f"- {name}: {description}" for name, description in facts.pack.skills)
 
 
 def _file(memory: Mapping[str, str], name: str) -> str:

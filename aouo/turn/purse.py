@@ -127,6 +127,8 @@ class Purse:
         if day != self._day:
             self._day = day
             self._accounts = {("tokens", "day", ""): Account(usage.tokens_of_day(tx, day))}
+            for pack, tokens in usage.tokens_of_packs(tx, day):
+                self._account(("tokens", "pack", pack)).used += tokens
             for person, pack, usd in usage.money_of_day(tx, day):
                 self._count_money(person, pack, usd)
         if session_id and session_id not in self._sessions:
@@ -185,6 +187,7 @@ class Purse:
     def _count(self, row: usage.Row) -> None:
         if row.day == self._day:
             self._account(("tokens", "day", "")).used += row.tokens
+            self._account(("tokens", "pack", row.pack)).used += row.tokens
             self._count_money(row.person, row.pack, row.cost_usd)
         if row.session_id in self._sessions:
             self._sessions[row.session_id].used += row.tokens

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import tzinfo
@@ -35,15 +35,18 @@ from aouo.turn.money import (
     Bounds,
     Budget,
     Ceiling,
+    PackBudget,
     Price,
     cheapest_that_fits,
     most_usd,
+    own_key,
     step_up,
 )
 from aouo.turn.paying import Paying
 from aouo.turn.purse import Hold, Limit, Name, OverLimit, Purse
 
 _NOTHING = Usage()
+_NO_CEILING = PackBudget()
 
 
 class Quota:
@@ -61,6 +64,7 @@ class Quota:
         session_tokens_max: int,
         daily_tokens_max: int,
         budget: Budget | None = None,
+        pack_budgets: Callable[[], Mapping[str, PackBudget]] = dict,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -68,6 +72,7 @@ class Quota:
         self._session_max = session_tokens_max
         self._daily_max = daily_tokens_max
         self._budget = budget or Budget()
+        self._pack_budgets = pack_budgets
         self._purse = Purse()
         self._bounds = Bounds()
 
@@ -78,7 +83,7 @@ class Quota:
     @property
     def budgeted(self) -> bool:
         """Whether any call stands under a budget."""
-        return self._budget.any
+        return self._budget.any or any(own.daily_usd for own in self._pack_budgets().values())
 
     async def recover(self) -> int:
         """Count what a former process had not settled as spent; returns how many calls."""
@@ -86,13 +91,13 @@ class Quota:
             return 0
         return await self._database.transact(budgets.write_off)
 
-    async def check(self, session_id: str) -> None:
+    async def check(self, session_id: str, pack: str = "") -> None:
         """Refuse what cannot begin: a cap of tokens is reached.
 
         Raises:
-            QuotaExceededError: names the cap, the session's before the day's.
+            QuotaExceededError: names the cap, the session's before the day's and the pack's.
         """
-        limits = self._token_limits(session_id, _NOTHING)
+        limits = self._token_limits(session_id, pack, _NOTHING)
         if not limits:
             return
         await self._catch_up(self.day(), session_id)
@@ -144,9 +149,9 @@ class Quota:
 
     async def _pay(self, model: ChatModel, request: ModelRequest, row: Spent) -> Paying:
         """Hold the worst case of one call, in the table too if it stands under a budget."""
-        ceilings = self._budget.ceilings(row.person, row.pack)
+        ceilings = self._budget.ceilings(row.person, row.pack, self._own(row.pack).daily_usd)
         prices = self._prices(model, all_of_them=bool(ceilings))
-        capped = bool(self._token_limits(row.session_id, _NOTHING))
+        capped = bool(self._token_limits(row.session_id, row.pack, _NOTHING))
         most = self._bounds.of(request) if ceilings or capped else _NOTHING
         worst_usd = max(most_usd(price, most) for price in prices.values())
         if not worst_usd:
@@ -154,7 +159,7 @@ class Quota:
         limited = bool(ceilings or capped)
         day, hold = self.day(), Hold()
         if limited:
-            day, hold = await self._room(model, row.session_id, most, worst_usd, ceilings)
+            day, hold = await self._room(model, row, most, worst_usd, ceilings)
         worst = replace(
             row,
             day=day,
@@ -171,7 +176,7 @@ class Quota:
     async def _room(
         self,
         model: ChatModel,
-        session_id: str,
+        row: Spent,
         most: Usage,
         worst_usd: float,
         ceilings: Sequence[Ceiling],
@@ -179,8 +184,8 @@ class Quota:
         """Hold room under every limit, waiting as long as calls at work take it; and the day."""
         while True:
             day = self.day()
-            await self._catch_up(day, session_id)
-            limits = self._token_limits(session_id, most)
+            await self._catch_up(day, row.session_id)
+            limits = self._token_limits(row.session_id, row.pack, most)
             limits += [
                 Limit(("usd", kind, name), cap + self._purse.added(kind, name), key, worst_usd)
                 for kind, name, cap, key in ceilings
@@ -213,10 +218,13 @@ class Quota:
             await self._database.transact(lambda tx: budgets.release(tx, hold_id))
 
     async def _catch_up(self, day: str, session_id: str) -> None:
-        money = self._budget.any
+        money = self.budgeted
         await self._database.read(lambda tx: self._purse.catch_up(tx, day, session_id, money=money))
 
-    def _token_limits(self, session_id: str, most: Usage) -> list[Limit]:
+    def _own(self, pack: str) -> PackBudget:
+        return self._pack_budgets().get(pack, _NO_CEILING)
+
+    def _token_limits(self, session_id: str, pack: str, most: Usage) -> list[Limit]:
         amount = most.input_tokens + most.output_tokens
         limits: list[Limit] = []
         if self._session_max and session_id:
@@ -225,6 +233,10 @@ class Quota:
         if self._daily_max:
             name = ("tokens", "day", "")
             limits.append(Limit(name, self._daily_max, "advanced.daily_tokens_max", amount))
+        if own := self._own(pack).daily_tokens:
+            limits.append(
+                Limit(("tokens", "pack", pack), own, own_key("daily_tokens", pack), amount)
+            )
         return limits
 
     def _prices(self, model: ChatModel, *, all_of_them: bool) -> dict[tuple[str, str], Price]:
@@ -263,5 +275,5 @@ class Quota:
 
 def _quota_exceeded(error: OverLimit) -> QuotaExceededError:
     _, scope, _ = error.limit.name
-    named = "session" if scope == "session" else "daily"
+    named = "daily" if scope == "day" else scope
     return QuotaExceededError(named, round(error.used), round(error.limit.cap), error.limit.key)

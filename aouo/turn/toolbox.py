@@ -12,11 +12,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from aouo.errors import ToolFailed, ToolsNotReady
+from aouo.tools.memory import NAME as MEMORY
+from aouo.tools.memory import with_targets
+from aouo.tools.onboarding import GROUP as ONBOARDING
 from aouo.tools.registry import Bound, Registry, Source, Tool, ToolContext, has_effect, only_looks
 from aouo.transcript import ToolCall, ToolSpec
 
 DEFINITIONS_WITHIN_S = 10.0
-SHOWN_GROUPS = ("core", "pack")
+SHOWN_GROUPS = ("core", "pack", ONBOARDING)
 OWN_GROUPS = ("load", "results")
 """The turn's own: no permission is needed, for they open nothing that is not permitted."""
 LOAD_TOOLS, LOAD_SKILLS = "load_tools", "load_skills"
@@ -26,7 +29,9 @@ class Toolbox:
     """One turn's tools; see `tools.registry.Toolbox` for what a tool may ask of it.
 
     `skill` gives a skill's text by name and raises `ToolFailed` for one that is not there.
-    `off_record` leaves only what looks and changes nothing.
+    `off_record` leaves only what looks and changes nothing; with `onboarding` the turn may end a
+    pack's first conversation. `memory_targets` are the files that
+    the `memory` tool may name, () = those that it always may.
     """
 
     def __init__(
@@ -39,16 +44,21 @@ class Toolbox:
         skill: Callable[[str], str] = str,
         off_record: bool = False,
         pack: str = "",
+        onboarding: bool = False,
+        memory_targets: Sequence[str] = (),
     ) -> None:
         self._registry = registry
         self._skills = tuple(skills)
         self._skill = skill
         self._off_record = off_record
+        self._memory_targets = list(memory_targets)
         self._permitted = frozenset(permitted)
         self._sources = {s.group: s for s in registry.sources if self._wants(s)}
         self._down: dict[str, str] = {}
         tools = {item.name: item for item in registry.allowed(permitted, enabled, pack)}
         tools |= {item.name: item for item in registry.allowed(OWN_GROUPS, ())}
+        if onboarding:
+            tools |= {item.name: item for item in registry.allowed((ONBOARDING,), ())}
         if "skill_view" not in tools or not self._skills:
             tools.pop(LOAD_SKILLS, None)
         self._tools = tools
@@ -207,6 +217,8 @@ class Toolbox:
         spec = self._registry.spec(item)
         if item.name == LOAD_TOOLS:
             return replace(spec, description=f"{spec.description} {self._hidden_in_words()}")
+        if item.name == MEMORY and self._memory_targets:
+            return replace(spec, parameters=with_targets(spec.parameters, self._memory_targets))
         if examples := self._examples.get(item.name):
             return replace(spec, parameters={**spec.parameters, "examples": list(examples)})
         return spec

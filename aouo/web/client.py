@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import Any, Protocol, TypeAlias
+from typing import IO, Any, Protocol, TypeAlias, TypeVar
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -28,6 +28,7 @@ Lookup: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 MAX_BYTES = 2_000_000
 LIMIT_S = 20.0
 MAX_REDIRECTS = 5
+DOWNLOAD_LIMIT_S = 120.0
 _CHUNK_BYTES = 65_536
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAYS_NOTHING = "application/octet-stream"
@@ -36,6 +37,16 @@ _HEADERS = {
     "Accept": "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5",
     "Accept-Encoding": "gzip, deflate",
 }
+
+
+_Taken = TypeVar("_Taken")
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Where an answer redirects to."""
+
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,44 +85,77 @@ class Web:
         Raises:
             ToolFailed: it may not be fetched, or could not be; says why.
         """
-        url = target(text, permits)
+        return await self._follow(text, permits, _page, _HEADERS, self._limit_s)
+
+    async def download(
+        self, text: str, permits: Permits, out: IO[bytes], *, max_bytes: int, https: bool = True
+    ) -> str:
+        """Write a file behind a URL to `out` as it was sent, and return where it came from.
+
+        `https`: every step of the way has to be encrypted.
+
+        Raises:
+            ToolFailed: as for `get`, or more than `max_bytes`; `out` may hold a part of it.
+        """
+
+        async def take(answer: aiohttp.ClientResponse, url: URL) -> str:
+            sent = 0
+            async for chunk in answer.content.iter_chunked(_CHUNK_BYTES):
+                sent += len(chunk)
+                if sent > max_bytes:
+                    raise ToolFailed(f"{url} is larger than {max_bytes // 1024 // 1024} MB.")
+                out.write(chunk)
+            return str(url)
+
+        headers = {"User-Agent": _HEADERS["User-Agent"], "Accept-Encoding": "identity"}
+        limit_s = max(self._limit_s, DOWNLOAD_LIMIT_S)
+        return await self._follow(text, permits, take, headers, limit_s, https=https)
+
+    async def _follow(
+        self,
+        text: str,
+        permits: Permits,
+        take: Callable[[aiohttp.ClientResponse, URL], Awaitable[_Taken]],
+        headers: Mapping[str, str],
+        limit_s: float,
+        *,
+        https: bool = False,
+    ) -> _Taken:
+        """What `take` makes of the answer at the end of the redirects."""
+        url = _checked(text, permits, https)
         try:
-            async with asyncio.timeout(self._limit_s), self._session() as session:
+            async with asyncio.timeout(limit_s), self._session() as session:
                 for _ in range(MAX_REDIRECTS + 1):
-                    found = await self._ask(session, url)
-                    if isinstance(found, Page):
+                    found = await self._ask(session, url, take, headers)
+                    if not isinstance(found, _Moved):
                         return found
-                    url = target(found, permits)
+                    url = _checked(found.url, permits, https)
         except TimeoutError as error:
-            raise ToolFailed(f"{url.host} did not answer in {self._limit_s:g} s.") from error
+            raise ToolFailed(f"{url.host} did not answer in {limit_s:g} s.") from error
         except (aiohttp.ClientError, OSError, zlib.error) as error:
             raise ToolFailed(f"{url.host} could not be reached: {_reason(error)}.") from error
         raise ToolFailed(f"More than {MAX_REDIRECTS} redirects; the last one led to {url}.")
 
-    async def _ask(self, session: aiohttp.ClientSession, url: URL) -> Page | str:
-        """The page, or where it redirects to."""
+    async def _ask(
+        self,
+        session: aiohttp.ClientSession,
+        url: URL,
+        take: Callable[[aiohttp.ClientResponse, URL], Awaitable[_Taken]],
+        headers: Mapping[str, str],
+    ) -> _Taken | _Moved:
         address = literal(url.raw_host or "")
         if address is not None and not self._admits(address):
             raise ToolFailed(_closed(url.raw_host or ""))
-        async with session.get(url, allow_redirects=False, headers=_HEADERS) as answer:
+        async with session.get(url, allow_redirects=False, headers=headers) as answer:
             location = answer.headers.get("Location", "")
             if answer.status in _REDIRECTS and location:
                 try:
-                    return str(url.join(URL(location)))
+                    return _Moved(str(url.join(URL(location))))
                 except ValueError as error:
                     raise ToolFailed(f"{url.host} redirects to no valid URL.") from error
             if answer.status != HTTPStatus.OK:
                 raise ToolFailed(f"{url.host} answered {_status(answer.status)} for {url}.")
-            body, cut = await _body(answer)
-            declared = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-            return Page(
-                url=str(url),
-                host=url.host or "",
-                content_type="" if declared == _SAYS_NOTHING else declared,
-                charset=answer.charset or "",
-                body=body,
-                cut=cut,
-            )
+            return await take(answer, url)
 
     def _session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
@@ -165,6 +209,26 @@ async def system_lookup(host: str, port: int) -> Sequence[str]:
     except (OSError, UnicodeError):  # the latter for a name with an empty part
         return ()
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _checked(text: str, permits: Permits, https: bool) -> URL:
+    url = target(text, permits)
+    if https and url.scheme != "https":
+        raise ToolFailed(f"{url} is not encrypted: use an address that begins with https://.")
+    return url
+
+
+async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
+    body, cut = await _body(answer)
+    declared = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    return Page(
+        url=str(url),
+        host=url.host or "",
+        content_type="" if declared == _SAYS_NOTHING else declared,
+        charset=answer.charset or "",
+        body=body,
+        cut=cut,
+    )
 
 
 async def _body(answer: aiohttp.ClientResponse) -> tuple[bytes, bool]:

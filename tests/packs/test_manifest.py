@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.packs.manifest import DEFAULT_TOOLS, Dependency, Manifest, Permissions
+from aouo import __version__
+from aouo.packs.manifest import Dependency, Manifest, Memory, Permissions
 from aouo.packs.manifest_text import parse, problems
+from aouo.packs.names import DEFAULT_TOOLS
 from aouo.packs.problems import Problem
 
 HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\n"
@@ -56,7 +58,7 @@ context:
   history_window: 8
   memory_policy: summary_plus_query
   max_tokens: 6000
-memory: {user: memory/user.md}
+memory: {user: memory/user.md, state: memory/state.md, max_bytes: 4096}
 budget: {daily_usd: 0.5, daily_tokens: 100000}
 """
 
@@ -70,14 +72,15 @@ def read(text: str) -> Manifest:
 def test_every_documented_field_is_read_and_none_is_complained_about() -> None:
     parsed = parse(EVERYTHING, strict=True)
 
-    assert parsed.problems == ()
+    assert parsed.problems == (Problem("pack.yml", 42, "memory.user", "unknown key", "warning"),)
     assert parsed.manifest is not None
     manifest = parsed.manifest
     assert manifest.depends_on == (Dependency("notes"), Dependency("vocab", "extends"))
-    assert manifest.context.memory_policy == "summary_plus_query"
+    assert manifest.context.memory_policy == "full"
     assert manifest.schema.extends_columns == {
         "samples": {"mood": "TEXT", "score": "REAL NOT NULL DEFAULT 0"}
     }
+    assert manifest.memory == Memory(state=True, max_bytes=4096)
     assert manifest.budget.daily_usd == 0.5
 
 
@@ -110,12 +113,12 @@ def test_the_short_forms_skills_and_cron_of_the_documentation_are_understood() -
 
 def test_values_are_read_as_the_original_reads_them() -> None:
     """YAML 1.2: `yes`, `on`, times and dates are text."""
-    text = "display_name: yes\ndescription: 21:00\nrequires_core: 2026-01-01\n"
+    text = "display_name: yes\ndescription: 21:00\nprovided_skills: [2026-01-01]\n"
 
     manifest = read("name: test\nversion: 1.0.0\n" + text)
 
     assert (manifest.display_name, manifest.description) == ("yes", "21:00")
-    assert manifest.requires_core == "2026-01-01"
+    assert manifest.provided_skills == ("2026-01-01",)
 
 
 def test_an_alias_may_be_used_for_what_it_is_meant() -> None:
@@ -180,6 +183,53 @@ def test_a_tool_in_javascript_is_refused_with_what_to_do() -> None:
     assert problem.message == (
         "JavaScript tools do not run here: port it to Python as tools/pron.py and name that file"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "message"),
+    [
+        (
+            "context: {memory_policy: some}\n",
+            "context.memory_policy",
+            "must be 'none', 'user' or 'full', not 'some'",
+        ),
+        (
+            "context: {skill_loading: ahead}\n",
+            "context.skill_loading",
+            "must be 'lazy' or 'eager', not 'ahead'",
+        ),
+        (
+            "memory: {max_bytes: 20000}\n",
+            "memory.max_bytes",
+            "input should be less than or equal to 16384, not 20000",
+        ),
+        ("memory: {soul: maybe}\n", "memory.soul", "must be true or false, not 'maybe'"),
+        (
+            'requires_core: ">=2"\n',
+            "requires_core",
+            f"the pack needs aouo >=2, and this is {__version__}",
+        ),
+        ("requires_core: new\n", "requires_core", "'new' is not written like \">=0.1,<2\""),
+        (
+            "depends_on: [{name: b, version: new}]\n",
+            "depends_on[0].version",
+            "'new' is not written like \">=0.1,<2\"",
+        ),
+        (
+            "budget: {daily_usd: -1}\n",
+            "budget.daily_usd",
+            "input should be greater than or equal to 0, not -1",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_is_named_with_what_can(text: str, field: str, message: str) -> None:
+    assert problems(HEAD + text) == (Problem("pack.yml", 4, field, message),)
+
+
+def test_a_platform_that_does_not_exist_is_named_with_those_that_do() -> None:
+    (problem,) = problems(HEAD + "permissions: {platforms: [telegram, signal]}\n", strict=True)
+
+    assert problem.message == 'no platform is called "signal": use tg or cli'
 
 
 @pytest.mark.parametrize(

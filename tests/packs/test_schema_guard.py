@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.packs.schema import apply_schema, split, tables, trial
+from aouo.packs.columns import tables
+from aouo.packs.schema import apply_schema, trial
 from aouo.packs.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.schema_text import split
 
 ITEMS = (
     "CREATE TABLE IF NOT EXISTS items"
@@ -99,6 +103,30 @@ HOSTILE = {
     "a table it drops when run again": "DROP TABLE IF EXISTS items; CREATE TABLE items (id);",
     "rows it deletes when run again": "DELETE FROM items;",
     "a table made once only": "CREATE TABLE b (x);",
+    "update": "UPDATE items SET name = 'x';",
+    "drop of a view": "DROP VIEW IF EXISTS v;",
+    "alter": "ALTER TABLE items ADD COLUMN x;",
+    "rows from a table": "INSERT INTO items (name) SELECT name FROM sqlite_master;",
+    "rows from a constant": "INSERT INTO items (name) SELECT 'x';",
+    "rows from WITH": "WITH n AS (SELECT 1) INSERT INTO items (name) SELECT * FROM n;",
+    "a value from a table": "INSERT INTO items (name) VALUES ((SELECT name FROM sqlite_master));",
+    "a name as a value": 'INSERT INTO items (name) VALUES ("x");',
+    "returning": "INSERT INTO items (name) VALUES ('x') RETURNING id;",
+    "a table of a query": "CREATE TABLE IF NOT EXISTS b AS SELECT name FROM items;",
+    "select": "SELECT 1;",
+    "explain": "EXPLAIN INSERT INTO items (name) VALUES ('x');",
+    "analyze": "ANALYZE;",
+    "reindex": "REINDEX;",
+    "vacuum": "VACUUM;",
+    "rollback": "ROLLBACK;",
+    "savepoint": "SAVEPOINT x;",
+    "query only": "PRAGMA query_only = OFF;",
+    "locking": "PRAGMA locking_mode = EXCLUSIVE;",
+    "nested without end": f"INSERT INTO items (name) VALUES ({'(' * 3000}1{')' * 3000});",
+    "rows of nobody's table": "INSERT INTO nowhere VALUES (1);",
+    "more values than columns": "INSERT INTO items (name) VALUES ('a', 'b');",
+    "half a statement": "CREATE TABLE IF NOT EXISTS",
+    "no SQL": "Once upon a time;",
 }
 
 
@@ -116,13 +144,56 @@ def test_hostile_sql_is_refused_and_nothing_changes(tmp_path: Path, what: str) -
     with pytest.raises(SchemaRefused) as refused:
         apply(mine, f"{ITEMS}\n{hostile}")
     with pytest.raises(SchemaRefused):
-        trial(f"{ITEMS}\n{hostile}", {})
+        trial(f"{ITEMS}\n{hostile}", {}, strict=True)
 
     assert refused.value.line == 2
     assert rows(mine, "SELECT name, sql FROM sqlite_master ORDER BY name") == before
     assert rows(mine, "SELECT name FROM items") == [("a",)]
     assert rows(other, "SELECT x FROM secrets") == [(1,)]
     assert not fresh.exists()
+
+
+REFUSALS = {
+    "UPDATE items SET name = 'x';": "write it into migrations/NNNN_name.sql",
+    "DROP TABLE items;": "write it into migrations/NNNN_name.sql",
+    "DROP TRIGGER t;": "made anew",
+    "ALTER TABLE items ADD COLUMN x;": "write a new column into its CREATE TABLE",
+    "INSERT INTO items (name) SELECT 'x';": "write them as VALUES",
+    'INSERT INTO items (name) VALUES ("x");': "text stands in 'quotes'",
+    "CREATE TABLE b (x);": "write CREATE TABLE IF NOT EXISTS",
+    "CREATE TABEL b (x);": 'near "TABEL": syntax error',
+    "PRAGMA locking_mode = EXCLUSIVE;": "PRAGMA locking_mode cannot be used",
+    "CREATE VIRTUAL TABLE IF NOT EXISTS b USING dbstat;": "virtual tables of the kind dbstat",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSALS)
+def test_a_refusal_says_what_to_do(sql: str) -> None:
+    with pytest.raises(SchemaRefused) as refused:
+        trial(ITEMS + sql, {}, strict=True)
+
+    assert REFUSALS[sql] in refused.value.message
+
+
+def test_the_parser_is_not_imported_where_every_schema_is_known(tmp_path: Path) -> None:
+    """It takes most of a second and 33 MB."""
+    apply(tmp_path / "a.db", ITEMS + "INSERT INTO items (name) VALUES ('a');")
+    code = (
+        "import sys; from aouo.packs.schema import apply_schema, trial;"
+        "from aouo.packs.schema_guard import Guard, open_database;"
+        f"sql = {ITEMS!r} + \"INSERT INTO items (name) VALUES ('a');\"; trial(sql, {{}});"
+        "c = open_database(sys.argv[1]); print(apply_schema(c, Guard(c), sql, {}));"
+        "print('sqlglot' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "a.db")],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert done.stdout.split() == ["False", "False"]
 
 
 def test_the_usual_head_of_a_schema_is_taken_and_changes_nothing(tmp_path: Path) -> None:
@@ -166,12 +237,13 @@ def test_a_column_that_a_table_gained_is_added_and_rows_stay(tmp_path: Path) -> 
     apply(
         path,
         "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, a TEXT, b INT NOT NULL DEFAULT 7,"
-        " made TEXT NOT NULL DEFAULT (datetime('now')));"
+        " made TEXT NOT NULL DEFAULT (date('2026-01-31', '+1 day')), "
+        " who TEXT NOT NULL DEFAULT '', more TEXT);"
         "CREATE INDEX IF NOT EXISTS by_b ON t (b);",
         {"t": {"mood": "TEXT DEFAULT 'fine'"}},
     )
 
-    assert rows(path, "SELECT a, b, made, mood FROM t") == [("kept", 7, None, "fine")]
+    assert rows(path, "SELECT a, b, made, mood FROM t") == [("kept", 7, "2026-02-01", "fine")]
 
 
 def test_a_schema_that_fails_half_way_leaves_the_database_as_it_was(tmp_path: Path) -> None:

@@ -240,6 +240,15 @@ def test_an_answer_never_fills_the_prompt(persist: Model) -> None:
     assert "note" in found
 
 
+def test_rows_of_huge_values_are_not_all_fetched(persist: Model) -> None:
+    huge = f"{COUNTING} SELECT replace(hex(zeroblob(1500000)), '0', 'x') AS x FROM n LIMIT 99"
+
+    found = persist("query", sql=huge)
+
+    assert len(json.dumps(found)) < 25_000
+    assert "more rows" in str(found["note"])
+
+
 def test_summary_counts_and_names_the_columns(persist: Model) -> None:
     persist("save", data=ENTRY)
 
@@ -260,13 +269,18 @@ MISTAKES: dict[str, tuple[str, dict[str, object], str]] = {
     "column": ("save", {"data": {**ENTRY, "txt": 1}}, 'did you mean "text"'),
     "hostile column": ("save", {"data": {**ENTRY, 'x" = 1; --': 1}}, "has no column"),
     "missing field": ("save", {"data": {"text": "a"}}, "data lacks skill_type"),
+    "field taken away": ("update", {"where": {"id": 1}, "data": {"text": None}}, "lacks text"),
     "prefix": ("save", {"data": {**ENTRY, "skill_type": "x"}}, 'begin with "test."'),
     "subcap": ("save", {"data": {**ENTRY, "subcap_scores": {"x": 1}}}, "may hold gist, detail"),
     "no data": ("save", {"table": "words"}, "save needs data"),
     "data is text": ("save", {"data": "hello"}, "no JSON"),
     "data is a list": ("save", {"data": [1]}, "is an object"),
     "deep JSON": ("save", {"data": "[" * 100_000}, "no JSON"),
-    "constraint": ("save", {"table": "words", "data": {"word": "a"}}, "words.meaning"),
+    "a needed column": (
+        "save",
+        {"table": "words", "data": {"word": "a"}},
+        'words.meaning needs a value: send data with "meaning"',
+    ),
     "half a character": ("save", {"data": {**ENTRY, "text": "\ud800"}}, "cannot be stored"),
     "huge number": ("save", {"data": {**ENTRY, "text": 10**30}}, "cannot be stored"),
     "not a number": ("save", {"data": {**ENTRY, "text": float("nan")}}, "cannot be stored"),
@@ -279,9 +293,29 @@ MISTAKES: dict[str, tuple[str, dict[str, object], str]] = {
     "upsert without a key": ("upsert", {"data": {"text": "a"}}, "give where"),
     "limit": ("recent", {"limit": "many"}, "from 1 to 50"),
     "no sql": ("query", {}, "Tables: entries, words"),
-    "sql with a mistake": ("query", {"sql": "SELECT txt FROM entries"}, "text TEXT (required)"),
-    "two statements": ("query", {"sql": "SELECT 1; SELECT 2"}, "one statement"),
-    "parameters": ("query", {"sql": "SELECT ?", "params": []}, "bindings"),
+    "a column in sql": (
+        "query",
+        {"sql": "SELECT txt FROM entries"},
+        'There is no column txt; did you mean "text"?',
+    ),
+    "columns there are": ("query", {"sql": "SELECT x FROM entries"}, "text TEXT (required)"),
+    "a table in sql": ("query", {"sql": "SELECT 1 FROM word"}, 'did you mean "words"?'),
+    "a function in sql": ("query", {"sql": "SELECT now()"}, "SQLite has no function now here"),
+    "two of one name": (
+        "query",
+        {"sql": "SELECT session_id FROM entries, entries AS b"},
+        "write table.session_id",
+    ),
+    "half of sql": ("query", {"sql": "SELECT FROM"}, "syntax error"),
+    "two statements": ("query", {"sql": "SELECT 1; SELECT 2"}, "one statement at a time"),
+    "parameters": ("query", {"sql": "SELECT ?", "params": []}, "one value for each ? or :name"),
+    "a parameter by name": ("query", {"sql": "SELECT :a", "params": {"b": 1}}, "one value for"),
+    "parameters in no JSON": ("query", {"sql": "SELECT ?", "params": "[1"}, "no JSON"),
+    "a table it may not read": (
+        "query",
+        {"sql": "SELECT x FROM private"},
+        "private is not one that persist may read",
+    ),
     "writing in a query": ("query", {"sql": "DELETE FROM entries"}, "only SELECT"),
     "returning": ("query", {"sql": "INSERT INTO words VALUES (1,2,3) RETURNING 1"}, "only SELECT"),
     "attach": ("query", {"sql": "ATTACH 'x' AS x"}, "only SELECT"),
@@ -304,6 +338,163 @@ def test_a_mistake_changes_nothing_and_says_how_to_do_it_right(persist: Model, w
 
     assert words in str(failed.value)
     assert persist("recent")["count"] == 1
+
+
+CARDS = """\
+CREATE TABLE IF NOT EXISTS decks (name TEXT PRIMARY KEY, about TEXT NOT NULL DEFAULT '') STRICT;
+CREATE TABLE IF NOT EXISTS cards (
+  id INTEGER PRIMARY KEY,
+  deck TEXT NOT NULL REFERENCES decks (name),
+  box INTEGER NOT NULL DEFAULT 0 CHECK (box BETWEEN 0 AND 6),
+  ease REAL,
+  due TEXT NOT NULL DEFAULT (date('now')),
+  seen_at TEXT,
+  UNIQUE (deck, box)
+) STRICT;
+CREATE TABLE IF NOT EXISTS grammar (rule TEXT);
+CREATE TABLE IF NOT EXISTS days (day DATE, ends TIMESTAMP);
+"""
+CONTRACT = """\
+name: test
+version: 1.0.0
+display_name: Test
+schema: {owned_tables: [cards, decks, days], shared_tables: [grammar]}
+persist_contract: {required_fields: [deck], optional_fields: [box, due]}
+"""
+CARD: Mapping[str, object] = {"deck": "german"}
+RULES: dict[str, tuple[str, dict[str, object], str]] = {
+    "a field that is none": (
+        "save",
+        {"data": {**CARD, "boxx": 1}},
+        'boxx is no field of this pack; did you mean "box"? Fields: deck, box, due.',
+    ),
+    "a shared table is not written": (
+        "save",
+        {"table": "grammar", "data": {"rule": "x"}},
+        "The table grammar can be read here, not written.",
+    ),
+    "a row there is already": (
+        "save",
+        {"table": "decks", "data": {"name": "german"}},
+        "decks has a row with this name already: send upsert to change it, or another name.",
+    ),
+    "a key of two": ("save", {"data": CARD}, "cards has a row with this deck and box already"),
+    "a number out of range": (
+        "save",
+        {"data": {**CARD, "box": 9}},
+        "A value breaks the rule CHECK (box BETWEEN 0 AND 6): send one that keeps it.",
+    ),
+    "a row that is not there": (
+        "save",
+        {"data": {"deck": "french", "box": 1}},
+        "each cards.deck has to be a decks.name. Save the row that is referred to first",
+    ),
+    "a row that others need": (
+        "delete",
+        {"table": "decks", "where": {"name": "german"}},
+        "delete it last",
+    ),
+    "text for a whole number": (
+        "save",
+        {"data": {**CARD, "box": "two"}},
+        "cards.box takes a whole number such as 3, and this is TEXT.",
+    ),
+    "text for a number": (
+        "save",
+        {"data": {**CARD, "box": 1, "ease": "good"}},
+        "cards.ease takes a number such as 2.5, and this is TEXT.",
+    ),
+    "text for an id": ("save", {"data": {**CARD, "box": 1, "id": "x"}}, "leave it out and one is"),
+    "a day in words": (
+        "save",
+        {"data": {**CARD, "box": 1, "due": "tomorrow"}},
+        "due is a date such as 2026-01-31 or a time such as 2026-01-31T12:00:00Z, not 'tomorrow'",
+    ),
+    "a day the other way round": (
+        "update",
+        {"where": {"id": 1}, "data": {"due": "31.1.2026"}},
+        "2026-01-31",
+    ),
+    "a day that is none": ("save", {"data": {**CARD, "box": 1, "due": "2026-13-01"}}, "is a date"),
+    "a time in words": (
+        "save",
+        {"data": {**CARD, "box": 1, "seen_at": "now"}},
+        "seen_at is a date",
+    ),
+    "a day by its type": ("save", {"table": "days", "data": {"day": "Monday"}}, "day is a date"),
+    "nothing for what is needed": (
+        "update",
+        {"table": "cards", "where": {"id": 1}, "data": {"box": None}},
+        'cards.box needs a value: send data with "box".',
+    ),
+}
+
+
+@pytest.fixture
+def cards(tmp_path: Path) -> Generator[Model]:
+    with closing(PackStore(tmp_path / "cards.db", manifest(CONTRACT), CARDS)) as store:
+        model = Model(store)
+        model("save", table="decks", data={"name": "german"})
+        model("save", data=CARD)
+        yield model
+
+
+@pytest.mark.parametrize("what", RULES)
+def test_a_rule_that_a_row_breaks_is_named_with_what_to_send(cards: Model, what: str) -> None:
+    action, arguments, words = RULES[what]
+
+    with pytest.raises(ToolFailed) as failed:
+        cards(action, **arguments)
+
+    assert words in str(failed.value)
+    assert cards("summary", table="cards")["tables"] == {
+        "cards": {
+            "columns": [
+                "id INTEGER",
+                "deck TEXT (required)",
+                "box INTEGER",
+                "ease REAL",
+                "due TEXT",
+                "seen_at TEXT",
+            ],
+            "rows": 1,
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    "when",
+    ["2026-02-01", "2026-02-01 09:00", "2026-02-01T09:00:00Z", "2026-02-01T09:00:00.5+01:00"],
+)
+def test_a_day_or_a_time_may_be_written_in_any_way_that_sqlite_reads(
+    cards: Model, when: str
+) -> None:
+    cards("update", where={"deck": "german"}, data={"due": when, "seen_at": when})
+    cards("save", table="days", data={"day": 20_000, "ends": ""})
+
+    assert cards("query", sql="SELECT date(due) AS d FROM cards")["rows"] == [{"d": "2026-02-01"}]
+
+
+def test_shared_tables_are_read_and_the_others_are_db_s(cards: Model) -> None:
+    assert cards("query", sql="SELECT rule FROM grammar")["count"] == 0
+    assert cards("recent", table="grammar")["count"] == 0
+
+
+def test_db_and_menus_read_all_tables_of_the_pack(persist: Model) -> None:
+    persist("save", data=ENTRY)
+
+    assert persist.store.look("SELECT * FROM private") == {"rows": [], "count": 0}
+    assert persist.store.read("SELECT text FROM entries WHERE id = ?", (1,)) == [{"text": "hello"}]
+    assert persist.store.read(f"{COUNTING} SELECT i FROM n LIMIT 9", limit=2) == [
+        {"i": 1},
+        {"i": 2},
+    ]
+    assert persist.store.look(f"{COUNTING} SELECT i FROM n LIMIT 300")["count"] == 100
+    facts = persist.store.describe()
+    assert facts["rows"] == {"entries": 1, "words": 0, "private": 0}
+    for sql in ("DELETE FROM entries", "PRAGMA query_only = OFF", "SELECT * FROM _aouo_calls"):
+        with pytest.raises(ToolFailed, match=r"only SELECT|cannot be used|belong to the runtime"):
+            persist.store.read(sql)
 
 
 def test_an_endless_query_is_stopped(tmp_path: Path) -> None:

@@ -266,7 +266,10 @@ async def test_a_skill_is_stored_qualified_however_it_was_named(world: World) ->
 
 
 async def test_the_newest_choice_of_a_skill_counts(world: World) -> None:
-    """`/use pack:skill`, then `/skill`, then `/use` again: each replaces the one before."""
+    """`/use pack:skill`, then `/skill`, then `/use` again: each replaces the one before.
+
+    Without one it is time for the pack's first conversation.
+    """
     world.install("notes")
     async with world.running() as bot:
         for text in ("/daily_note", "a", "/use notes:review", "b", "/daily_note", "c"):
@@ -276,7 +279,8 @@ async def test_the_newest_choice_of_a_skill_counts(world: World) -> None:
         turns = await bot.rows("SELECT skill FROM turns ORDER BY id")
 
     daily, review = "notes:daily-note", "notes:review"
-    assert [row["skill"] for row in turns] == [daily, daily, review, daily, daily, ""]
+    chosen = [daily, daily, review, daily, daily, "notes:onboarding"]
+    assert [row["skill"] for row in turns] == chosen
 
 
 async def test_a_skill_of_the_turns_own_pack_is_read_and_another_packs_is_refused(
@@ -295,7 +299,7 @@ async def test_a_skill_of_the_turns_own_pack_is_read_and_another_packs_is_refuse
         await said(world, "done\n\n— notes")
 
     results = [body["messages"][-1]["content"] for body in world.model.requests[1:]]
-    assert results[0].startswith("# review")
+    assert results[0].startswith("# Look back")
     assert [text.startswith("#") for text in results] == [True, False, False]
 
 

@@ -49,7 +49,7 @@ async def test_a_tap_that_could_not_be_stored_counts_when_it_comes_again(tmp_pat
         database=database,
         clock=clock,
         owner="me",
-        policy=Doorkeeper(Installed()),
+        policy=lambda: Doorkeeper(Installed()),
         burst_s=0.0,
         ready=woken.append,
     )

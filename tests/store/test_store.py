@@ -15,7 +15,8 @@ import pytest
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim, SetupError
 from aouo.events import Content, Edited, Inbound, Part, Person, Reacted, Text
-from aouo.store import chats, jobs, migrate, routes, sessions, updates
+from aouo.ports import Rendered
+from aouo.store import chats, deliveries, jobs, migrate, routes, sessions, updates
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import statements
 
@@ -247,6 +248,27 @@ async def test_what_a_moved_group_leaves_behind_does_not_replace_what_moved(
         return route.active_pack, len(tx.all("SELECT 1 FROM conversation_routes"))
 
     assert await database.transact(move) == ("notes", 1)
+
+
+async def test_what_a_turn_says_to_a_group_that_moved_meanwhile_is_filed_in_the_new_one(
+    database: Database,
+) -> None:
+    """In its place among what is said there; a line that edits a message of the old group goes."""
+
+    def late(tx: Tx) -> list[tuple[str, str, int, int]]:
+        chats.rename_chat(tx, "tg", GROUP.chat_id, "-1001999")
+        rows = [
+            deliveries.add(tx, GROUP, "reply", Rendered("the answer", reply_to=7), NOW, edits=8),
+            deliveries.add(tx, GROUP, "notice", Rendered(""), NOW, edits=8),
+        ]
+        stored = [deliveries.get(tx, row.id) for row in rows]
+        assert stored == rows
+        return [(r.address.chat_id, r.state, r.edits, r.message.reply_to) for r in rows]
+
+    assert await database.transact(late) == [
+        ("-1001999", "queued", 0, 0),
+        ("-1001999", "dropped", 0, 0),
+    ]
 
 
 # Jobs

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from aouo.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer
+from aouo.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer, QuotaExceededError
 from aouo.turn import history
 from aouo.turn.context import DispatchContext
+from aouo.turn.money import own_key
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.steps.context import sent_anyway
 from aouo.turn.tokens import Estimator
@@ -14,11 +15,17 @@ LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
 def loop_policy(max_dispatches: int) -> Step[DispatchContext]:
-    """Rounds, checked before each call; what it may cost, `Quota.stream` checks right after."""
+    """Rounds, and the tokens that the pack allows a turn, checked before each call; what it may
+    cost, `Quota.stream` checks right after."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         if ctx.iteration >= max_dispatches:
             raise DispatchLimitReached(max_dispatches)
+        pack, total = ctx.turn.facts.pack, ctx.turn.total
+        used = total.input_tokens + total.output_tokens
+        if pack.turn_tokens_max and used >= pack.turn_tokens_max:
+            key = own_key("turn_tokens", pack.name)
+            raise QuotaExceededError("turn", used, pack.turn_tokens_max, key)
         await call_next()
 
     return Step("loop policy", run)

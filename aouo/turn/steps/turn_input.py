@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import structlog
+
+from aouo.errors import PlatformRefused
 from aouo.ports import Clock
 from aouo.store import results, turns
 from aouo.store.database import Database, Tx
@@ -15,18 +18,34 @@ from aouo.transcript import AssistantSaid, Message, UserSaid
 from aouo.turn import prompt
 from aouo.turn.compaction import heading
 from aouo.turn.context import PackView, TurnContext
+from aouo.turn.pack_prompt import allowed_memory, fit
 from aouo.turn.past import Pasts
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.prompt import Persona
 from aouo.turn.quota import Quota
+from aouo.turn.tokens import Estimator
 from aouo.turn.toolbox import LOAD_TOOLS
+
+log = structlog.get_logger()
+
+
+def platform_gate() -> Step[TurnContext]:
+    """A pack answers only where its `permissions.platforms` says."""
+
+    async def run(ctx: TurnContext, call_next: Next) -> None:
+        pack, here = ctx.facts.pack, ctx.facts.address.platform
+        if pack.platforms and here not in pack.platforms:
+            raise PlatformRefused(pack.display_name, here, pack.platforms)
+        await call_next()
+
+    return Step("platform gate", run)
 
 
 def quota_gate(quota: Quota) -> Step[TurnContext]:
     """Refuse before anything costs money."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        await quota.check(ctx.facts.turn.session_id)
+        await quota.check(ctx.facts.turn.session_id, ctx.facts.pack.name)
         await call_next()
 
     return Step("quota gate", run, cost="io")
@@ -62,17 +81,29 @@ def load_memory(read: Callable[[str, str], Mapping[str, str]]) -> Step[TurnConte
     """The pack's memory files; `read` looks at their times, so a write shows next turn."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        ctx.memory = read(ctx.facts.pack.name, ctx.facts.owner)
+        policy = ctx.facts.pack.memory_policy
+        if policy != "none":
+            ctx.memory = allowed_memory(read(ctx.facts.pack.name, ctx.facts.owner), policy)
         await call_next()
 
     return Step("memory", run, provides=frozenset({"memory"}), cost="io")
 
 
-def system_prompt(persona: Callable[[], Persona], clock: Clock) -> Step[TurnContext]:
-    """Who the model is, and the pack it is in."""
+def system_prompt(
+    persona: Callable[[], Persona], clock: Clock, estimator: Estimator
+) -> Step[TurnContext]:
+    """Who the model is, and the pack it is in, as far as the pack's `context.max_tokens` goes."""
+    told: set[tuple[str, tuple[str, ...]]] = set()
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        ctx.system = prompt.system(persona(), ctx.facts, ctx.memory, brief=ctx.model.brief)
+        facts = ctx.facts
+        scale = estimator.scale(ctx.model.provider, ctx.model.model)
+        fitted = fit(facts.pack, ctx.memory, facts.skill_body, scale)
+        if fitted.left_out and (facts.pack.name, fitted.left_out) not in told:
+            told.add((facts.pack.name, fitted.left_out))
+            log.warning("prompt_cut", pack=facts.pack.name, left_out=fitted.left_out)
+        facts = replace(facts, pack=fitted.pack)
+        ctx.system = prompt.system(persona(), facts, fitted.memory, brief=ctx.model.brief)
         ctx.changing = prompt.changing(ctx.facts, clock.now().astimezone())
         await call_next()
 

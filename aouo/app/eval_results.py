@@ -1,0 +1,61 @@
+"""How evals ended, step by step, here and as JSON between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from pydantic import TypeAdapter
+
+Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """One step as it went; `wrong` says what else was expected, and nothing when it passed.
+
+    `step` counts from 1 (0: before the first) and `line` is in the eval's file.
+    """
+
+    step: int
+    line: int
+    did: str
+    wrong: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    buttons: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    model_calls: int = 0
+    prompt_bytes: int = 0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EvalResult:
+    """How one eval ended; `why` it was skipped. The last of `steps` is the one that failed."""
+
+    name: str
+    file: str
+    outcome: Outcome
+    ms: int = 0
+    why: str = ""
+    steps: tuple[StepResult, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the pack here."""
+        return self.outcome != "failed"
+
+
+def as_json(results: Sequence[EvalResult]) -> list[dict[str, Any]]:
+    return [asdict(result) for result in results]
+
+
+def from_json(facts: object) -> tuple[EvalResult, ...]:
+    """The inverse of `as_json`.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    return TypeAdapter(tuple[EvalResult, ...]).validate_python(facts)

@@ -1,0 +1,26 @@
+"""The menu of commands beside the input field, as what is installed makes it."""
+
+from __future__ import annotations
+
+import structlog
+
+from aouo.app.telegram import TelegramChannel
+from aouo.commands.menu import menu
+from aouo.commands.registry import Commands
+from aouo.packs.library import Library
+
+log = structlog.get_logger()
+
+
+async def show_menu(telegram: TelegramChannel, commands: Commands, library: Library) -> None:
+    """Tell Telegram; what has no place in the menu is logged."""
+    skills = {
+        name: library.resolve_skill(*qualified.split(":", 1)).description
+        for name, qualified in library.commands().items()
+    }
+    found = menu(commands.menu(), skills)
+    for name in found.taken:
+        log.warning("command_collision", command=name, skill=library.commands()[name])
+    if found.left_out:
+        log.warning("command_menu_full", left_out=list(found.left_out))
+    await telegram.set_menu(found.entries)

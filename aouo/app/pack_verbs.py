@@ -1,0 +1,109 @@
+"""What a terminal may ask of packs: the same words for the running bot and for a home at rest."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any
+
+from aouo.app.clock import SystemClock
+from aouo.app.control import Request, Verb
+from aouo.app.installed import scanned
+from aouo.app.packs import Packs
+from aouo.app.stores import PackStores
+from aouo.home import Home
+from aouo.outbound.wording_packs import install_card
+from aouo.packs.library import Library
+from aouo.ports import stamp
+from aouo.settings import Settings
+from aouo.store.database import Database
+from aouo.store.migrate import migrate
+
+OWNER = "owner"
+"""Whoever sits at a terminal of this machine."""
+
+
+def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Verb]:
+    """The verbs; each raises `PackError`s."""
+
+    async def offer(request: Request) -> dict[str, Any]:
+        name = str(request.get("upgrade", ""))
+        made = await packs.offer(str(request.get("source", "")), OWNER, upgrade=name)
+        change = made.change
+        return {
+            "id": change.id,
+            "pack": change.pack,
+            "version": change.version,
+            "kind": change.kind,
+            "card": install_card(made.summary, made.difference),
+            "needs_consent": made.difference.needs_consent,
+            "same": made.same,
+            "asks": [f"{one.topic}: {one.item or one.after}" for one in made.difference.asks],
+        }
+
+    async def accept(request: Request) -> dict[str, Any]:
+        change = await packs.accept(str(request.get("id", "")), OWNER)
+        return {"pack": change.pack, "version": change.version, "kind": change.kind}
+
+    async def decline(request: Request) -> dict[str, Any]:
+        change = await packs.decline(str(request.get("id", "")))
+        return {"pack": change.pack}
+
+    async def remove(request: Request) -> dict[str, Any]:
+        purge = bool(request.get("purge", False))
+        change = await packs.remove(str(request.get("pack", "")), OWNER, purge=purge)
+        return {"pack": change.pack, "purged": purge}
+
+    async def refresh(request: Request) -> dict[str, Any]:
+        del request
+        await packs.refresh()
+        found = library()
+        return {"packs": list(found.names), "broken": list(found.broken)}
+
+    return {
+        "pack_offer": offer,
+        "pack_accept": accept,
+        "pack_decline": decline,
+        "pack_remove": remove,
+        "pack_refresh": refresh,
+    }
+
+
+@asynccontextmanager
+async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str, Verb]]:
+    """The verbs on a home whose lock the caller holds, because no bot runs there.
+
+    Raises:
+        SetupError: the database cannot be used.
+    """
+    clock = SystemClock()
+    database = Database(home.database)
+    await database.open()
+    try:
+        await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
+        shelf = [await scanned(home, settings, database)]
+
+        def library() -> Library:
+            return shelf[0]
+
+        async def refresh() -> None:
+            shelf[0] = await scanned(home, settings, database)
+
+        stores = PackStores(home, library, clock)
+        packs = Packs(
+            home=home,
+            clock=clock,
+            database=database,
+            stores=stores,
+            library=library,
+            alone=lambda pack: nullcontext(),
+            refresh=refresh,
+            trusted_keys=lambda: settings.packs.trusted_keys,
+        )
+        await packs.recover()
+        try:
+            yield pack_verbs(packs, library)
+        finally:
+            stores.close()
+    finally:
+        await database.close()

@@ -1,0 +1,336 @@
+"""Installing, upgrading and removing packs, while the runtime goes on or without one.
+
+A change is a row before it is made, and each of its steps may be done twice: a process that is
+killed in the middle leaves the old pack or the new one, and the next start ends what was begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+
+from aouo import failpoint
+from aouo.app.databases import MigratedDatabase
+from aouo.app.evals_of import failed_evals
+from aouo.app.stores import PackStores
+from aouo.errors import PackError
+from aouo.flow.installing import Offer
+from aouo.home import Home
+from aouo.ids import ulid
+from aouo.packs.archive import content_hash
+from aouo.packs.compare import compare
+from aouo.packs.library import Library
+from aouo.packs.load import Pack, load_pack
+from aouo.packs.place import Places, leftovers, remove
+from aouo.packs.problems import did_you_mean, errors
+from aouo.packs.signing import Signature
+from aouo.packs.sources import fetch_source
+from aouo.packs.summary import Summary, summarize, summarize_folder
+from aouo.ports import Clock, iso, stamp
+from aouo.store import installs
+from aouo.store.database import Database, Tx
+from aouo.store.installs import Change, Install, Kind
+
+log = structlog.get_logger()
+OFFER_STANDS = timedelta(days=1)
+
+
+class Packs:
+    """Changes what is installed, one change at a time.
+
+    `alone` has a pack for oneself, `refresh` reads what is installed anew and lets new turns
+    begin with it.
+    """
+
+    def __init__(
+        self,
+        *,
+        home: Home,
+        clock: Clock,
+        database: Database,
+        stores: PackStores,
+        library: Callable[[], Library],
+        alone: Callable[[str], AbstractAsyncContextManager[None]],
+        refresh: Callable[[], Awaitable[None]],
+        trusted_keys: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._home = home
+        self._clock = clock
+        self._database = database
+        self.stores = stores
+        self._library = library
+        self._alone = alone
+        self.refresh = refresh
+        self._trusted_keys = trusted_keys
+        self._one_by_one = asyncio.Lock()
+
+    async def offer(
+        self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
+    ) -> Offer:
+        """Fetch a pack (a folder, a `.aouo`, an https address), look through it, and write down
+        what the owner is asked. `upgrade` is the pack that it has to be a version of, "" = any;
+        it then may come from where it came from before (`source` ""). Not `lasting`: the source
+        is not there any more next time.
+
+        Raises:
+            PackError: it cannot be installed; nothing is left of it.
+        """
+        source = source or await self._source_of(upgrade)
+        change_id = ulid().lower()
+        waiting = Places.of(self._home.packs, change_id, "").waiting
+        try:
+            app = await fetch_source(source, waiting)
+            return await self._consider(change_id, source if lasting else "", person, app, upgrade)
+        except BaseException:
+            await asyncio.to_thread(remove, waiting)
+            raise
+
+    async def _source_of(self, name: str) -> str:
+        """Raises: PackError: it was not installed from anywhere."""
+        install = await self._database.read(lambda tx: installs.of(tx, name))
+        if install is None or not install.source:
+            known = tuple(await self._database.read(installs.all_of))
+            raise PackError(
+                f"{name!r} was not installed from anywhere{did_you_mean(name, known)}.",
+                fix="Name the folder, file or address of the new version.",
+            )
+        return install.source
+
+    async def _consider(
+        self, change_id: str, source: str, person: str, app: Path, upgrade: str
+    ) -> Offer:
+        new = await asyncio.to_thread(summarize_folder, app, self._trusted_keys())
+        if upgrade and new.name != upgrade:
+            raise PackError(f"That is the pack {new.name}, not {upgrade}.")
+        kind = self._kind(new.name)
+        before = await self._database.read(lambda tx: installs.of(tx, new.name))
+        old = await asyncio.to_thread(self._installed, new.name, before)
+        await asyncio.to_thread(self._check, app)
+        if kind == "upgrade" and (failed := await failed_evals(app)):
+            raise PackError(
+                f"{new.name} {new.version} does not pass its own evals: {'; '.join(failed)}.",
+                fix="What is installed stays as it is.",
+            )
+        change = Change(
+            change_id,
+            new.name,
+            kind,
+            "offered",
+            new.version,
+            new.content,
+            source,
+            new.signature.key,
+            person,
+            stamp(self._clock),
+        )
+        await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
+        same = before is not None and old is not None and old.content == new.content
+        return Offer(change, new, compare(old, new), same=same)
+
+    def _check(self, app: Path) -> None:
+        """Raises: PackError: what is stored could not become this version's."""
+        if pack := load_pack(app).pack:
+            self.stores.check(pack)
+
+    def _installed(self, name: str, install: Install | None) -> Summary | None:
+        """What is installed under this name; None = nothing that loads."""
+        pack = self._library().get(name)
+        if pack is None:
+            return None
+        key = install.signer if install else ""
+        known = {text: name for name, text in self._trusted_keys().items()}
+        signature = Signature("valid" if key in known else "unknown_key", key=key) if key else None
+        return summarize(pack, signature)
+
+    def _kind(self, name: str) -> Kind:
+        """Raises: PackError: its place is taken by something that is not ours to replace."""
+        target = self._home.packs / name
+        if target.is_symlink():
+            raise PackError(
+                f"{name} is linked from {target.resolve()}.",
+                fix=f"Edit it there, or remove the link first: aouo pack uninstall {name}",
+            )
+        installed = self._library().get(name)
+        if installed and installed.folder.parent != self._home.packs:
+            raise PackError(
+                f"{name} comes from {installed.folder}, a folder of packs.scan_dirs.",
+                fix="Change it there, or take that folder out of packs.scan_dirs.",
+            )
+        return "upgrade" if target.exists() else "install"
+
+    async def look(self, change_id: str) -> Change | None:
+        """A change as it stands."""
+        return await self._database.read(lambda tx: installs.get(tx, change_id))
+
+    async def decline(self, change_id: str) -> Change:
+        """Nothing is installed, and nothing of it is kept.
+
+        Raises:
+            PackError: there is no such question any more.
+        """
+        change = await self._asked(change_id)
+        now = stamp(self._clock)
+        await self._database.transact(lambda tx: installs.settle(tx, change_id, "declined", now))
+        await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
+        return change
+
+    async def accept(self, change_id: str, person: str) -> Change:
+        """Carry out what was offered.
+
+        Raises:
+            PackError: it failed, and what was installed before is as it was.
+        """
+        change = await self._asked(change_id)
+        async with self._one_by_one:
+            begun = await self._database.transact(
+                lambda tx: installs.begin(tx, change_id, person), durable=True
+            )
+            if not begun:
+                raise _settled()
+            failpoint.reached("after a change of packs has begun")
+            async with self._alone(change.pack):
+                await self._put(change)
+        log.info("pack_installed", pack=change.pack, version=change.version, kind=change.kind)
+        return change
+
+    async def remove(self, name: str, person: str, *, purge: bool) -> Change:
+        """Take a pack away; its data stays unless it is to be purged.
+
+        Raises:
+            PackError: there is no such pack in the home.
+        """
+        target = self._home.packs / name
+        named = name and not name.startswith(".") and "/" not in name
+        if not named or not (target.is_symlink() or target.exists()):
+            hint = did_you_mean(name, self._library().names)
+            raise PackError(f"There is no pack {name!r} in {self._home.packs}{hint}.")
+        found = self._library().get(name)
+        version = found.manifest.version if found else ""
+        change = Change(
+            ulid().lower(), name, "remove", "begun", version, "", "", "", person, stamp(self._clock)
+        )
+        async with self._one_by_one:
+            await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
+            failpoint.reached("after a change of packs has begun")
+            async with self._alone(name):
+                await self._take_away(change)
+                if purge:
+                    await asyncio.to_thread(self.stores.purge, name)
+        log.info("pack_removed", pack=name, purged=purge)
+        return change
+
+    async def recover(self) -> None:
+        """End what a former process had begun, and forget what was not answered for a day."""
+        now = self._clock.now()
+        kept: set[str] = set()
+        for change in await self._database.read(installs.unsettled):
+            if change.state == "begun":
+                try:
+                    await (
+                        self._take_away(change) if change.kind == "remove" else self._put(change)
+                    )
+                except PackError as error:
+                    log.error("pack_change_failed", pack=change.pack, error=str(error))
+            elif change.created_at < iso(now - OFFER_STANDS):
+                await self.decline(change.id)
+            else:
+                kept.add(change.id)
+        for folder in leftovers(self._home.packs, frozenset(kept)):
+            await asyncio.to_thread(remove, folder)
+
+    async def _asked(self, change_id: str) -> Change:
+        change = await self._database.read(lambda tx: installs.get(tx, change_id))
+        if change is None or change.state != "offered":
+            raise _settled()
+        return change
+
+    async def _put(self, change: Change) -> None:
+        """Bring the pack's databases to it, let it take its place, and see that it loads."""
+        places = Places.of(self._home.packs, change.id, change.pack)
+        before = await self._database.read(lambda tx: installs.of(tx, change.pack))
+        self.stores.release(change.pack)
+        migrated: list[MigratedDatabase] = []
+        try:
+            pack = await asyncio.to_thread(_unchanged, places, change)
+            migrated = await asyncio.to_thread(self.stores.migrate_all, pack)
+            failpoint.reached("after a pack's databases are migrated")
+            await asyncio.to_thread(places.put)
+            failpoint.reached("after a pack took its place")
+            await self._record(change)
+            await self.refresh()
+            if self._library().get(change.pack) is None:
+                raise PackError(_why_not(self._library(), change.pack))
+        except BaseException as error:
+            await self._undo(change, places, before, error)
+            await asyncio.to_thread(self.stores.restore, migrated)
+            await self.refresh()
+            raise
+        await asyncio.to_thread(places.clear)
+
+    async def _record(self, change: Change) -> None:
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            installs.record(tx, change, now)
+            installs.settle(tx, change.id, "done", now)
+
+        await self._database.transact(write, durable=True)
+
+    async def _undo(
+        self, change: Change, places: Places, before: Install | None, error: BaseException
+    ) -> None:
+        now, why = stamp(self._clock), str(error) or repr(error)
+        self.stores.release(change.pack)
+        await asyncio.to_thread(places.put_back)
+
+        def write(tx: Tx) -> None:
+            installs.restore(tx, change, before, why, now)
+
+        await self._database.transact(write, durable=True)
+        await asyncio.to_thread(places.clear)
+        log.error("pack_change_failed", pack=change.pack, error=why)
+
+    async def _take_away(self, change: Change) -> None:
+        places = Places.of(self._home.packs, change.id, change.pack)
+        self.stores.release(change.pack)
+        await asyncio.to_thread(places.take_away)
+        failpoint.reached("after a pack was taken away")
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            installs.forget(tx, change.pack)
+            installs.settle(tx, change.id, "done", now)
+
+        await self._database.transact(write, durable=True)
+        await self.refresh()
+        await asyncio.to_thread(places.clear)
+
+
+def _unchanged(places: Places, change: Change) -> Pack:
+    """The pack that was offered, also where it has taken its place already.
+
+    Raises:
+        PackError: it is not there any more, or not what was offered.
+    """
+    folder = places.app if places.app.is_dir() else places.installed
+    if not folder.is_dir() or content_hash(folder) != change.digest:
+        raise PackError(f"The files of {change.pack} are not those you were asked about.")
+    loaded = load_pack(folder)
+    if loaded.pack is None:
+        raise PackError(f"{change.pack} does not load: {errors(loaded.problems)[0]}.")
+    return loaded.pack
+
+
+def _why_not(library: Library, name: str) -> str:
+    """Why a pack that was put in place is not among those that load."""
+    found = library.broken.get(name)
+    return f"{name} does not load: {found[0]}." if found else f"packs.enabled leaves {name} out."
+
+
+def _settled() -> PackError:
+    return PackError("That question is closed.", fix="Ask for the pack once more.")

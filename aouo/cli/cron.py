@@ -1,0 +1,108 @@
+"""`aouo cron`: what begins by itself, and switching it off and on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import click
+
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.cli.control import ask
+from aouo.commands.scheduling import line_of
+from aouo.errors import SetupError
+from aouo.home import is_locked
+from aouo.outbound.wording_schedules import NOT_RUNNING
+from aouo.packs.scheduling import ZoneOf
+from aouo.store import schedules
+from aouo.store.reading import reading
+from aouo.store.schedules import Schedule
+
+
+class NoSuchSchedule(SetupError):
+    """An id that is not there."""
+
+    exit_code = 1
+
+
+@click.group()
+def cron() -> None:
+    """List schedules, and switch them off and on."""
+
+
+@cron.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the schedules of all packs and conversations."""
+    found = _all()
+    if as_json:
+        print_json({"running": False, "schedules": [asdict(row) for row in found]})
+        return
+    zones = _zones()
+    for row in found:
+        line = line_of(row, zones)
+        state = f"off ({line.paused})" if line.paused else line.due or "over"
+        click.echo(f"{row.id}  {row.pack:<12} {line.name:<20} {line.when}  {state}  {row.address}")
+    click.echo(NOT_RUNNING if found else "There are no schedules.")
+
+
+@cron.command()
+@click.argument("schedule_id", metavar="ID")
+@json_option
+def pause(schedule_id: str, as_json: bool) -> None:
+    """Switch a schedule off."""
+    _switch(schedule_id, as_json, on=False)
+
+
+@cron.command()
+@click.argument("schedule_id", metavar="ID")
+@json_option
+def resume(schedule_id: str, as_json: bool) -> None:
+    """Switch a schedule on."""
+    _switch(schedule_id, as_json, on=True)
+
+
+def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
+    """Through the running bot, or under the home's lock when none runs: one process writes."""
+    home = current_home()
+    if schedule_id not in [row.id for row in _all()]:
+        raise NoSuchSchedule(f"There is no schedule {schedule_id!r}.", fix="See `aouo cron list`.")
+    if is_locked(home):
+        told = ask(home, "cron_switch", id=schedule_id, on=on)
+    else:
+        told = asyncio.run(_switch_at_rest(schedule_id, on=on))
+    changed: Mapping[str, Any] | None = told["schedule"]
+    if changed is None:
+        raise NoSuchSchedule(f"There is no schedule {schedule_id!r} any more.")
+    if as_json:
+        print_json(changed)
+        return
+    row = next(row for row in _all() if row.id == schedule_id)
+    line = line_of(row, _zones())
+    state = f"on, next {line.due or 'never: it is over'}" if on else "off"
+    click.echo(f"{line.name}, {line.when}: {state}.")
+
+
+async def _switch_at_rest(schedule_id: str, *, on: bool) -> dict[str, Any]:
+    from aouo.app.schedules import at_rest, switch_verb
+
+    home = current_home()
+    async with at_rest(home, load(home).settings) as port:
+        return await switch_verb(port, {"id": schedule_id, "on": on})
+
+
+def _all() -> list[Schedule]:
+    file = current_home().database
+    if not file.exists():
+        return []
+    with reading(file) as tx:
+        return schedules.everything(tx)
+
+
+def _zones() -> ZoneOf:
+    from aouo.app.zones import zone_of
+
+    return partial(zone_of, default=load(current_home()).settings.cron.timezone)

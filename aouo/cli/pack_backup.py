@@ -1,0 +1,120 @@
+"""`aouo pack backup` and `restore`: what a pack keeps, as one file and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from aouo.app.clock import SystemClock
+from aouo.cli.context import current_home, json_option, print_json
+from aouo.cli.pack_named import installed
+from aouo.errors import SetupError
+from aouo.packs.backup_file import SUFFIX, Kept
+from aouo.packs.export import export_data
+from aouo.packs.restoring import inspect
+from aouo.packs.restoring import restore as put_back
+from aouo.packs.sealed import is_sealed
+
+_SHORTEST = 8
+
+passphrase_option = click.option(
+    "--passphrase-file",
+    type=click.Path(path_type=Path),
+    help="A file whose first line is the passphrase.",
+)
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="[default: NAME-DATE.backup.aouo]"
+)
+@click.option("--encrypt", is_flag=True, help="Lock it with a passphrase, which is asked for.")
+@passphrase_option
+@json_option
+def backup(
+    name: str, output: Path | None, encrypt: bool, passphrase_file: Path | None, as_json: bool
+) -> None:
+    """Write all that the pack NAME keeps to one file: databases, memory and files.
+
+    The bot may go on running.
+    """
+    now = SystemClock().now()
+    pack = installed().get(name)
+    target = output or Path(f"{name}-{now:%Y-%m-%d}{SUFFIX}")
+    passphrase = ""
+    if passphrase_file is not None:
+        passphrase = _read_passphrase(passphrase_file)
+    elif encrypt:
+        passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True)
+    if (encrypt or passphrase_file) and len(passphrase) < _SHORTEST:
+        raise click.UsageError(f"A passphrase has at least {_SHORTEST} characters.")
+    kept = export_data(
+        current_home(),
+        name,
+        target,
+        version=pack.manifest.version if pack else "",
+        now=now,
+        passphrase=passphrase,
+    )
+    if as_json:
+        print_json({"file": str(target), "encrypted": bool(passphrase), **asdict(kept)})
+    else:
+        locked = ", locked with your passphrase: nobody can read it without" if passphrase else ""
+        click.echo(f"{target}: {_told(kept)}{locked}")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@passphrase_option
+@json_option
+def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) -> None:
+    """Put back what a pack kept when FILE was made; the bot must not run.
+
+    What is there now is replaced, and kept under data/backups.
+    """
+    home = current_home()
+    passphrase = ""
+    if passphrase_file is not None:
+        passphrase = _read_passphrase(passphrase_file)
+    elif is_sealed(file):
+        passphrase = click.prompt("Passphrase", hide_input=True, err=True)
+    kept = inspect(file, passphrase)
+    pack = installed().get(kept.pack)
+    click.echo(f"{file}: {_told(kept)}", err=True)
+    if pack is None:
+        click.echo(f"{kept.pack} is not installed here; what it kept waits for it.", err=True)
+    elif kept.version and pack.manifest.version != kept.version:
+        versions = f"{kept.version} kept this, {pack.manifest.version} is installed"
+        click.echo(f"Another version: {versions}.", err=True)
+    if not yes:
+        click.confirm(f"Replace what {kept.pack} keeps now?", abort=True, err=True)
+    home.create()
+    with home.lock():
+        done = put_back(file, home, kept.pack, now=SystemClock().now(), passphrase=passphrase)
+    before = str(done.before) if done.before else ""
+    if as_json:
+        print_json({"before": before, **asdict(done.kept)})
+    else:
+        click.echo(f"{kept.pack} is restored.")
+        if before:
+            click.echo(f"What was there before: {before}")
+
+
+def _told(kept: Kept) -> str:
+    files = "1 file" if kept.files == 1 else f"{kept.files} files"
+    version = f" {kept.version}" if kept.version else ""
+    return f"{kept.pack}{version}, {files}, {kept.size_bytes} bytes, of {kept.made_at[:16]}"
+
+
+def _read_passphrase(file: Path) -> str:
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{file} cannot be read: {error}.") from error
+    if not lines or not lines[0]:
+        raise SetupError(f"{file} has no passphrase in its first line.")
+    return lines[0]

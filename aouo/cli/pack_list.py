@@ -1,0 +1,97 @@
+"""`aouo pack list`, `validate` and `link`: what is installed, what is sound, and writing one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.packs.library import link, scan
+from aouo.packs.library import validate as find_problems
+from aouo.packs.load import load_pack
+from aouo.packs.problems import errors
+
+
+@click.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the installed packs, also those that do not load."""
+    home = current_home()
+    settings = load(home).settings
+    library = scan(
+        home.packs, map(Path, settings.packs.scan_dirs), settings.packs.enabled, home.skills
+    )
+    if as_json:
+        print_json(
+            {
+                "packs": [
+                    {
+                        "name": name,
+                        "version": library.packs[name].manifest.version,
+                        "description": library.packs[name].manifest.description,
+                        "folder": str(library.packs[name].folder.resolve()),
+                        "skills": list(library.packs[name].skills),
+                        "warnings": [str(problem) for problem in library.warnings.get(name, ())],
+                    }
+                    for name in library.names
+                ],
+                "broken": {
+                    name: [asdict(problem) for problem in problems]
+                    for name, problems in library.broken.items()
+                },
+            }
+        )
+        return
+    for name in library.names:
+        found = library.packs[name]
+        click.echo(f"{name:<16} {found.manifest.version:<8} {found.folder.resolve()}")
+        for problem in library.warnings.get(name, ()):
+            click.echo(f"  warning: {problem}")
+    for name, problems in library.broken.items():
+        click.echo(f"{name:<16} broken")
+        for problem in problems:
+            click.echo(f"  {problem.severity}: {problem}")
+    if not library.names and not library.broken:
+        click.echo(f"No pack is installed in {home.packs}. Run `aouo pack link DIR`.")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@json_option
+def validate(folder: Path, as_json: bool) -> None:
+    """Check the pack in FOLDER, strictly: 0 if it is sound, else 1."""
+    name, problems = load_pack(folder).name, find_problems(folder)
+    sound = not errors(problems)
+    if as_json:
+        print_json(
+            {
+                "ok": sound,
+                "pack": name,
+                "problems": [asdict(problem) for problem in problems],
+            }
+        )
+    else:
+        for problem in problems:
+            click.echo(f"{problem.severity}: {problem}", err=problem.severity == "error")
+        click.echo(f"{name} is {'sound' if sound else 'not sound'}.")
+    if not sound:
+        click.get_current_context().exit(1)
+
+
+@click.command("link")
+@click.argument("folder", type=click.Path(path_type=Path))
+@json_option
+def link_(folder: Path, as_json: bool) -> None:
+    """Install the pack in FOLDER by a link, so that it can be edited where it lies.
+
+    A running bot takes it and later edits up with `aouo restart`.
+    """
+    home = current_home()
+    home.create()
+    target = link(folder, home.packs)
+    if as_json:
+        print_json({"name": target.name, "link": str(target), "folder": str(folder.resolve())})
+    else:
+        click.echo(f"{target.name} is installed: {target} → {folder.resolve()}")

@@ -1,0 +1,67 @@
+"""Which pack a word on the command line means: an installed one, a folder, a file, an address."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+from aouo.cli.context import current_home, load
+from aouo.errors import PackError
+from aouo.packs.library import Library, scan
+from aouo.packs.problems import did_you_mean
+from aouo.packs.sources import fetch_source
+from aouo.packs.summary import Summary, summarize_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A pack that was named; `installed`: by what it is called here."""
+
+    folder: Path
+    installed: bool
+
+
+def installed() -> Library:
+    """The packs of the home, as the bot would load them."""
+    home = current_home()
+    settings = load(home).settings
+    return scan(home.packs, map(Path, settings.packs.scan_dirs), (), home.skills)
+
+
+@contextlib.contextmanager
+def named(text: str) -> Generator[Named]:
+    """The pack that `text` means; what had to be unpacked is gone afterwards.
+
+    Raises:
+        PackError: there is none.
+    """
+    library = installed()
+    found = library.get(text)
+    if found is not None:
+        yield Named(found.folder.resolve(), True)
+    elif text in library.broken:
+        first = library.broken[text][0]
+        raise PackError(f"The pack {text} does not load: {first}.", fix="See `aouo pack list`.")
+    elif "://" in text or Path(text).expanduser().exists():
+        with tempfile.TemporaryDirectory(prefix="aouo-app-") as work:
+            yield Named(asyncio.run(fetch_source(text, Path(work))), False)
+    else:
+        hint = did_you_mean(text, library.names)
+        raise PackError(
+            f"There is no pack, folder or file {text}{hint}.",
+            fix="See `aouo pack list`.",
+        )
+
+
+def summary_of(pack: Named) -> Summary:
+    """What it may do; an installed one is read as the bot does, another one strictly.
+
+    Raises:
+        PackError: it does not load, or its signature is wrong.
+    """
+    trusted = load(current_home()).settings.packs.trusted_keys
+    return summarize_folder(pack.folder, trusted, strict=not pack.installed)

@@ -1,0 +1,90 @@
+"""A group of verbs that are imported one by one, when they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+import click
+
+from aouo.errors import SetupError
+
+
+class Verb(NamedTuple):
+    """Where a verb lives, `module:attribute`, and its line in `--help`."""
+
+    place: str
+    help: str
+
+
+class Verbs(click.Group):
+    """Imports a verb when it is asked for; `--help` needs none of them."""
+
+    def __init__(self, verbs: Mapping[str, Verb], **how: Any) -> None:
+        super().__init__(**how)
+        self._verbs = verbs
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        verb = self._verbs.get(cmd_name)
+        if verb is None:
+            return None
+        module, _, attribute = verb.place.partition(":")
+        command = cast("click.Command", getattr(importlib.import_module(module), attribute))
+        _take_home(command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.help) for name, verb in self._verbs.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self._verbs and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self._verbs, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class Program(Verbs):
+    """The verbs of the whole program."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the verb; what the owner has to mend is one line on stderr and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except SetupError as error:
+            click.echo(" ".join(str(error).splitlines()), err=True)
+            ctx.exit(error.exit_code)
+
+
+def home_option() -> click.Option:
+    """`--home`, for a verb and for what is before it."""
+    return click.Option(
+        ["--home"],
+        metavar="DIR",
+        expose_value=False,
+        callback=_remember_home,
+        help="The bot's folder.  [default: $AOUO_HOME or ~/.aouo]",
+    )
+
+
+def _remember_home(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.find_root().obj = value
+
+
+def _take_home(command: click.Command) -> None:
+    """Let a verb and all below it take `--home`."""
+    if not any(parameter.name == "home" for parameter in command.params):
+        command.params.append(home_option())
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _take_home(below)

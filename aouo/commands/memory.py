@@ -1,0 +1,94 @@
+"""/memory: what a pack remembers in this conversation, where it came from, and its buttons."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+
+from aouo import notices
+from aouo.commands.builtin import pack_here, pick
+from aouo.commands.registry import Call, Entry, Result
+from aouo.memory.files import MemoryFiles
+from aouo.memory.keeping import FilesOf
+from aouo.packs.library import Library
+from aouo.store import memory_versions as versions
+from aouo.store.database import Tx
+from aouo.store.memory_versions import Version
+from aouo.store.owners import owner_of
+
+_CHANGES = 3
+SHOW = "memory_show_"
+UNDO = "memory_undo_"
+
+
+def memory(files_of: FilesOf, zone: tzinfo | None) -> Entry:
+    """`zone` is the one that times are told in, None = the machine's."""
+
+    def show(tx: Tx, call: Call, library: Library) -> Result:
+        pack = pack_here(tx, call, library)
+        if pack is None:
+            return pick(tx, call, library)
+        return Result(card(tx, call, pack, files_of(pack, owner_of(tx, call.inbound)), zone))
+
+    return Entry("memory", "what I remember here; /memory undo takes a change back", show)
+
+
+def card(
+    tx: Tx,
+    call: Call,
+    pack: str,
+    files: MemoryFiles,
+    zone: tzinfo | None,
+    *,
+    undone: str = "",
+    nothing_undone: bool = False,
+    edited: tuple[str, ...] = (),
+) -> notices.MemoryShown:
+    """What the files hold now, the newest changes, and what an undo would take back."""
+    owner = owner_of(tx, call.inbound)
+    newest = versions.newest(tx, pack, owner, _CHANGES)
+    undo = versions.undoable(tx, pack, owner)
+    by_hand = tuple(
+        name for name in files.names if versions.is_edited(tx, pack, owner, name, files.text(name))
+    )
+    return notices.MemoryShown(
+        pack,
+        tuple(kept(files, name) for name in files.names),
+        tuple(_change(tx, call, version, zone) for version in newest),
+        undo.id if undo else 0,
+        edited or by_hand,
+        undone,
+        nothing_undone,
+        _message_here(call, newest[0]) if newest else 0,
+    )
+
+
+def kept(files: MemoryFiles, name: str) -> notices.KeptFile:
+    text = files.read(name)
+    return notices.KeptFile(files.file(name), len(text.encode("utf-8", "replace")), text)
+
+
+def _change(tx: Tx, call: Call, version: Version, zone: tzinfo | None) -> notices.MemoryChange:
+    before, after = version.before.splitlines(), version.after.splitlines()
+    cause, person = version.cause, call.inbound.person.id
+    return notices.MemoryChange(
+        version.id,
+        version.file,
+        cause.origin,
+        datetime.fromisoformat(version.at).astimezone(zone),
+        _new_in(after, before),
+        _new_in(before, after),
+        versions.words_of(tx, version) if cause.origin == "tool" else "",
+        "somebody" if cause.person and cause.person != person else "",
+    )
+
+
+def _new_in(lines: list[str], others: list[str]) -> tuple[str, ...]:
+    there = set(others)
+    return tuple(line for line in lines if line.strip() and line not in there)
+
+
+def _message_here(call: Call, version: Version) -> int:
+    """The message to answer with the card: the one that the newest change came from."""
+    address, cause = call.inbound.address, version.cause
+    here = (cause.platform, cause.chat_id) == (address.platform, address.chat_id)
+    return cause.message_id if here and cause.origin == "tool" else 0

@@ -1,0 +1,69 @@
+"""/cron: the schedules of a conversation, and switching them; no model."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from aouo import notices
+from aouo.commands.registry import Call, Entry, Result
+from aouo.packs import scheduling
+from aouo.packs.library import Library
+from aouo.packs.scheduling import Place, ZoneOf
+from aouo.schedule import NotASchedule, parse
+from aouo.schedule_words import in_words, moment_in_words
+from aouo.store import routes, schedules
+from aouo.store.database import Tx
+from aouo.store.schedules import Schedule
+
+_NAME_CHARS = 60
+
+
+def cron(zone_of: ZoneOf) -> Entry:
+    """`/cron` lists; `/cron on ID` and `/cron off ID`, which its buttons send, switch and list."""
+
+    def show(tx: Tx, call: Call, library: Library) -> Result:
+        inbound = call.inbound
+        now = datetime.fromisoformat(call.now)
+        verb, _, wanted = call.rest.strip().partition(" ")
+        if verb in ("on", "off"):
+            _switch(tx, call, library, wanted.strip(), zone_of, on=verb == "on")
+        route = routes.find(tx, inbound.address)
+        pack = library.get(route.active_pack if route else "")
+        if pack is not None:  # its defaults can be switched on wherever the pack is used
+            place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
+            scheduling.propose(tx, pack.manifest, place, now, zone_of, consent=False)
+        rows = schedules.of_conversation(tx, inbound.address)
+        lines = tuple(line_of(row, zone_of, here=pack.name if pack else "") for row in rows)
+        forbidden = ""
+        if pack and pack.manifest.cron_defaults and not pack.manifest.permissions.cron:
+            forbidden = pack.manifest.display_name
+        return Result(notices.Schedules(lines, forbidden))
+
+    return Entry("cron", "what begins by itself here, and when", show)
+
+
+def line_of(row: Schedule, zone_of: ZoneOf, *, here: str = "") -> notices.ScheduleLine:
+    """One schedule in words; its pack is named unless it is the one `here`."""
+    zone = zone_of(row.zone)
+    try:
+        when = in_words(parse(row.text, datetime.fromisoformat(row.since), zone), zone)
+    except NotASchedule:
+        when = row.text
+    due = moment_in_words(datetime.fromisoformat(row.next_due), zone) if row.next_due else ""
+    name = row.key.replace("-", " ") or row.skill.partition(":")[2] or row.prompt[:_NAME_CHARS]
+    pack = "" if row.pack == here else row.pack
+    return notices.ScheduleLine(row.id, name, pack, when, due, row.paused)
+
+
+def _switch(
+    tx: Tx, call: Call, library: Library, schedule_id: str, zone_of: ZoneOf, *, on: bool
+) -> None:
+    """Switch one of this conversation's; of another one nothing is touched, nor told."""
+    row = schedules.get(tx, schedule_id)
+    if row is None or row.address != call.inbound.address:
+        return
+    pack = library.get(row.pack)
+    if on and not (pack and pack.manifest.permissions.cron):
+        schedules.switch(tx, row.id, "permission", "", call.now)
+        return
+    scheduling.switch(tx, row.id, datetime.fromisoformat(call.now), zone_of, on=on)

@@ -1,0 +1,223 @@
+"""Changes memory files so that each change has a version, an origin and a way back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+from aouo.errors import ToolFailed
+from aouo.memory.files import MemoryFiles
+from aouo.ports import Clock, stamp
+from aouo.shield import finish
+from aouo.store import memory_versions as versions
+from aouo.store.database import Database, Tx
+from aouo.store.memory_versions import Cause
+
+FilesOf: TypeAlias = Callable[[str, str], MemoryFiles]
+"""The memory files of a pack ("" = of none) for an owner."""
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The newest change of this file was taken back."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditedMeanwhile:
+    """Other hands have changed these files: nothing was undone, and their edit is a version now."""
+
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToUndo:
+    """No version stands, or the wanted one is not the newest any more."""
+
+
+Undoing: TypeAlias = Undone | EditedMeanwhile | NothingToUndo
+
+
+class Keeping:
+    """Writes each change down before it is made and settles it after.
+
+    Killed in between, the file tells whether it was made: `settle_open` finds out, before the
+    next change and when somebody looks.
+    """
+
+    def __init__(self, *, database: Database, clock: Clock, files_of: FilesOf) -> None:
+        self._database = database
+        self._clock = clock
+        self._files_of = files_of
+        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    def files(self, pack: str, owner: str) -> MemoryFiles:
+        """The files themselves, for reading."""
+        return self._files_of(pack, owner)
+
+    async def append(
+        self, pack: str, owner: str, name: str, content: str, *, turn_id: str, call_id: str
+    ) -> None:
+        """Add an entry; the same call again changes nothing.
+
+        Raises:
+            ToolFailed: nothing was changed; says how to do it right.
+        """
+        files = self._files_of(pack, owner)
+        await self._change(
+            pack,
+            owner,
+            name,
+            lambda before: files.appended(name, before, content),
+            turn_id=turn_id,
+            call_id=call_id,
+        )
+
+    async def replace(
+        self, pack: str, owner: str, name: str, content: str, *, turn_id: str, call_id: str
+    ) -> None:
+        """Put `content` in the place of everything; else as `append`."""
+        after = self._files_of(pack, owner).replaced(name, content)
+        await self._change(
+            pack, owner, name, lambda before: after, turn_id=turn_id, call_id=call_id
+        )
+
+    async def undo(
+        self, pack: str, owner: str, cause: Cause, *, call_id: str, wanted: int = 0
+    ) -> Undoing:
+        """Take the newest change back; the same call again says the same.
+
+        `wanted` is the version that the person saw, 0 = whichever is the newest.
+        """
+        async with self._alone(pack, owner):
+            return await finish(self._undo(pack, owner, cause, call_id, wanted))
+
+    async def settle_open(self, pack: str, owner: str) -> None:
+        """Find out about changes that a killed process was making."""
+        async with self._alone(pack, owner):
+            await self._settle_open(pack, owner)
+
+    async def _change(
+        self,
+        pack: str,
+        owner: str,
+        name: str,
+        make: Callable[[str], str],
+        *,
+        turn_id: str,
+        call_id: str,
+    ) -> None:
+        async with self._alone(pack, owner):
+            await finish(self._make(pack, owner, name, make, turn_id, call_id))
+
+    async def _make(
+        self,
+        pack: str,
+        owner: str,
+        name: str,
+        make: Callable[[str], str],
+        turn_id: str,
+        call_id: str,
+    ) -> None:
+        files = self._files_of(pack, owner)
+        file = files.file(name)
+        await self._settle_open(pack, owner)
+        if await self._database.read(lambda tx: versions.of_call(tx, pack, owner, call_id)):
+            return
+        for _ in range(_TRIES):
+            before = files.text(file)
+            after = make(before)
+            if after == before:
+                return
+            now = stamp(self._clock)
+
+            def intend(tx: Tx, before: str = before, after: str = after, now: str = now) -> int:
+                versions.note_hand(tx, pack, owner, file, before, now)
+                cause = versions.cause_of_call(tx, turn_id, call_id)
+                return versions.intend(
+                    tx, pack, owner, file, before, after, cause, now, call_id=call_id
+                )
+
+            if await self._put(files, file, before, after, intend):
+                return
+        raise ToolFailed(f"{file} is being changed by other hands just now. Call again.")
+
+    async def _undo(
+        self, pack: str, owner: str, cause: Cause, call_id: str, wanted: int
+    ) -> Undoing:
+        await self._settle_open(pack, owner)
+        files = self._files_of(pack, owner)
+        if done := await self._database.read(lambda tx: versions.of_call(tx, pack, owner, call_id)):
+            return Undone(done.file)
+        if edited := await self._note_hands(pack, owner, files):
+            return EditedMeanwhile(edited)
+        target = await self._database.read(lambda tx: versions.undoable(tx, pack, owner))
+        if target is None or (wanted and target.id != wanted) or target.file not in files.names:
+            return NothingToUndo()
+        now = stamp(self._clock)
+
+        def intend(tx: Tx) -> int:
+            return versions.intend(
+                tx,
+                pack,
+                owner,
+                target.file,
+                target.after,
+                target.before,
+                cause,
+                now,
+                call_id=call_id,
+                undoes=target.id,
+            )
+
+        if await self._put(files, target.file, target.after, target.before, intend):
+            return Undone(target.file)
+        return EditedMeanwhile(await self._note_hands(pack, owner, files))
+
+    async def _put(
+        self,
+        files: MemoryFiles,
+        file: str,
+        before: str,
+        after: str,
+        intend: Callable[[Tx], int],
+    ) -> bool:
+        """Intent, file, settled: in this order, each on disk before the next."""
+        version = await self._database.transact(intend, durable=True)
+        swapped = await asyncio.to_thread(files.swap, file, before, after)
+        settle = versions.settle if swapped else versions.drop
+        await self._database.transact(lambda tx: settle(tx, version))
+        return swapped
+
+    async def _note_hands(self, pack: str, owner: str, files: MemoryFiles) -> tuple[str, ...]:
+        """The files that other hands have changed, from now on with a version of that."""
+        now = stamp(self._clock)
+
+        def note(tx: Tx) -> tuple[str, ...]:
+            return tuple(
+                file
+                for file in files.names
+                if versions.note_hand(tx, pack, owner, file, files.text(file), now)
+            )
+
+        return await self._database.transact(note)
+
+    async def _settle_open(self, pack: str, owner: str) -> None:
+        if not await self._database.read(lambda tx: versions.intents(tx, pack, owner)):
+            return
+        files = self._files_of(pack, owner)
+
+        def settle(tx: Tx) -> None:
+            for version in versions.intents(tx, pack, owner):
+                made = version.file in files.names and files.text(version.file) == version.after
+                (versions.settle if made else versions.drop)(tx, version.id)
+
+        await self._database.transact(settle)
+
+    def _alone(self, pack: str, owner: str) -> asyncio.Lock:
+        return self._locks.setdefault((pack, owner), asyncio.Lock())

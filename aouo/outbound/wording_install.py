@@ -1,0 +1,73 @@
+"""Sentences about installing packs, and the card as one message."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from aouo.notices_install import (
+    InstalledAlready,
+    InstallNotice,
+    InstallUsage,
+    NotInstalled,
+    PackDeclined,
+    PackInstalled,
+    PackOffered,
+)
+from aouo.outbound.entities import LIMIT
+from aouo.outbound.render import render
+from aouo.ports import ButtonSpec, Rendered
+
+_CUT = "… The card is too long for one message: read all of it with `aouo pack info`."
+
+
+def worded(notice: InstallNotice) -> Rendered:
+    """The sentence for a notice, with its buttons."""
+    match notice:
+        case InstallUsage(bundled):
+            return _usage(bundled)
+        case PackOffered():
+            return _card(notice)
+        case PackInstalled(pack, version, upgraded, open_here):
+            done = "upgraded to" if upgraded else "installed, version"
+            text = f"“{pack}” is {done} {version}."
+            talk = [ButtonSpec("Talk to it here", f"pack:{pack}")]
+            return _said(text, talk) if open_here else _said(text)
+        case InstalledAlready(pack, version):
+            return _said(f"“{pack}” {version} is installed already, exactly this one.")
+        case PackDeclined(pack):
+            return _said(f"“{pack}” was not installed; nothing has changed.")
+        case NotInstalled(why):
+            return _said(why)
+        case _:
+            assert_never(notice)
+
+
+def _usage(bundled: tuple[str, ...]) -> Rendered:
+    text = (
+        "Send me an .aouo file with /install under it, or write /install and an https address. "
+        "I show what the pack may do, and ask, before anything is installed."
+    )
+    if not bundled:
+        return _said(text)
+    names = ", ".join(f"/install {name}" for name in bundled)
+    return _said(f"{text}\nThese come with me: {names}")
+
+
+def _card(notice: PackOffered) -> Rendered:
+    parts = render(notice.card)
+    yes = "Upgrade" if notice.upgrade else "Install"
+    buttons = (
+        (
+            ButtonSpec(yes, f"nav:install_{notice.change}_yes"),
+            ButtonSpec("No", f"nav:install_{notice.change}_no"),
+        ),
+    )
+    if len(parts) == 1:
+        return Rendered(parts[0].text, parts[0].entities, buttons, 0, False)
+    # Nobody is asked to agree to what they cannot read here.
+    opening = render(notice.card, limit=LIMIT - len(_CUT) - 2)[0]
+    return Rendered(f"{opening.text}\n\n{_CUT}", opening.entities, (), 0, False)
+
+
+def _said(text: str, *rows: list[ButtonSpec]) -> Rendered:
+    return Rendered(text[: LIMIT // 2], (), tuple(tuple(row) for row in rows), 0, False)

@@ -1,0 +1,286 @@
+"""Permission cards in words, as Markdown: the same in a chat and in a terminal.
+
+Names in a card are a stranger's. Each stands in a code span or with its marks escaped, in one
+line, without letters that nobody sees, so that none can pass for a sentence of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import assert_never
+
+from aouo.outbound.quoting import code, plain
+from aouo.packs.card import Card, Line, card
+from aouo.packs.compare import Change, Difference
+from aouo.packs.signing import Signature
+from aouo.packs.summary import Planned, Summary
+from aouo.schedule import Cron, Every, NotASchedule, Once, parse
+from aouo.schedule_words import in_words
+
+_ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
+_LISTED_MAX = 12
+_TEXT_MAX = 300
+
+_CAN = {
+    "core": "answer you, ask with buttons, and remember things in files of its own",
+    "files": "read and write files in its own folder",
+    "web": "read web pages of the hosts below, and search the web",
+    "documents": "read documents you send",
+    "voice": "speak",
+    "schedule": "change its own schedules",
+    "sessions": "look up what was said before in this conversation",
+    "pack": "",
+    "msg": "send messages, pictures and files",
+    "memory": "remember things in files of its own",
+    "skill_view": "",
+    "load_tools": "",
+    "load_skills": "",
+    "clarify": "ask with buttons",
+    "persist": "",
+    "db": "",
+    "read_file": "read files in its own folder",
+    "write_file": "write files in its own folder",
+    "list_dir": "list its own folder",
+    "fetch": "read web pages of the hosts below",
+    "web_search": "search the web",
+    "read_document": "read documents you send",
+    "tts": "speak",
+    "cron": "change its own schedules",
+    "shell": "**run any command on this machine**",
+}
+
+
+def install_card(summary: Summary, difference: Difference | None = None) -> str:
+    """The card that is shown before an app is installed or upgraded, as Markdown.
+
+    Without `difference` it says what an installed app may do, and asks nothing.
+    """
+    made = card(summary, difference)
+    sections = [_head(made, asking=difference is not None)]
+    if made.before:
+        sections += _upgrade(made)
+    else:
+        sections += [
+            _section("It may", made.of("may")),
+            _section("It brings", made.of("brings")),
+        ]
+    sections += [signature_line(summary.signature, changed=made.signer_changed), _size(summary)]
+    return "\n\n".join(section for section in sections if section)
+
+
+def permissions_card(summary: Summary) -> str:
+    """What an installed app may do, as Markdown."""
+    title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
+    told = [sentence for line in card(summary).of("may") for sentence in _sentences(line)]
+    return "\n".join([title, *(f"- {sentence}" for sentence in told)])
+
+
+def _head(made: Card, *, asking: bool) -> str:
+    new = made.new
+    name = f"{plain(new.display_name)} ({code(new.name)})"
+    version = plain(new.version)
+    if made.before:
+        title = f"**Upgrade {name} from {plain(made.before)} to {version}?**"
+    else:
+        title = f"**Install {name} {version}?**" if asking else f"**{name} {version}**"
+    described = plain(new.description, _TEXT_MAX)
+    return f"{title}\n{described}" if described else title
+
+
+def _upgrade(made: Card) -> list[str]:
+    asks = made.of("asks")
+    return [
+        _section("New, and needs your yes", asks) or "It asks for nothing new.",
+        _section("Different", made.of("changes")),
+        _section("Gone", made.of("gone")),
+        "Its database is converted by migrations of its own; a copy is kept before."
+        if made.migrates
+        else "",
+    ]
+
+
+def _section(title: str, lines: Iterable[Line]) -> str:
+    told = [sentence for line in lines for sentence in _sentences(line)]
+    return "\n".join([f"**{title}**", *(f"- {sentence}" for sentence in told)]) if told else ""
+
+
+def _sentences(line: Line) -> list[str]:
+    if line.changes and line.part != "gone":
+        added = tuple(one.item for one in line.changes if one.kind == "added")
+        changed = [_changed(one) for one in line.changes if one.kind == "changed"]
+        return [*(_said(line, added) if added else []), *changed]
+    return _said(line, line.items)
+
+
+def _said(line: Line, items: Sequence[str]) -> list[str]:
+    """What a line of names says, one sentence a list item."""
+    names = _names(items)
+    match line.topic:
+        case "tools":
+            return _tools(items)
+        case "network":
+            return [f"reach on the internet: {_hosts(items)}"]
+        case "file_paths":
+            return [f"touch files outside its folder, where the bot's settings open them: {names}"]
+        case "external_commands":
+            return [f"run programs on this machine: {names}"]
+        case "pack_tools":
+            return [f"run tools of its own, in a sandbox: {names}"]
+        case "platforms":
+            return [f"work on: {names}"]
+        case "may_schedule":
+            return _plans(line.schedules) or ["speak up by itself, on schedules"]
+        case "schedules":
+            return [_planned(change) for change in line.changes] or [f"schedules: {names}"]
+        case "scope":
+            return [_scope(items)]
+        case "tables":
+            return [f"tables: {names}"]
+        case "memory":
+            return [f"more memory files: {names}"]
+        case "skills":
+            return [f"skills: {names}" if items else "no skills"]
+        case "commands":
+            return [f"commands: {_names([f'/{name}' for name in items])}"]
+        case "prompt":
+            return [f"{_kilobytes(int(items[0]))} of text in each prompt"]
+        case "depends_on":
+            return [f"needs the packs {names}"]
+        case "requires_core":
+            return [f"needs aouo {names}"]
+        case "signature" | "size" | "budget":
+            return []
+        case _:
+            assert_never(line.topic)
+
+
+def _changed(change: Change) -> str:
+    before, after = code(change.before), code(change.after)
+    match change.topic:
+        case "signature":
+            return "who signed it (see below)"
+        case "scope" if change.after == "shared":
+            return (
+                "new rows go into one database for all: "
+                "**everybody who may talk to this bot reads them**"
+            )
+        case "scope":
+            return "everybody begins rows of their own; those of all so far stay where they are"
+        case "platforms":
+            named = f"works on {after}" if change.after else "works on every platform"
+            return f"{named}, before on {before}" if change.before else f"{named} only"
+        case "schedules":
+            return (
+                f"schedule {code(change.item)}: {_when(change.after)}, was {_when(change.before)}"
+            )
+        case "budget":
+            return _ceiling(change)
+        case "pack_tools":
+            return f"its tool {code(change.item)} runs {after}, was {before}"
+        case "tables":
+            return f"table {code(change.item)} has the columns {after}, had {before}"
+        case "prompt":
+            sizes = _kilobytes(int(change.after)), _kilobytes(int(change.before))
+            return f"{sizes[0]} of text in each prompt, was {sizes[1]}"
+        case "size":
+            return f"{_kilobytes(int(change.after))} on disk, was {_kilobytes(int(change.before))}"
+        case "requires_core":
+            return f"needs aouo {after}" if change.after else "needs no certain version of aouo"
+        case _:
+            return f"{code(change.item)}: {after}, was {before}"
+
+
+def _ceiling(change: Change) -> str:
+    """A ceiling of an app; "0" is none."""
+    unit = {"daily_usd": "USD a day", "daily_tokens": "tokens a day"}
+    of = unit.get(change.item, "tokens a turn")
+    was = f", was {plain(change.before)}" if change.before != "0" else ""
+    if change.after == "0":
+        return f"has no ceiling of {of} any more{was}"
+    return f"uses at most {plain(change.after)} {of}{was}"
+
+
+def _tools(items: Sequence[str]) -> list[str]:
+    if not items:
+        return ["use no tools: it can only talk"]
+    known = dict.fromkeys(_CAN[name] for name in items if _CAN.get(name))
+    servers = [name for name in items if name.startswith(("mcp:", "mcp__"))]
+    more = [f"use what MCP servers offer: {_names(servers)}"] if servers else []
+    other = [name for name in items if name not in _CAN and name not in servers]
+    return [*known, *more, *([f"use {_names(other)}"] if other else [])]
+
+
+def _hosts(items: Sequence[str]) -> str:
+    return "**any public host**" if "*" in items else _names(items)
+
+
+def _scope(items: Sequence[str]) -> str:
+    whose = (
+        "for each person alone" if items[0] == "person" else "**shared by all who may talk to it**"
+    )
+    return f"keep a database, {whose}: {_names(items[1:])}"
+
+
+def _plans(schedules: Sequence[Planned]) -> list[str]:
+    return [
+        f"speak up by itself, {_when(job.schedule)} ({code(job.skill)})"
+        + ("" if job.enabled else ", off until you switch it on")
+        for job in schedules[:_LISTED_MAX]
+    ]
+
+
+def _planned(change: Change) -> str:
+    off = "" if change.asks or change.kind == "removed" else ", off until you switch it on"
+    return f"schedule {code(change.item)}: {_when(change.after or change.before)}{off}"
+
+
+def _when(text: str) -> str:
+    try:
+        found = parse(text, _ANY_DAY, UTC)
+    except NotASchedule:
+        return code(text)
+    match found:
+        case Every() | Cron():
+            return plain(in_words(found, UTC))
+        case Once():
+            return f"once, {code(text)}"
+        case _:
+            assert_never(found)
+
+
+def signature_line(signature: Signature, *, changed: bool = False) -> str:
+    """Who vouches for an app; `changed`: not the same as for the installed version."""
+    other = (
+        "**This is not signed by who signed the installed version.** If its author did not tell "
+        "you why, do not install it.\n"
+        if changed
+        else ""
+    )
+    match signature.state:
+        case "none":
+            return f"{other}Not signed: nothing says who made it."
+        case "valid":
+            return f"{other}Signed by {plain(signature.name)}, whose key you trust."
+        case "unknown_key":
+            which = code(signature.key or signature.key_id)
+            return f"{other}Signed with a key you have not said you trust: {which}"
+        case "wrong":
+            return f"**The signature is wrong:** {plain(signature.comment)}. Do not install it."
+        case _:
+            assert_never(signature.state)
+
+
+def _size(summary: Summary) -> str:
+    files = "1 file" if summary.files == 1 else f"{summary.files} files"
+    return f"{files}, {_kilobytes(summary.size_bytes)}, {code(summary.content[:16])}"
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size} bytes" if size < 1024 else f"{size / 1024:,.1f} kB"
+
+
+def _names(items: Sequence[str]) -> str:
+    shown = ", ".join(code(item) for item in items[:_LISTED_MAX])
+    more = len(items) - _LISTED_MAX
+    return f"{shown} and {more} more" if more > 0 else shown

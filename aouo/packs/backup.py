@@ -1,0 +1,105 @@
+"""Copies of packs' databases: taken before a change, the newest few kept, and put back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from aouo.errors import PackError
+
+KEPT = 5
+_STAMP = "%Y%m%dT%H%M%S%fZ"
+_STAMP_CHARS = 22
+
+
+@dataclass(frozen=True, slots=True)
+class BackUps:
+    """Where the backups of one database go: `folder` is its pack's; `owner` "" = everybody's."""
+
+    folder: Path
+    owner: str
+    now: Callable[[], datetime]
+
+    def take(self, connection: sqlite3.Connection) -> Path:
+        """Raises: PackError: the copy cannot be written."""
+        return back_up(connection, self.folder, self.owner, self.now())
+
+
+def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datetime) -> Path:
+    """Copy an open database to `<folder>/<utc stamp>[-<owner>].db` and return that file.
+
+    Of each owner the newest `KEPT` stay. The file is whole or not there.
+
+    Raises:
+        PackError: the copy cannot be written.
+    """
+    file = _free_name(folder, owner, now)
+    draft = file.with_name(f".{file.name}.{os.getpid()}.new")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        with contextlib.closing(sqlite3.connect(draft)) as copy:
+            connection.backup(copy)
+            copy.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, without a log beside
+        _synced(draft)
+        draft.replace(file)
+        _synced(folder)
+    except (OSError, sqlite3.Error) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise PackError(f"No backup can be written into {folder}: {error}.") from error
+    for old in backups(folder, owner)[:-KEPT]:
+        old.unlink(missing_ok=True)
+    return file
+
+
+def backups(folder: Path, owner: str) -> list[Path]:
+    """Return an owner's backups of a pack, the oldest first; "" = of the shared database."""
+    end = f"-{owner}.db" if owner else ".db"
+    files = folder.glob(f"[0-9]*Z{end}") if folder.is_dir() else ()
+    return sorted(file for file in files if file.name[_STAMP_CHARS:] == end)
+
+
+def restore_database(backup: Path, target: Path) -> None:
+    """Make the database at `target` what `backup` holds, all of it or nothing.
+
+    Close what has `target` open first: it would go on with what it knows of the old one.
+
+    Raises:
+        PackError: one of them cannot be used; the target is as it was.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        source_uri = f"{backup.absolute().as_uri()}?mode=ro"
+        with (
+            contextlib.closing(sqlite3.connect(source_uri, uri=True)) as source,
+            contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy,
+        ):
+            copy.execute("PRAGMA synchronous=FULL").fetchall()
+            source.backup(copy)  # one transaction of the target
+    except (OSError, sqlite3.Error) as error:
+        raise PackError(f"{backup.name} cannot be put back: {error}.") from error
+
+
+def _free_name(folder: Path, owner: str, now: datetime) -> Path:
+    moment = now.astimezone(UTC)
+    while True:
+        stamped = moment.strftime(_STAMP)
+        file = folder / (f"{stamped}-{owner}.db" if owner else f"{stamped}.db")
+        if not file.exists():
+            return file
+        moment += timedelta(microseconds=1)
+
+
+def _synced(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

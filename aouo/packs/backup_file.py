@@ -1,0 +1,145 @@
+"""The format of `.backup.aouo`: what a pack keeps, in one file.
+
+An archive with `backup.json`, `shared.db` or `owners/<owner>.db`, and `data/…`: memory files and
+artifacts. Each file's hash is in `backup.json`, and so are the schedules, as their caller gave
+them. Locked with a passphrase the whole archive is inside `sealed`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from aouo.errors import PackError
+from aouo.packs.sealed import is_sealed, unseal
+from aouo.packs.zipped import Archive, Limits, open_file, shown
+
+SUFFIX = ".backup.aouo"
+FORMAT = 1
+LIMITS = Limits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
+FACTS = "backup.json"
+FACTS_MAX_BYTES = 16 * 1024**2
+SHARED = "shared.db"
+OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
+_CHUNK_BYTES = 256 * 1024
+
+
+class FileFact(BaseModel):
+    """What `backup.json` says of one file."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Annotated[int, Field(ge=0)]
+
+
+class Facts(BaseModel):
+    """The content of `backup.json`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    format: Literal[1] = FORMAT
+    pack: Annotated[str, Field(max_length=64)]
+    version: Annotated[str, Field(max_length=64)]
+    made_at: Annotated[str, Field(max_length=64)]
+    files: dict[str, FileFact]
+    schedules: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a backup holds; `owners` are those with a database of their own, "" = one for all."""
+
+    pack: str
+    version: str
+    made_at: str
+    owners: tuple[str, ...]
+    files: int
+    size_bytes: int
+    schedules: tuple[Mapping[str, object], ...]
+
+
+@contextlib.contextmanager
+def opened(backup: Path, work: Path, passphrase: str) -> Generator[tuple[Archive, Facts]]:
+    """The archive of a backup and what it says of itself; unlocked into the folder `work`.
+
+    Raises:
+        PackError: it is none, does not hold what it says, or the passphrase is wrong.
+    """
+    plain = backup
+    if is_sealed(backup):
+        if not passphrase:
+            raise PackError(
+                f"{backup} is locked with a passphrase.", fix="Give it with --passphrase-file."
+            )
+        plain = work / "unlocked"
+        with open_file(backup) as source, plain.open("xb") as out:
+            unseal(source, out, passphrase)
+    with Archive(plain, LIMITS, data=True) as archive:
+        yield archive, _facts(archive, backup)
+
+
+def _facts(archive: Archive, backup: Path) -> Facts:
+    if FACTS not in archive.files:
+        raise PackError(f"{backup} is not a backup.", fix="Use a file of `aouo pack backup`.")
+    try:
+        facts = Facts.model_validate_json(archive.read(FACTS, FACTS_MAX_BYTES))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or FACTS
+        problem = f"{backup} cannot be read: {where}: {first['msg'].lower()}."
+        raise PackError(problem, fix="Use another copy, or the aouo that made it.") from error
+    if {*facts.files, FACTS} != set(archive.files):
+        raise PackError(f"{backup} does not hold what it says.", fix="Use another copy.")
+    for name in facts.files:
+        if name != SHARED and not OWNED.fullmatch(name) and not name.startswith("data/"):
+            raise PackError(f"{backup} holds {shown(name)}, which no backup does.")
+    return facts
+
+
+def kept(facts: Facts) -> Kept:
+    """The same as plain values."""
+    owners = [
+        owned[1] if (owned := OWNED.fullmatch(name)) else ""
+        for name in facts.files
+        if not name.startswith("data/")
+    ]
+    return Kept(
+        pack=facts.pack,
+        version=facts.version,
+        made_at=facts.made_at,
+        owners=tuple(owners),
+        files=len(facts.files),
+        size_bytes=sum(fact.bytes for fact in facts.files.values()),
+        schedules=tuple(facts.schedules),
+    )
+
+
+@contextlib.contextmanager
+def workshop(beside: Path | None) -> Generator[Path]:
+    """A folder for our own eyes, gone afterwards; `beside` keeps it on the same disk."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".aouo-", dir=beside))
+    except OSError as error:
+        raise PackError(f"{beside} cannot be written: {error.strerror or error}.") from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def file_hash(path: Path) -> tuple[str, int]:
+    """The SHA-256 of a file in hex, and its size in bytes."""
+    digest, size = hashlib.sha256(), 0
+    with open_file(path) as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            size += len(chunk)
+    return digest.hexdigest(), size

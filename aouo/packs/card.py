@@ -1,0 +1,103 @@
+"""The lines of a permission card, as typed values; `outbound/wording_packs` makes words of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from aouo.packs.compare import Change, Difference, Topic, budget_changes
+from aouo.packs.manifest import Budget
+from aouo.packs.summary import Planned, Summary
+
+Part: TypeAlias = Literal["may", "brings", "asks", "changes", "gone"]
+"""Where a line stands: what an app may do, what it brings; of an upgrade: what needs a yes, what
+is different and needs none, what it gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: what it is about, and the names in it; `changes` where something is different."""
+
+    part: Part
+    topic: Topic
+    items: tuple[str, ...] = ()
+    schedules: tuple[Planned, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """All lines about one app; `before` is the installed version, "" = none."""
+
+    new: Summary
+    before: str
+    lines: tuple[Line, ...]
+    needs_consent: bool
+    signer_changed: bool
+    migrates: bool
+
+    def of(self, part: Part) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.part == part)
+
+
+def card(summary: Summary, difference: Difference | None = None) -> Card:
+    """The card of an app, or that of its upgrade where `difference` has an older version."""
+    old = difference.old if difference else None
+    if difference is None or old is None:
+        lines = (*_may(summary), *_brings(summary))
+        return Card(summary, "", lines, difference is not None, False, False)
+    return Card(
+        summary,
+        old.version,
+        (*_differing(difference),),
+        difference.needs_consent,
+        difference.signer_changed,
+        difference.schema == "migrations",
+    )
+
+
+def _may(summary: Summary) -> Iterator[Line]:
+    """What bounds an app, in the order of what a person would look for first."""
+    yield Line("may", "tools", summary.tools)
+    lists: tuple[tuple[Topic, tuple[str, ...]], ...] = (
+        ("network", summary.network),
+        ("file_paths", summary.file_paths),
+        ("external_commands", summary.external_commands),
+        ("pack_tools", tuple(tool.name for tool in summary.pack_tools)),
+        ("platforms", summary.platforms),
+    )
+    for topic, items in lists:
+        if items:
+            yield Line("may", topic, items)
+    if summary.may_schedule:
+        yield Line("may", "may_schedule", schedules=summary.schedules)
+    if summary.tables:
+        yield Line("may", "scope", (summary.scope, *summary.tables))
+
+
+def _brings(summary: Summary) -> Iterator[Line]:
+    yield Line("brings", "skills", summary.skills)
+    if summary.commands:
+        yield Line("brings", "commands", summary.commands)
+    if summary.memory:
+        yield Line("brings", "memory", summary.memory)
+    yield Line("brings", "prompt", (str(summary.prompt_bytes),))
+    ceilings = tuple(budget_changes(Budget(), summary.budget))
+    if ceilings:
+        yield Line("brings", "budget", changes=ceilings)
+    if summary.depends_on:
+        yield Line("brings", "depends_on", summary.depends_on)
+    if summary.requires_core:
+        yield Line("brings", "requires_core", (summary.requires_core,))
+
+
+def _differing(difference: Difference) -> Iterator[Line]:
+    parts: dict[tuple[Part, Topic], list[Change]] = {}
+    for change in difference.changes:
+        part: Part = "asks" if change.asks else "changes"
+        if change.kind == "removed":
+            part = "gone"
+        parts.setdefault((part, change.topic), []).append(change)
+    for (part, topic), changes in parts.items():
+        yield Line(part, topic, tuple(one.item for one in changes), (), tuple(changes))

@@ -1,0 +1,88 @@
+"""Rows of a pack's own database, for an eval: put in before it, counted during it."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aouo.errors import ToolFailed
+from aouo.packs.evals import Row
+from aouo.packs.problems import did_you_mean
+from aouo.packs.rows import Table, cell, shown
+from aouo.packs.schema import tables
+from aouo.packs.schema_guard import open_database, quoted
+
+_SHOWN = 5
+
+
+class WrongRows(Exception):
+    """What an eval says of rows does not fit the schema; the message says what is there."""
+
+
+def put(file: Path, start: Mapping[str, Sequence[Row]]) -> None:
+    """Add rows to the database at `file`, whose schema stands; all of them or none.
+
+    Raises:
+        WrongRows: no such table or column, or a value it does not take.
+    """
+    with contextlib.closing(open_database(str(file))) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for name, rows in start.items():
+            table = _table(connection, name)
+            for row in rows:
+                try:
+                    _insert(connection, table, row)
+                except sqlite3.Error as error:
+                    raise WrongRows(f"start.{name}: {error}. {table}") from error
+        connection.execute("COMMIT")
+
+
+def count(file: Path, name: str, where: Row) -> int:
+    """How many rows of the database at `file` have these values.
+
+    Raises:
+        WrongRows: no such table or column.
+    """
+    with contextlib.closing(open_database(str(file))) as connection:
+        table = _table(connection, name)
+        clause = " AND ".join(f"{_column(table, column)} IS ?" for column in where) or "1"
+        values = [cell(column, value) for column, value in where.items()]
+        sql = f"SELECT count(*) FROM {quoted(table.name)} WHERE {clause}"
+        return int(connection.execute(sql, values).fetchone()[0])
+
+
+def newest(file: Path, name: str) -> tuple[dict[str, object], ...]:
+    """The newest rows of a table, to show beside what was expected."""
+    with contextlib.closing(open_database(str(file))) as connection:
+        table = _table(connection, name)
+        names = [column.name for column in table.columns]
+        listed = ", ".join(map(quoted, names))
+        rows = connection.execute(
+            f"SELECT {listed} FROM {quoted(table.name)} ORDER BY rowid DESC LIMIT {_SHOWN}"
+        ).fetchall()
+        return tuple({k: shown(v) for k, v in zip(names, row, strict=True)} for row in rows)
+
+
+def _insert(connection: sqlite3.Connection, table: Table, row: Row) -> None:
+    listed = ", ".join(_column(table, column) for column in row)
+    marks = ", ".join("?" for _ in row)
+    into = f"{quoted(table.name)} ({listed}) VALUES ({marks})" if row else quoted(table.name)
+    values = [cell(column, value) for column, value in row.items()]
+    connection.execute(f"INSERT INTO {into}{'' if row else ' DEFAULT VALUES'}", values)
+
+
+def _table(connection: sqlite3.Connection, name: str) -> Table:
+    made = tables(connection)
+    found = next((table for table in made if table.lower() == name.lower()), "")
+    if not found:
+        raise WrongRows(f"there is no table {name!r} in this pack{did_you_mean(name, made)}")
+    return Table(found, made[found])
+
+
+def _column(table: Table, name: str) -> str:
+    try:
+        return table.column(name)
+    except ToolFailed as error:
+        raise WrongRows(str(error)) from error

@@ -1,0 +1,271 @@
+"""`evals/*.yml`: conversations that a pack has to pass, read with every problem at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast, get_args, get_type_hints
+
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from aouo.packs.inside import NotInside, list_inside, read_inside
+from aouo.packs.manifest_check import is_identifier
+from aouo.packs.problems import Problem, did_you_mean
+from aouo.packs.yaml_text import FieldPath, YamlMapping, YamlRefused, field_name, read_mapping
+
+FOLDER = "evals"
+MAX_FILES = 100
+MEMORY_FILES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
+_STRICT_KEYS: Any = ConfigDict(extra="forbid")
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _named(value: object) -> object:
+    items = cast("list[object]", value if isinstance(value, list) else [value])
+    return [{"name": item} if isinstance(item, str) else item for item in items]
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Arguments: TypeAlias = Mapping[str, Any]
+Row: TypeAlias = Mapping[str, str | int | float | bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCall:
+    """One tool call that the scripted model makes."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    call: str
+    arguments: Arguments = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the scripted model answers to one request: words, calls, or both."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    say: str = ""
+    call: str = ""
+    arguments: Arguments = field(default_factory=dict[str, Any])
+    calls: tuple[ScriptedCall, ...] = ()
+
+    @property
+    def made(self) -> tuple[ScriptedCall, ...]:
+        return (ScriptedCall(self.call, self.arguments),) if self.call else self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """A call that has to be made: its tool, and what its arguments have to hold at least."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    name: str
+    arguments: Arguments = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRows:
+    """How many rows of a table have these values."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    table: str
+    where: Row = field(default_factory=dict[str, Any])
+    count: Annotated[int, Field(ge=0)] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """What has to be true after a step; None: nothing is expected there."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    reply: Texts = ()
+    not_reply: Texts = ()
+    reply_matches: Texts = ()
+    buttons: Texts = ()
+    calls: Annotated[tuple[ExpectedCall, ...], BeforeValidator(_named)] | None = None
+    not_calls: Texts = ()
+    failed_calls: Texts = ()
+    rows: tuple[ExpectedRows, ...] = ()
+    memory: Mapping[str, Texts] = field(default_factory=dict[str, "Texts"])
+    model_calls: Annotated[int, Field(ge=0)] | None = None
+    prompt_bytes_max: Annotated[int, Field(ge=1)] | None = None
+    cost_usd_max: Annotated[float, Field(ge=0)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing a person does, what the scripted model answers, and what then is true."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    say: str = ""
+    tap: str = ""
+    model: tuple[Reply, ...] = ()
+    expect: Expect = field(default_factory=Expect)
+
+
+@dataclass(frozen=True, slots=True)
+class Eval:
+    """One conversation; `lines` says where in `file` each step begins."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=100)]
+    name: str = ""
+    language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    model: Literal["scripted", "real"] = "scripted"
+    start: Mapping[str, tuple[Row, ...]] = field(default_factory=dict[str, Any])
+    memory: Mapping[str, str] = field(default_factory=dict[str, str])
+    file: str = ""
+    lines: tuple[int, ...] = ()
+
+
+def load(folder: Path) -> tuple[tuple[Eval, ...], tuple[Problem, ...]]:
+    """Read all evals of the pack in `folder`, in the order of their files; never raises."""
+    evals: list[Eval] = []
+    problems: list[Problem] = []
+    files = [name for name in list_inside(folder / FOLDER) if name.endswith((".yml", ".yaml"))]
+    if len(files) > MAX_FILES:
+        problems.append(Problem(FOLDER, 0, "", f"holds more than {MAX_FILES} evals"))
+    for name in files[:MAX_FILES]:
+        file = f"{FOLDER}/{name}"
+        try:
+            text = read_inside(folder, file)
+        except (FileNotFoundError, NotInside) as error:
+            problems.append(Problem(file, 0, "", str(error)))
+            continue
+        found, wrong = parse(text, file)
+        problems += wrong
+        evals += [found] if found else []
+    return tuple(evals), tuple(problems)
+
+
+def parse(text: str, file: str) -> tuple[Eval | None, tuple[Problem, ...]]:
+    """Read one file; None with at least one problem, an eval with none."""
+    try:
+        document = read_mapping(text)
+    except YamlRefused as refused:
+        return None, (Problem(file, refused.line, refused.field, refused.message),)
+    problems = [
+        Problem(file, document.line_of((key,)), key, f"unknown key{did_you_mean(key, _keys(Eval))}")
+        for key in sorted(document.values.keys() & {"file", "lines"})  # ours, not the author's
+    ]
+    try:
+        found = _adapter().validate_python(document.values)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        problems += [_problem(file, document, each) for each in details if not _follows(each)]
+        return None, _in_order(problems)
+    problems += [
+        Problem(file, document.line_of(path), field_name(path), message)
+        for path, message in _mistakes(found)
+    ]
+    if problems:
+        return None, _in_order(problems)
+    lines = tuple(document.line_of(("steps", index)) for index in range(len(found.steps)))
+    name = found.name or Path(file).stem
+    return dataclasses.replace(found, name=name, file=file, lines=lines), ()
+
+
+def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: problem.line))
+
+
+def _follows(detail: ErrorDetails) -> bool:
+    """Whether it only says that a list is too short because its items are wrong."""
+    return detail["type"] == "too_short" and bool(detail["input"])
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Eval]:
+    return TypeAdapter(Eval)
+
+
+def _mistakes(found: Eval) -> Iterable[tuple[FieldPath, str]]:
+    """What no field can say alone."""
+    for table in found.start:
+        if not is_identifier(table):
+            yield ("start", table), "is not a table name"
+    for name in found.memory:
+        if name not in MEMORY_FILES:
+            yield ("memory", name), f"is not a memory file{did_you_mean(name, MEMORY_FILES)}"
+    for index, step in enumerate(found.steps):
+        for path, message in _mistakes_of(step, scripted=found.model == "scripted"):
+            yield ("steps", index, *path), message
+
+
+def _mistakes_of(step: Step, *, scripted: bool) -> Iterable[tuple[FieldPath, str]]:
+    if bool(step.say) == bool(step.tap):
+        yield (), "needs either say (words) or tap (the label of a button)"
+    if step.model and not scripted:
+        yield ("model",), "a real model answers here: leave this out, or use model: scripted"
+    for at, reply in enumerate(step.model):
+        if reply.call and reply.calls:
+            yield ("model", at), "has call and calls: put all of them into calls"
+        elif not reply.say and not reply.made:
+            yield ("model", at), "needs say, call or calls"
+        if reply.arguments and not reply.call:
+            yield ("model", at, "arguments"), "belongs to call, which is missing"
+    for at, pattern in enumerate(step.expect.reply_matches):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            yield ("expect", "reply_matches", at), f"is not a regular expression: {error}"
+    for name in step.expect.memory:
+        if name not in MEMORY_FILES:
+            hint = did_you_mean(name, MEMORY_FILES)
+            yield ("expect", "memory", name), f"is not a memory file{hint}"
+    for at, rows in enumerate(step.expect.rows):
+        if not is_identifier(rows.table):
+            yield ("expect", "rows", at, "table"), "is not a table name"
+
+
+def _problem(file: str, document: YamlMapping, detail: ErrorDetails) -> Problem:
+    path = detail["loc"]
+    return Problem(file, document.line_of(path), field_name(path), _in_words(detail))
+
+
+def _in_words(detail: ErrorDetails) -> str:
+    kind, path = detail["type"], detail["loc"]
+    match kind:
+        case "unexpected_keyword_argument":
+            return f"unknown key{did_you_mean(str(path[-1]), _keys(_class_at(path[:-1])))}"
+        case "missing":
+            return "is required"
+        case "tuple_type":
+            return "must be a list"
+        case "dataclass_type" | "mapping_type" | "dict_type":
+            return "must be a mapping of keys to values"
+        case "too_short":
+            return "must not be empty"
+        case _:
+            message = detail["msg"]
+            return f"{message[:1].lower()}{message[1:]}, not {detail['input']!r:.60}"
+
+
+def _class_at(path: FieldPath) -> Any:
+    """The dataclass whose keys stand at `path`."""
+    here: Any = Eval
+    for part in path:
+        if isinstance(part, str) and dataclasses.is_dataclass(here):
+            here = get_type_hints(cast("type", here)).get(part)
+        here = _innermost(here)
+    return here
+
+
+def _innermost(hint: Any) -> Any:
+    """What a list, or an optional list, is a list of."""
+    while not isinstance(hint, type) and (inner := get_args(hint)):
+        hint = inner[0]
+    return hint
+
+
+def _keys(of: Any) -> list[str]:
+    known = [item.name for item in dataclasses.fields(of)] if dataclasses.is_dataclass(of) else []
+    return [name for name in known if name not in ("file", "lines")]

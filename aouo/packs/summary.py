@@ -1,0 +1,192 @@
+"""What an app may do, keeps and brings, as plain values: what a permission card is made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from aouo.errors import PackError
+from aouo.packs.archive import app_files, content_hash
+from aouo.packs.load import Pack, load_pack
+from aouo.packs.manifest import Budget, Manifest
+from aouo.packs.problems import errors
+from aouo.packs.schema import Column, trial
+from aouo.packs.signing import Signature, verify
+from aouo.packs.validate import validate
+
+_INDEX_LINE_BYTES = 8  # bullet, colon and newline around a skill's name and description
+
+
+@dataclass(frozen=True, slots=True)
+class PackTool:
+    """A tool that an app brings; `runs` is its Python file, or its command."""
+
+    name: str
+    runs: str
+    kind: Literal["python", "command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A schedule that an app proposes, as its author wrote it."""
+
+    id: str
+    schedule: str
+    skill: str
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One version of an app. Sizes are bytes; `prompt_bytes` is what each prompt holds of it.
+
+    `tools` are names and groups as the manifest has them, `memory` the files beside USER.md and
+    MEMORY.md, `content` the hash that pins it.
+    """
+
+    name: str
+    version: str
+    display_name: str
+    description: str
+    content: str
+    files: int
+    size_bytes: int
+    signature: Signature
+    tools: tuple[str, ...]
+    pack_tools: tuple[PackTool, ...]
+    network: tuple[str, ...]
+    file_paths: tuple[str, ...]
+    external_commands: tuple[str, ...]
+    platforms: tuple[str, ...]
+    may_schedule: bool
+    schedules: tuple[Planned, ...]
+    scope: Literal["shared", "person"]
+    tables: Mapping[str, tuple[Column, ...]]
+    migrations: tuple[str, ...]
+    memory: tuple[str, ...]
+    skills: tuple[str, ...]
+    commands: tuple[str, ...]
+    prompt_bytes: int
+    budget: Budget
+    requires_core: str
+    depends_on: tuple[str, ...]
+
+
+def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
+    """Say what a loaded app may do.
+
+    Raises:
+        PackError: its folder cannot be read as an app.
+    """
+    manifest, files = pack.manifest, app_files(pack.folder)
+    asked = manifest.permissions
+    return Summary(
+        name=manifest.name,
+        version=manifest.version,
+        display_name=manifest.display_name,
+        description=manifest.description,
+        content=content_hash(pack.folder),
+        files=len(files),
+        size_bytes=sum(path.stat().st_size for path in files.values()),
+        signature=signature or Signature(),
+        tools=asked.tools,
+        pack_tools=_pack_tools(manifest, files),
+        network=asked.network,
+        file_paths=asked.files,
+        external_commands=asked.external_commands,
+        platforms=asked.platforms,
+        may_schedule=asked.cron,
+        schedules=tuple(
+            Planned(job.id, job.schedule, job.skill, job.enabled_by_default)
+            for job in manifest.cron_defaults
+        ),
+        scope=manifest.schema.scope,
+        tables=trial(pack.schema_sql, manifest.schema.extends_columns),
+        migrations=tuple(
+            name for name in files if name.startswith("migrations/") and name.endswith(".sql")
+        ),
+        memory=tuple(
+            file
+            for file, kept in (
+                ("SOUL.md", manifest.memory.soul),
+                ("STATE.md", manifest.memory.state),
+            )
+            if kept
+        ),
+        skills=tuple(pack.skills),
+        commands=tuple(skill.command_name for skill in pack.skills.values() if skill.command),
+        prompt_bytes=_prompt_bytes(pack),
+        budget=manifest.budget,
+        requires_core=manifest.requires_core,
+        depends_on=tuple(f"{need.name} {need.version}".strip() for need in manifest.depends_on),
+    )
+
+
+def summarize_folder(
+    folder: Path, trusted: Mapping[str, str] | None = None, *, strict: bool = True
+) -> Summary:
+    """Load the app in `folder`, verify who signed it, and sum it up.
+
+    `strict`: as `validate` reads, and as an install has to; else as an installed app is loaded,
+    whose owner may have changed it.
+
+    Raises:
+        PackError: it does not load, or, if `strict`, its signature is wrong.
+    """
+    signature = verify(folder, trusted)
+    if strict:
+        signature.refuse_wrong()
+    return summarize(sound_pack(folder, strict=strict), signature)
+
+
+def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
+    """Load the app in `folder`; `strict` as `validate` reads.
+
+    Raises:
+        PackError: something keeps it from loading.
+    """
+    loaded = load_pack(folder)
+    found = errors(validate(folder) if strict else loaded.problems)
+    if not found and loaded.pack is not None:
+        return loaded.pack
+    first, *others = found
+    more = f" (and {len(others)} more)" if others else ""
+    raise PackError(
+        f"The app {loaded.name} is broken: {first}{more}.",
+        fix="All of it is said by `aouo pack validate`.",
+    )
+
+
+def _pack_tools(manifest: Manifest, files: Mapping[str, Path]) -> tuple[PackTool, ...]:
+    named = [PackTool(tool.name, tool.path, "python") for tool in manifest.custom_tools]
+    found = named or [
+        PackTool(name, path, "python")
+        for path, file in files.items()
+        if path.startswith("tools/") and path.endswith(".py") and path.count("/") == 1
+        for name in _functions(file)
+    ]
+    commands = manifest.runtime.external_tools
+    return (*found, *(PackTool(tool.name, tool.command, "command") for tool in commands))
+
+
+def _functions(file: Path) -> list[str]:
+    """The public functions of a Python file, which is read and never run."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        node.name for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_")
+    ]
+
+
+def _prompt_bytes(pack: Pack) -> int:
+    texts = [pack.soul_additions, pack.rules_additions]
+    if pack.manifest.context.skill_loading == "eager":
+        texts += [skill.body for skill in pack.skills.values()]
+    index = [f"{skill.name}{skill.description}" for skill in pack.skills.values()]
+    return sum(len(text.encode()) for text in (*texts, *index)) + _INDEX_LINE_BYTES * len(index)

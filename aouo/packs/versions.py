@@ -1,0 +1,80 @@
+"""Versions of packs and of the runtime, and what another pack asks of them: `>=0.1, <2`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+EXAMPLE = ">=0.1,<2"
+_NUMBERS = re.compile(r"([0-9]{1,6})(?:\.([0-9]{1,6}))?(?:\.([0-9]{1,6}))?([-+].*)?", re.ASCII)
+_CLAUSE = re.compile(r"(>=|<=|==|!=|>|<|=|\^|~)?\s*v?([0-9][^\s,]*)", re.ASCII)
+
+Numbers: TypeAlias = tuple[int, int, int]
+
+
+def numbers(version: str) -> Numbers:
+    """Return the three numbers a version begins with; what is missing is 0.
+
+    Raises:
+        ValueError: it does not begin with a number.
+    """
+    found = _NUMBERS.fullmatch(version.strip())
+    if found is None:
+        raise ValueError(f"{version[:40]!r} is not a version")
+    return int(found[1]), int(found[2] or 0), int(found[3] or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """All versions from `at_least` on and below `below`, without `never`; None = no bound."""
+
+    at_least: Numbers = (0, 0, 0)
+    below: Numbers | None = None
+    never: frozenset[Numbers] = frozenset()
+
+    def accepts(self, version: str) -> bool:
+        """Whether a version is one of these; `-beta` and the like count as their numbers."""
+        found = numbers(version)
+        fits = self.at_least <= found and (self.below is None or found < self.below)
+        return fits and found not in self.never
+
+
+def wanted(text: str) -> Wanted:
+    """Read `>=0.1, <2`, `^1.2` (the same first number), `~1.2` (the same two), `1.2.3`.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    lowest: Numbers = (0, 0, 0)
+    ends: list[Numbers] = []
+    never: set[Numbers] = set()
+    for clause in re.split(r"\s*,\s*|\s+(?=[<>=!^~])", text.strip()):
+        found = _CLAUSE.fullmatch(clause)
+        if found is None:
+            raise ValueError(f'{text[:40]!r} is not written like "{EXAMPLE}"')
+        sign, (major, minor, patch) = found[1] or "==", numbers(found[2])
+        here, after = (major, minor, patch), (major, minor, patch + 1)
+        if sign in (">=", "==", "=", "^", "~"):
+            lowest = max(lowest, here)
+        if sign == ">":
+            lowest = max(lowest, after)
+        if sign == "!=":
+            never.add(here)
+        ends += {
+            "<": [here],
+            "<=": [after],
+            "==": [after],
+            "=": [after],
+            "^": [_next_breaking(here)],
+            "~": [(major, minor + 1, 0)],
+        }.get(sign, [])
+    return Wanted(lowest, min(ends) if ends else None, frozenset(never))
+
+
+def _next_breaking(version: Numbers) -> Numbers:
+    """The first version that may break what worked; below 1.0 each second number may."""
+    major, minor, patch = version
+    if major:
+        return major + 1, 0, 0
+    return (0, minor + 1, 0) if minor else (0, 0, patch + 1)

@@ -1,0 +1,195 @@
+"""When a schedule comes due: its text read, its next moment, and how people call it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TypeAlias, assert_never
+
+from cronsim import CronSim, CronSimError
+
+MAX_DAYS = 366
+_DAY = 1440
+_UNITS = {"m": 1, "min": 1, "minute": 1, "h": 60, "hr": 60, "hour": 60, "d": _DAY, "day": _DAY}
+_SPAN = re.compile(r"([0-9]{1,9})\s*([a-z]+?)s?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
+_FIELD = re.compile(r"[0-9*?,/\-A-Z#]+")
+_NICKNAMES = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_FORMS = (
+    'write "every 30m", "every 2h" or "every 1d", five fields of cron such as "0 21 * * *", '
+    'a time such as "2026-03-01T09:00", or "45m" for once, that long from now'
+)
+_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class NotASchedule(ValueError):
+    """A text that names no time; the message says what is wrong and what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """One moment, aware."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Again and again, counted from `since` (aware), so that a late run delays no later one.
+
+    Whole days are days of the calendar and keep the time on the wall; anything else is elapsed
+    time.
+    """
+
+    minutes: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """Five fields, one space between two: minute, hour, day of the month, month, weekday.
+
+    As in Vixie's cron, a day counts when either day field names it, unless one of them begins
+    with a star. Where the clock is put forward, a fixed time that is left out comes at the first
+    minute there is; where it is put back, it comes the first time only. With a star first in
+    minute or hour it goes by elapsed time: left out with the hour, and twice in the double one.
+    """
+
+    expression: str
+
+
+Schedule: TypeAlias = Once | Every | Cron
+
+
+def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
+    """Read a schedule that is made `now` (aware); a time without an offset is one in `zone`.
+
+    The same text, moment and zone always mean the same schedule.
+
+    Raises:
+        NotASchedule: what is wrong with it.
+    """
+    words = " ".join(text.split())
+    now = now.replace(microsecond=0)
+    if words.lower().startswith("every"):
+        return Every(_minutes(words.lower().removeprefix("every").strip(), text), now)
+    if _DATE.match(words):
+        return Once(_moment(words, zone))
+    if is_from_now(words):
+        return Once(now + timedelta(minutes=_minutes(words.lower(), text, most_days=3660)))
+    return _cron(words, text)
+
+
+def check(text: str) -> None:
+    """Whether `text` is a schedule, wherever and whenever it is made.
+
+    Raises:
+        NotASchedule: what is wrong with it.
+    """
+    parse(text, _ANY_DAY, UTC)
+
+
+def is_from_now(text: str) -> bool:
+    """Whether it says only how long from the moment it is made: `45m`."""
+    return bool(_SPAN.fullmatch(" ".join(text.split()).lower()))
+
+
+def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime | None:
+    """The first due time after `moment` (both aware), in UTC; None = there is none any more."""
+    match schedule:
+        case Once(at):
+            return at.astimezone(UTC) if at > moment else None
+        case Every(minutes, since):
+            return _next_step(minutes, since, moment, zone)
+        case Cron(expression):
+            # Around a change of the clock it may name the moment again, or one before it.
+            for found in CronSim(expression, moment.astimezone(zone)):
+                if (due := found.astimezone(UTC)) > moment:
+                    return due
+            return None
+        case _:
+            assert_never(schedule)
+
+
+def _minutes(span: str, text: str, *, most_days: int = MAX_DAYS) -> int:
+    found = _SPAN.fullmatch(span)
+    unit = _UNITS.get(found[2], 0) if found else 0
+    if not found or not unit:
+        raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
+    minutes = int(found[1]) * unit
+    if not 1 <= minutes <= most_days * _DAY:
+        limits = f"between 1 minute and {most_days:,} days"
+        raise NotASchedule(f"{_quoted(text)} is out of range: take {limits}.")
+    return minutes
+
+
+def _moment(words: str, zone: tzinfo) -> datetime:
+    try:
+        at = datetime.fromisoformat(words)
+        aware = at if at.tzinfo else _existing(at, zone)
+        return aware.astimezone(UTC)
+    except (ValueError, OverflowError):
+        example = '"2026-03-01T09:00" or "2026-03-01T09:00+01:00"'
+        raise NotASchedule(f"{_quoted(words)} is not a time: write it like {example}.") from None
+
+
+def _cron(words: str, text: str) -> Cron:
+    """Read five fields; what does not even begin like some is told all the forms there are."""
+    fields = _NICKNAMES.get(words.lower(), words).upper().split()
+    if len(fields) not in (5, 6) or not all(map(_FIELD.fullmatch, fields)):
+        raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
+    if not fields[0][0].isdigit() and fields[0][0] not in "*?":
+        raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
+    if len(fields) == 6:
+        message = "has six fields, and seconds cannot be scheduled: leave the first one out"
+        raise NotASchedule(f"{_quoted(text)} {message}.")
+    expression = " ".join("*" if field == "?" else field for field in fields)
+    try:
+        next(CronSim(expression, _ANY_DAY))
+    except CronSimError as error:
+        what = str(error).removeprefix("Bad ")
+        raise NotASchedule(
+            f"{_quoted(text)} is not a cron schedule: its {what} is wrong."
+        ) from None
+    except StopIteration:
+        raise NotASchedule(f"{_quoted(text)} never comes: there is no such day.") from None
+    return Cron(expression)
+
+
+def _next_step(minutes: int, since: datetime, moment: datetime, zone: tzinfo) -> datetime:
+    if minutes % _DAY:
+        step = timedelta(minutes=minutes)
+        passed = (moment - since) // step
+        return (since + step * max(1, passed + 1)).astimezone(UTC)
+    days = minutes // _DAY
+    wall = since.astimezone(zone).replace(tzinfo=None)
+    passed = (moment.astimezone(zone).replace(tzinfo=None) - wall) // timedelta(days=days)
+    step = max(1, passed)
+    while True:
+        due = _existing(wall + timedelta(days=days * step), zone).astimezone(UTC)
+        if due > moment:
+            return due
+        step += 1
+
+
+def _existing(wall: datetime, zone: tzinfo) -> datetime:
+    """A naive time on the wall of `zone`: the first of two, or the first after a gap."""
+    at = wall.replace(tzinfo=zone, fold=0)
+    while at.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != wall:
+        wall = wall.replace(second=0, microsecond=0) + timedelta(minutes=1)
+        at = wall.replace(tzinfo=zone, fold=0)
+    return at
+
+
+def _quoted(text: str) -> str:
+    shown = " ".join(text.split())
+    return f'"{shown if len(shown) <= 60 else shown[:59] + "…"}"'

@@ -1,0 +1,182 @@
+"""Installs: which packs the owner has said yes to, with what content, and what they were asked."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from aouo.store.database import Tx
+
+Kind: TypeAlias = Literal["install", "upgrade", "remove"]
+State: TypeAlias = Literal["offered", "begun", "done", "declined", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """A pack that was installed from an archive, a folder or an address; not one that is linked.
+
+    `digest` is the hash of its files, `signer` the id of the key that signed them, "" = none.
+    """
+
+    pack: str
+    version: str
+    digest: str
+    source: str
+    signer: str
+    person: str
+    installed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of what is installed, from the question to its end; `why` says what failed."""
+
+    id: str
+    pack: str
+    kind: Kind
+    state: State
+    version: str
+    digest: str
+    source: str
+    signer: str
+    person: str
+    created_at: str
+    why: str = ""
+
+
+def of(tx: Tx, pack: str) -> Install | None:
+    row = tx.one("SELECT * FROM installs WHERE pack = ?", pack)
+    return _install(row) if row else None
+
+
+def all_of(tx: Tx) -> dict[str, Install]:
+    """By pack."""
+    return {row["pack"]: _install(row) for row in tx.all("SELECT * FROM installs")}
+
+
+def record(tx: Tx, change: Change, now: str) -> None:
+    """A pack is installed as `change` says."""
+    tx.run(
+        "INSERT INTO installs (pack, version, digest, source, signer, person, installed_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (pack) DO UPDATE SET version = excluded.version, "
+        "digest = excluded.digest, source = excluded.source, signer = excluded.signer, "
+        "person = excluded.person, installed_at = excluded.installed_at",
+        change.pack,
+        change.version,
+        change.digest,
+        change.source,
+        change.signer,
+        change.person,
+        now,
+    )
+
+
+def restore(tx: Tx, change: Change, before: Install | None, why: str, now: str) -> None:
+    """A change failed: what was installed before counts again."""
+    if before is None:
+        tx.run("DELETE FROM installs WHERE pack = ?", change.pack)
+    else:
+        tx.run(
+            "UPDATE installs SET version = ?, digest = ?, source = ?, signer = ?, person = ?, "
+            "installed_at = ? WHERE pack = ?",
+            before.version,
+            before.digest,
+            before.source,
+            before.signer,
+            before.person,
+            before.installed_at,
+            before.pack,
+        )
+    tx.run(
+        "UPDATE pack_changes SET state = 'failed', settled_at = ?, why = ? WHERE id = ?",
+        now,
+        why,
+        change.id,
+    )
+
+
+def forget(tx: Tx, pack: str) -> None:
+    """A pack is not installed any more; what the owner allowed it for good goes with it."""
+    tx.run("DELETE FROM installs WHERE pack = ?", pack)
+    tx.run("DELETE FROM grants WHERE pack = ?", pack)
+
+
+def offer(tx: Tx, change: Change) -> None:
+    """Write down what somebody is asked about, or what begins without a question."""
+    tx.run(
+        "INSERT INTO pack_changes (id, pack, kind, state, version, digest, source, signer, person, "
+        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        change.id,
+        change.pack,
+        change.kind,
+        change.state,
+        change.version,
+        change.digest,
+        change.source,
+        change.signer,
+        change.person,
+        change.created_at,
+    )
+
+
+def get(tx: Tx, change_id: str) -> Change | None:
+    row = tx.one("SELECT * FROM pack_changes WHERE id = ?", change_id)
+    return _change(row) if row else None
+
+
+def begin(tx: Tx, change_id: str, person: str) -> bool:
+    """Begin what was offered; False = it was settled, or is at work already."""
+    changed = tx.run(
+        "UPDATE pack_changes SET state = 'begun', person = ? WHERE id = ? AND state = 'offered'",
+        person,
+        change_id,
+    )
+    return changed == 1
+
+
+def settle(tx: Tx, change_id: str, state: State, now: str, why: str = "") -> None:
+    tx.run(
+        "UPDATE pack_changes SET state = ?, settled_at = ?, why = ? WHERE id = ? "
+        "AND state IN ('offered', 'begun')",
+        state,
+        now,
+        why,
+        change_id,
+    )
+
+
+def unsettled(tx: Tx) -> tuple[Change, ...]:
+    """What is offered, and what a process had begun, the oldest first."""
+    rows = tx.all(
+        "SELECT * FROM pack_changes WHERE state IN ('offered', 'begun') ORDER BY created_at, id"
+    )
+    return tuple(_change(row) for row in rows)
+
+
+def _install(row: sqlite3.Row) -> Install:
+    return Install(
+        row["pack"],
+        row["version"],
+        row["digest"],
+        row["source"],
+        row["signer"],
+        row["person"],
+        row["installed_at"],
+    )
+
+
+def _change(row: sqlite3.Row) -> Change:
+    return Change(
+        row["id"],
+        row["pack"],
+        cast("Kind", row["kind"]),
+        cast("State", row["state"]),
+        row["version"],
+        row["digest"],
+        row["source"],
+        row["signer"],
+        row["person"],
+        row["created_at"],
+        row["why"],
+    )

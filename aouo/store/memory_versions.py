@@ -1,0 +1,253 @@
+"""Versions of memory files: what each change made of what, where it came from, and its undo."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from aouo.store.database import Tx
+from aouo.store.jobs import inbound_of
+
+KEPT = 50
+"""Versions of one file; older ones are forgotten."""
+Origin = Literal["tool", "summary", "hand", "undo"]
+"""A call of the memory tool; facts of a summary; whoever edits the file itself; an undo."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Where a change came from; `message_id` 0 = no message that is still there."""
+
+    origin: Origin
+    turn_id: str = ""
+    person: str = ""
+    platform: str = ""
+    chat_id: str = ""
+    message_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One change of one file. `undoes` is the version that an undo took back, 0 = it is none."""
+
+    id: int
+    file: str
+    before: str
+    after: str
+    cause: Cause
+    at: str
+    call_id: str = ""
+    undoes: int = 0
+
+
+def cause_of_call(tx: Tx, turn_id: str, call_id: str) -> Cause:
+    """Where a tool call came from; one that its turn's model did not make is of a summary."""
+    asked = tx.one("SELECT 1 FROM tool_calls WHERE id = ?", call_id)
+    row = tx.one(
+        "SELECT j.* FROM turns AS t JOIN jobs AS j ON j.id = t.job_id WHERE t.id = ?", turn_id
+    )
+    if row is None or asked is None:
+        return Cause("tool" if asked else "summary", turn_id)
+    inbound = inbound_of(row)
+    address = inbound.address
+    return Cause(
+        "tool", turn_id, inbound.person.id, address.platform, address.chat_id, inbound.message_id
+    )
+
+
+def intend(
+    tx: Tx,
+    pack: str,
+    owner: str,
+    file: str,
+    before: str,
+    after: str,
+    cause: Cause,
+    now: str,
+    *,
+    call_id: str = "",
+    undoes: int = 0,
+) -> int:
+    """Write down a change that is about to be made; return its id."""
+    return _add(
+        tx, pack, owner, "intent", Version(0, file, before, after, cause, now, call_id, undoes)
+    )
+
+
+def intents(tx: Tx, pack: str, owner: str) -> list[Version]:
+    """Changes that were about to be made: done or not, the file tells."""
+    rows = tx.all(
+        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND state = 'intent' "
+        "ORDER BY id",
+        pack,
+        owner,
+    )
+    return [_version(row) for row in rows]
+
+
+def settle(tx: Tx, version_id: int) -> None:
+    """The change is made; what an undo took back is undone; the oldest are forgotten."""
+    row = tx.one("UPDATE memory_versions SET state = 'done' WHERE id = ? RETURNING *", version_id)
+    if row is None:
+        return
+    tx.run("UPDATE memory_versions SET state = 'undone' WHERE id = ?", row["undoes"])
+    _forget_oldest(tx, row["pack"], row["owner"], row["file"])
+
+
+def drop(tx: Tx, version_id: int) -> None:
+    """The change was not made."""
+    tx.run("DELETE FROM memory_versions WHERE id = ?", version_id)
+
+
+def note_hand(tx: Tx, pack: str, owner: str, file: str, text: str, now: str) -> bool:
+    """Write down that other hands changed a file since its newest version; False = they did not."""
+    newest = _newest_of(tx, pack, owner, file)
+    if newest is None or newest.after == text:
+        return False
+    _add(tx, pack, owner, "done", Version(0, file, newest.after, text, Cause("hand"), now))
+    _forget_oldest(tx, pack, owner, file)
+    return True
+
+
+def is_edited(tx: Tx, pack: str, owner: str, file: str, text: str) -> bool:
+    """Whether other hands changed a file since its newest version."""
+    newest = _newest_of(tx, pack, owner, file)
+    return newest is not None and newest.after != text
+
+
+def of_call(tx: Tx, pack: str, owner: str, call_id: str) -> Version | None:
+    """The change that a call made, None = it made none."""
+    row = tx.one(
+        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND call_id = ? "
+        "AND state <> 'intent'",
+        pack,
+        owner,
+        call_id,
+    )
+    return _version(row) if row else None
+
+
+def undoable(tx: Tx, pack: str, owner: str) -> Version | None:
+    """The newest change of any file that still stands and is no undo itself."""
+    row = tx.one(
+        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND state = 'done' "
+        "AND origin <> 'undo' ORDER BY id DESC LIMIT 1",
+        pack,
+        owner,
+    )
+    return _version(row) if row else None
+
+
+def newest(tx: Tx, pack: str, owner: str, limit: int) -> list[Version]:
+    """The newest changes of all files that were made, undone or not, newest first."""
+    rows = tx.all(
+        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND state <> 'intent' "
+        "ORDER BY id DESC LIMIT ?",
+        pack,
+        owner,
+        limit,
+    )
+    return [_version(row) for row in rows]
+
+
+def words_of(tx: Tx, version: Version) -> str:
+    """The words of the message that a change came from, "" = they are not kept (any more)."""
+    row = tx.one(
+        "SELECT text FROM messages WHERE turn_id = ? AND role = 'user' ORDER BY id LIMIT 1",
+        version.cause.turn_id,
+    )
+    return row["text"] if row and version.cause.turn_id else ""
+
+
+def moved(tx: Tx, platform: str, chat_id: str) -> None:
+    """A chat has another id, where messages have other numbers."""
+    tx.run(
+        "UPDATE memory_versions SET message_id = 0 WHERE platform = ? AND chat_id = ? "
+        "AND message_id > 0",
+        platform,
+        chat_id,
+    )
+
+
+def forget(tx: Tx, pack: str, owner: str = "") -> int:
+    """Forget all versions of a pack's memory, of one owner or of everybody."""
+    tx.forget()
+    return tx.run(
+        "DELETE FROM memory_versions WHERE pack = ? AND (? = '' OR owner = ?)", pack, owner, owner
+    )
+
+
+def prune(tx: Tx, before: str) -> int:
+    """What was said before this is not kept, and neither is what it changed."""
+    return tx.run("DELETE FROM memory_versions WHERE at < ? AND state <> 'intent'", before)
+
+
+def _newest_of(tx: Tx, pack: str, owner: str, file: str) -> Version | None:
+    row = tx.one(
+        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? "
+        "AND state <> 'intent' ORDER BY id DESC LIMIT 1",
+        pack,
+        owner,
+        file,
+    )
+    return _version(row) if row else None
+
+
+def _forget_oldest(tx: Tx, pack: str, owner: str, file: str) -> None:
+    tx.run(
+        "DELETE FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? AND id <= "
+        "(SELECT id FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? "
+        "ORDER BY id DESC LIMIT 1 OFFSET ?)",
+        pack,
+        owner,
+        file,
+        pack,
+        owner,
+        file,
+        KEPT,
+    )
+
+
+def _add(tx: Tx, pack: str, owner: str, state: Literal["intent", "done"], version: Version) -> int:
+    cause = version.cause
+    return tx.insert(
+        "INSERT INTO memory_versions (pack, owner, file, origin, state, before, after, call_id, "
+        "undoes, turn_id, person, platform, chat_id, message_id, at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        pack,
+        owner,
+        version.file,
+        cause.origin,
+        state,
+        version.before,
+        version.after,
+        version.call_id,
+        version.undoes,
+        cause.turn_id,
+        cause.person,
+        cause.platform,
+        cause.chat_id,
+        cause.message_id,
+        version.at,
+    )
+
+
+def _version(row: sqlite3.Row) -> Version:
+    return Version(
+        row["id"],
+        row["file"],
+        row["before"],
+        row["after"],
+        Cause(
+            cast("Origin", row["origin"]),
+            row["turn_id"],
+            row["person"],
+            row["platform"],
+            row["chat_id"],
+            row["message_id"],
+        ),
+        row["at"],
+        row["call_id"],
+        row["undoes"],
+    )

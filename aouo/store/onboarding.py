@@ -1,0 +1,89 @@
+"""A pack's first conversation with somebody: begun once, ended once, and by whom."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from aouo.store.database import Tx
+
+SKILL = "onboarding"
+"""The bare name of the skill that a pack does it with."""
+TURNS_MAX, SESSIONS_MAX = 10, 3
+Ended = Literal["done", "skipped", "given_up"]
+
+
+def step(tx: Tx, pack: str, owner: str, session_id: str, now: str) -> bool:
+    """Count a turn of it, the first one included; False = it is over, or given up just now."""
+    tx.run(
+        "INSERT INTO onboarding (pack, owner, state, began_at) VALUES (?, ?, 'open', ?) "
+        "ON CONFLICT (pack, owner) DO NOTHING",
+        pack,
+        owner,
+        now,
+    )
+    counted = tx.run(
+        "UPDATE onboarding SET turns = turns + 1, session_id = ?, "
+        "sessions = sessions + (session_id <> ?) WHERE pack = ? AND owner = ? AND state = 'open' "
+        "AND turns < ? AND sessions + (session_id <> ?) <= ?",
+        session_id,
+        session_id,
+        pack,
+        owner,
+        TURNS_MAX,
+        session_id,
+        SESSIONS_MAX,
+    )
+    if not counted:
+        end(tx, pack, owner, "given_up", now)
+    return counted == 1
+
+
+def is_open(tx: Tx, pack: str, owner: str) -> bool:
+    """Whether it has begun and not ended."""
+    return _state(tx, pack, owner) == "open"
+
+
+def is_over(tx: Tx, pack: str, owner: str) -> bool:
+    """Whether it has ended, in whichever way."""
+    return _state(tx, pack, owner) not in ("", "open")
+
+
+def offer(tx: Tx, pack: str, owner: str) -> bool:
+    """Whether the button that skips it is to be shown now: once, while it is open."""
+    return (
+        tx.run(
+            "UPDATE onboarding SET offered = 1 WHERE pack = ? AND owner = ? AND state = 'open' "
+            "AND offered = 0",
+            pack,
+            owner,
+        )
+        == 1
+    )
+
+
+def end(tx: Tx, pack: str, owner: str, how: Ended, now: str, summary: str = "") -> bool:
+    """End it for good; False = it was over, or had never begun."""
+    return (
+        tx.run(
+            "UPDATE onboarding SET state = ?, summary = ?, ended_at = ? "
+            "WHERE pack = ? AND owner = ? AND state = 'open'",
+            how,
+            summary,
+            now,
+            pack,
+            owner,
+        )
+        == 1
+    )
+
+
+def forget(tx: Tx, pack: str, owner: str = "") -> int:
+    """Let it happen once more, for one owner or for everybody."""
+    return tx.run(
+        "DELETE FROM onboarding WHERE pack = ? AND (? = '' OR owner = ?)", pack, owner, owner
+    )
+
+
+def _state(tx: Tx, pack: str, owner: str) -> str:
+    row = tx.one("SELECT state FROM onboarding WHERE pack = ? AND owner = ?", pack, owner)
+    return row["state"] if row else ""

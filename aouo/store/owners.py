@@ -1,0 +1,50 @@
+"""Whose data something is: a person's in private chats, the conversation's in groups."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from aouo.address import ConversationAddress
+from aouo.events import Inbound
+from aouo.store.database import Tx
+
+_NAME = re.compile(r"(tg|cli)_[A-Za-z0-9_-]+", re.ASCII)
+
+
+def owner_of(tx: Tx, inbound: Inbound) -> str:
+    """The owner as a file name; a group that became a supergroup keeps its own.
+
+    A person's data is theirs in all their private chats.
+    """
+    address = inbound.address
+    if inbound.chat_kind == "private":
+        return of_person(address.platform, inbound.person.id)
+    return _file_name(address.platform, _first(tx, address).queue_key)
+
+
+def of_person(platform: str, person: str) -> str:
+    """The owner of what a person keeps in private."""
+    return _file_name(platform, person)
+
+
+def is_owner(name: str) -> bool:
+    """Whether a folder of this name is somebody's, or could be one day."""
+    return bool(_NAME.fullmatch(name.casefold()))
+
+
+def _file_name(platform: str, whose: str) -> str:
+    return re.sub(r"[^A-Za-z0-9-]", "_", f"{platform}_{whose}")
+
+
+def _first(tx: Tx, address: ConversationAddress) -> ConversationAddress:
+    """The conversation under the id that its chat first had: data is kept by that one."""
+    row = tx.one(
+        "WITH RECURSIVE earlier (chat_id, depth) AS (SELECT ?, 0 UNION ALL "
+        "SELECT m.chat_id, depth + 1 FROM moved_chats AS m JOIN earlier "
+        "ON m.new_chat_id = earlier.chat_id WHERE m.platform = ? AND depth < 8) "
+        "SELECT chat_id FROM earlier ORDER BY depth DESC LIMIT 1",
+        address.chat_id,
+        address.platform,
+    )
+    return replace(address, chat_id=row["chat_id"]) if row else address

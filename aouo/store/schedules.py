@@ -1,0 +1,203 @@
+"""Schedules: what shall begin by itself, where, in whose name, and when next."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from aouo.address import ConversationAddress, Platform
+from aouo.events import ChatKind
+from aouo.ids import ulid
+from aouo.store.database import Tx
+
+Origin: TypeAlias = Literal["default", "person", "model"]
+Paused: TypeAlias = Literal["", "proposed", "person", "permission"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One row. `key` is a default's id in its pack, "" = it is no pack's.
+
+    `text` was taken at `since`; `own_text`: by a person, so that the pack's does not follow.
+    `paused` is why it is off: only `proposed` so far, by a `person`, or for want of permission.
+    `next_due` is "" when it is off or over. Moments are UTC, as they are stored.
+    """
+
+    id: str
+    pack: str
+    key: str
+    origin: Origin
+    address: ConversationAddress
+    chat_kind: ChatKind
+    person: str
+    skill: str
+    prompt: str
+    text: str
+    zone: str
+    since: str
+    enabled: bool
+    paused: Paused
+    next_due: str
+    own_text: bool = False
+    last_due: str = ""
+    last_state: str = ""
+
+
+def new_id() -> str:
+    """Short enough to be typed: ten characters, nearly all of them random."""
+    return ulid()[-10:].lower()
+
+
+def add(tx: Tx, row: Schedule, now: str) -> bool:
+    """Store a schedule; False, and nothing changed, when its default is there already."""
+    address = row.address
+    return (
+        tx.run(
+            "INSERT INTO schedules (id, pack, key, origin, platform, chat_id, thread_id, "
+            "chat_kind, person, skill, prompt, text, zone, since, own_text, enabled, paused, "
+            "next_due, created_at, updated_at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT DO NOTHING",
+            row.id,
+            row.pack,
+            row.key,
+            row.origin,
+            address.platform,
+            address.chat_id,
+            address.thread_id,
+            row.chat_kind,
+            row.person,
+            row.skill,
+            row.prompt,
+            row.text,
+            row.zone,
+            row.since,
+            int(row.own_text),
+            int(row.enabled),
+            row.paused,
+            row.next_due or None,
+            now,
+            now,
+        )
+        == 1
+    )
+
+
+def get(tx: Tx, schedule_id: str) -> Schedule | None:
+    row = tx.one("SELECT * FROM schedules WHERE id = ?", schedule_id)
+    return _schedule(row) if row else None
+
+
+def everything(tx: Tx) -> list[Schedule]:
+    rows = tx.all("SELECT * FROM schedules ORDER BY pack, created_at, key")
+    return [_schedule(row) for row in rows]
+
+
+def of_pack(tx: Tx, pack: str) -> list[Schedule]:
+    rows = tx.all("SELECT * FROM schedules WHERE pack = ? ORDER BY created_at, key", pack)
+    return [_schedule(row) for row in rows]
+
+
+def of_conversation(tx: Tx, address: ConversationAddress) -> list[Schedule]:
+    """All whose results go there, of whatever pack."""
+    rows = tx.all(
+        "SELECT * FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
+        "ORDER BY pack, created_at, key",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+    )
+    return [_schedule(row) for row in rows]
+
+
+def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) -> bool:
+    """Switch on (`paused` is "") or off; False when it is gone."""
+    return (
+        tx.run(
+            "UPDATE schedules SET enabled = ?, paused = ?, next_due = ?, updated_at = ? "
+            "WHERE id = ?",
+            int(not paused),
+            paused,
+            next_due or None,
+            now,
+            schedule_id,
+        )
+        == 1
+    )
+
+
+def write(tx: Tx, row: Schedule, now: str) -> None:
+    """Write skill, prompt, text, since when it counts, and when it is due."""
+    tx.run(
+        "UPDATE schedules SET skill = ?, prompt = ?, text = ?, since = ?, next_due = ?, "
+        "updated_at = ? WHERE id = ?",
+        row.skill,
+        row.prompt,
+        row.text,
+        row.since,
+        row.next_due or None,
+        now,
+        row.id,
+    )
+
+
+def rewrite(tx: Tx, schedule_id: str, text: str, next_due: str, now: str) -> bool:
+    """Take a person's own text from now on; False when the schedule is gone."""
+    return (
+        tx.run(
+            "UPDATE schedules SET text = ?, since = ?, next_due = ?, own_text = 1, updated_at = ? "
+            "WHERE id = ?",
+            text,
+            now,
+            next_due or None,
+            now,
+            schedule_id,
+        )
+        == 1
+    )
+
+
+def remove(tx: Tx, schedule_id: str) -> bool:
+    """False when it was gone already."""
+    return tx.run("DELETE FROM schedules WHERE id = ?", schedule_id) == 1
+
+
+def remove_of_pack(tx: Tx, pack: str) -> int:
+    """Returns how many there were."""
+    return tx.run("DELETE FROM schedules WHERE pack = ?", pack)
+
+
+def move(tx: Tx, platform: str, old: str, new: str) -> None:
+    """A chat has another id; where both have the same default, the old chat's stays."""
+    tx.run(
+        "UPDATE OR REPLACE schedules SET chat_id = ? WHERE platform = ? AND chat_id = ?",
+        new,
+        platform,
+        old,
+    )
+
+
+def _schedule(row: sqlite3.Row) -> Schedule:
+    return Schedule(
+        id=row["id"],
+        pack=row["pack"],
+        key=row["key"],
+        origin=cast("Origin", row["origin"]),
+        address=ConversationAddress(
+            cast("Platform", row["platform"]), row["chat_id"], row["thread_id"]
+        ),
+        chat_kind=cast("ChatKind", row["chat_kind"]),
+        person=row["person"],
+        skill=row["skill"],
+        prompt=row["prompt"],
+        text=row["text"],
+        zone=row["zone"],
+        since=row["since"],
+        enabled=bool(row["enabled"]),
+        paused=cast("Paused", row["paused"]),
+        next_due=row["next_due"] or "",
+        own_text=bool(row["own_text"]),
+        last_due=row["last_due"],
+        last_state=row["last_state"],
+    )

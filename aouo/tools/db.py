@@ -1,0 +1,42 @@
+"""`db`: a look into the pack's own database, which changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from aouo.errors import ToolFailed
+from aouo.packs.storage import PackStore
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+
+class Db(Arguments):
+    sql: str = ""
+    """one SELECT"""
+    params: list[Any] | dict[str, Any] | str = ""
+
+
+def db(open_store: Callable[[str, str], PackStore]) -> Tool:
+    """`open_store` gives a pack's database for an owner."""
+
+    async def _run(wish: Db, context: ToolContext, call_id: str) -> str:
+        del call_id
+        if not context.pack:
+            raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
+
+        def look() -> dict[str, object]:
+            store = open_store(context.pack, context.owner)
+            return store.look(wish.sql, wish.params) if wish.sql.strip() else store.describe()
+
+        return json.dumps(await asyncio.to_thread(look), ensure_ascii=False, default=str)
+
+    return tool(
+        "db",
+        "Read this pack's database: one SELECT in sql, or nothing to see its schema.",
+        Db,
+        _run,
+        group="db",
+        reads=True,
+    )

@@ -1,0 +1,39 @@
+"""`onboarding_done`: a pack's first conversation is over, for good."""
+
+from __future__ import annotations
+
+from aouo.ports import Clock, stamp
+from aouo.store import onboarding
+from aouo.store.database import Database
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+
+GROUP = "onboarding"
+"""Needs no permission, and is there only while the skill of that name is at work."""
+SUMMARY_CHARS = 500
+
+
+class OnboardingDone(Arguments):
+    summary: str = ""
+    """what you learnt, in a line"""
+
+
+def onboarding_done(database: Database, clock: Clock) -> Tool:
+    """The same call again changes nothing."""
+
+    async def _run(wish: OnboardingDone, context: ToolContext, call_id: str) -> str:
+        del call_id
+        now, summary = stamp(clock), wish.summary.strip()[:SUMMARY_CHARS]
+        await database.transact(
+            lambda tx: onboarding.end(tx, context.pack, context.owner, "done", now, summary),
+            durable=True,
+        )
+        return "Recorded: it does not begin again. Go on with what the person wants."
+
+    return tool(
+        "onboarding_done",
+        "End the first conversation: all is asked, or they want to go on without.",
+        OnboardingDone,
+        _run,
+        group=GROUP,
+        effect=True,
+    )

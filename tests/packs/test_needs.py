@@ -1,0 +1,85 @@
+"""Skills that require a tool or another skill, and what takes their place."""
+
+from __future__ import annotations
+
+import pytest
+
+from aouo.packs.library import scan, validate
+from tests.packs.writing import MakePack
+
+HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\nprovided_skills: [rich, plain]\n"
+PLAIN = "---\nname: plain\ndescription: Without the web\n---\nAsk the person.\n"
+
+
+def rich(front: str) -> str:
+    return f"---\nname: rich\ndescription: With the web\ncommand: true\n{front}---\nLook it up.\n"
+
+
+def files(front: str, tools: str = "[msg]") -> dict[str, str | None]:
+    return {
+        "pack.yml": HEAD + f"permissions: {{tools: {tools}}}\n",
+        "schema.sql": None,
+        "skills/hello/SKILL.md": None,
+        "skills/plain/SKILL.md": PLAIN,
+        "skills/rich/SKILL.md": rich(front),
+    }
+
+
+def bodies(make_pack: MakePack, front: str, tools: str, enabled: list[str]) -> dict[str, str]:
+    folder = make_pack("test", files(front, tools))
+    (pack,) = scan(folder.parent, enabled_tools=enabled).packs.values()
+    return {name: skill.body for name, skill in pack.skills.items()}
+
+
+BOTH = {"rich": "Look it up.", "plain": "Ask the person."}
+INSTEAD = {"rich": "Ask the person.", "plain": "Ask the person."}
+HIDDEN = {"plain": "Ask the person."}
+
+
+@pytest.mark.parametrize(
+    ("front", "tools", "enabled", "found"),
+    [
+        ("requires: [fetch]\n", "[msg, fetch]", [], BOTH),
+        ("requires: [fetch]\n", "[msg, web]", [], BOTH),
+        ("requires: web\n", "[web]", [], BOTH),
+        ("requires: [plain]\n", "[msg]", [], BOTH),
+        ("requires: [fetch]\n", "[msg]", [], HIDDEN),
+        ("requires: [fetch]\nfallback: plain\n", "[msg]", [], INSTEAD),
+        ("requires: [fetch]\nfallback: test:plain\n", "[msg]", [], INSTEAD),
+        ("requires: [fetch]\nfallback: plain\n", "[web]", ["core"], INSTEAD),
+        ("requires: [fetch]\nfallback: plain\n", "[web]", ["core", "web"], BOTH),
+        ("requires: [fetch]\nfallback: rich\n", "[msg]", [], HIDDEN),
+        ("requires: ['mcp:search']\n", "['mcp:search']", [], BOTH),
+        ("requires: [mcp__search__find]\n", "['mcp:search']", [], BOTH),
+        ("requires: ['mcp:search']\n", "[msg]", [], HIDDEN),
+        ("requires: [telepathy]\n", "[msg]", [], BOTH),
+    ],
+)
+def test_a_skill_without_what_it_requires_is_its_fallback_or_not_there(
+    make_pack: MakePack, front: str, tools: str, enabled: list[str], found: dict[str, str]
+) -> None:
+    """A word that nobody knows stops no skill: a pack of the original keeps loading."""
+    assert bodies(make_pack, front, tools, enabled) == found
+
+
+def test_a_fallback_keeps_the_name_and_the_command(make_pack: MakePack) -> None:
+    folder = make_pack("test", files("requires: [fetch]\nfallback: plain\n"))
+
+    library = scan(folder.parent)
+
+    assert library.commands() == {"rich": "test:rich"}
+    assert library.resolve_skill("test", "rich").body == "Ask the person."
+
+
+def test_validate_says_which_skill_is_hidden_and_what_helps(make_pack: MakePack) -> None:
+    folder = make_pack("test", files("requires: [fetch, telepathy]\n"))
+
+    assert [str(problem) for problem in validate(folder)] == [
+        'skills/rich/SKILL.md: requires: needs "fetch": add it to permissions.tools, or name a '
+        "fallback; until then it is hidden",
+        'skills/rich/SKILL.md: requires: no tool or skill is named "telepathy"',
+    ]
+
+
+def test_a_fallback_makes_a_missing_tool_no_problem(make_pack: MakePack) -> None:
+    assert validate(make_pack("test", files("requires: [fetch]\nfallback: plain\n"))) == ()

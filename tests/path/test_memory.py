@@ -1,0 +1,402 @@
+"""Memory files: where a line came from, the way back, and whose they are.
+
+Source: issue 5, "Memory files" and "Isolation".
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aouo.app.retention import prune
+from aouo.emulator import FAMILY, ChatMessage
+from tests.fakes.clock import FastClock
+from tests.fakes.model_server import CallPart
+from tests.path.looking import answers, eventually, said, settled
+from tests.path.world import ADA, BEN, Running, World
+
+US = "@aouo_try_bot"
+
+
+def pack(world: World, name: str, scope: str, more: str = "") -> Path:
+    """A pack with memory and every file tool; returns its data folder."""
+    folder = world.home.packs / name
+    folder.mkdir()
+    (folder / "pack.yml").write_text(
+        f"name: {name}\nversion: 0.1.0\ndisplay_name: {name.title()}\ndescription: Remembers\n"
+        f"schema: {{scope: {scope}}}\n{more}"
+        "permissions:\n  tools: [files, documents, msg, clarify, memory]\n"
+    )
+    return world.home.pack_folder(name)
+
+
+def remembers(world: World, content: str, target: str = "memory", action: str = "append") -> None:
+    world.model.call("memory", {"target": target, "action": action, "content": content})
+    world.model.say(f"Kept {content}")
+
+
+async def card(bot: Running, command: str = "/memory", user: int = ADA) -> ChatMessage:
+    shown = await bot.ask(command, user=user)
+    await settled(bot)
+    return shown
+
+
+async def tap(world: World, bot: Running, shown: ChatMessage, label: str) -> None:
+    (data,) = [button.data for button in shown.buttons if button.text == label]
+    await bot.people.tap(ADA, shown.chat_id, shown.id, data)
+
+
+def memory_file(world: World, name: str = "MEMORY.md", owner: str = f"tg_{ADA}") -> Path:
+    return world.home.pack_folder("diary", owner) / name
+
+
+async def test_a_change_is_shown_with_the_message_it_came_from(world: World) -> None:
+    pack(world, "diary", "person")
+    world.clock = FastClock(speed=1.0)
+    remembers(world, "- likes tea", "user")
+    async with world.running() as bot:
+        await bot.ask("I like tea")
+        asked = (await world.people.messages(ADA))[0]
+        shown = await card(bot)
+
+    when = world.clock.now().astimezone().strftime("%d %b").lstrip("0")
+    first, *lines = shown.text.splitlines()
+    assert first == "What “diary” remembers here:"
+    assert lines[:3] == ["", "USER.md, 12 bytes", "- likes tea"]
+    assert lines[3:5] == ["", "MEMORY.md, empty"]
+    assert lines[-1].startswith(f"· USER.md, added {when} ")
+    assert lines[-1].endswith(", from your message “I like tea”: + likes tea")
+    assert shown.reply_to == asked.id
+    assert [b.text for b in shown.buttons] == [
+        "Show USER.md",
+        "Show MEMORY.md",
+        "Undo last change",
+    ]
+
+
+async def test_undo_takes_changes_back_one_after_another_and_is_a_version_itself(
+    world: World,
+) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- one")
+    remembers(world, "- two")
+    async with world.running() as bot:
+        await bot.ask("first")
+        await bot.ask("second")
+        shown = await card(bot)
+        await tap(world, bot, shown, "Undo last change")
+        await eventually(lambda: _reads(memory_file(world), "- one\n"))
+        await settled(bot)
+        again = (await world.people.messages(ADA))[-1]
+        origins = await bot.rows("SELECT origin, state FROM memory_versions ORDER BY id")
+        last = await card(bot, "/memory undo")
+        nothing = await card(bot, "/memory undo")
+        world.model.say("hello")
+        await bot.ask("what do you know?")
+
+    assert again.id == shown.id
+    assert again.text.startswith("Undone: MEMORY.md is as it was before that change.")
+    assert [tuple(row.values()) for row in origins] == [
+        ("tool", "done"),
+        ("tool", "undone"),
+        ("undo", "done"),
+    ]
+    assert last.text.startswith("Undone: MEMORY.md")
+    assert nothing.text.startswith("There is no change to undo.")
+    assert "- one" not in world.model.requests[-1]["messages"][0]["content"]
+
+
+async def _reads(file: Path, text: str) -> bool:
+    return file.read_text(encoding="utf-8") == text
+
+
+async def test_what_the_owner_edits_by_hand_is_never_overwritten_silently(world: World) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- one")
+    async with world.running() as bot:
+        await bot.ask("first")
+        memory_file(world).write_text("- one\n- by hand\n", encoding="utf-8")
+        seen = await card(bot)
+        refused = await card(bot, "/memory undo")
+        remembers(world, "- two")
+        await bot.ask("second")
+        versions = await bot.rows("SELECT origin, after FROM memory_versions ORDER BY id")
+        for _ in range(2):
+            await card(bot, "/memory undo")
+
+    assert "Edited by hand since: MEMORY.md." in seen.text
+    assert refused.text.startswith(
+        "Nothing undone: MEMORY.md was edited by hand. Undo again takes that back."
+    )
+    assert [tuple(row.values()) for row in versions] == [
+        ("tool", "- one\n"),
+        ("hand", "- one\n- by hand\n"),
+        ("tool", "- one\n- by hand\n- two\n"),
+    ]
+    assert memory_file(world).read_text() == "- one\n"
+
+
+async def test_a_button_of_an_older_card_undoes_nothing_newer(world: World) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- one")
+    remembers(world, "- two")
+    async with world.running() as bot:
+        await bot.ask("first")
+        old = await card(bot)
+        await bot.ask("second")
+        await tap(world, bot, old, "Undo last change")
+
+        async def told() -> bool:
+            found = await answers(world)
+            return found[-1].startswith("Nothing undone: there is a newer change by now")
+
+        await eventually(told)
+
+    assert memory_file(world).read_text() == "- one\n- two\n"
+
+
+async def test_a_whole_file_is_shown_however_long_it_is(world: World) -> None:
+    pack(world, "diary", "person")
+    long = "\n".join(f"- line {number} of what matters" for number in range(400))
+    remembers(world, "- short", "user")
+    world.model.call("memory", {"target": "memory", "action": "replace", "content": long})
+    world.model.say("Kept all.")
+    async with world.running() as bot:
+        await bot.ask("first")
+        await bot.ask("second")
+        shown = await card(bot)
+        await tap(world, bot, shown, "Show USER.md")
+        await said(world, "USER.md:\n\n- short")
+        await tap(world, bot, shown, "Show MEMORY.md")
+        file = await bot.people.next_message(ADA, after=shown.id + 1)
+
+    assert len(shown.text) < 4096
+    assert (file.text, "document" in file.raw) == ("MEMORY.md, 10,690 bytes", True)
+
+
+async def test_only_the_newest_fifty_versions_of_a_file_are_kept(world: World) -> None:
+    pack(world, "diary", "person")
+    calls = [
+        CallPart("memory", {"target": "memory", "action": "append", "content": f"- {number}"})
+        for number in range(55)
+    ]
+    world.model.calls(*calls)
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.ask("go")
+        rows = await bot.rows("SELECT before FROM memory_versions ORDER BY id")
+
+    assert len(rows) == 50
+    assert rows[0]["before"] == "".join(f"- {number}\n" for number in range(5))
+
+
+async def test_versions_are_forgotten_with_what_was_said(world: World) -> None:
+    pack(world, "diary", "person")
+    world.clock = clock = FastClock(speed=1.0)
+    world.config["retention"] = {"messages_days": 3}
+    remembers(world, "- one")
+    async with world.running() as bot:
+        await bot.ask("first")
+        clock.jump(4 * 24 * 3600)
+        await prune(bot.app)
+
+        assert await bot.rows("SELECT * FROM memory_versions") == []
+
+
+async def test_off_the_record_nothing_is_undone(world: World) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- one")
+    async with world.running() as bot:
+        await bot.ask("first")
+        await bot.ask("/otr")
+        refused = await card(bot, "/memory undo")
+
+    assert refused.text.startswith("Off the record nothing changes")
+    assert memory_file(world).read_text() == "- one\n"
+
+
+@pytest.mark.parametrize("rest", ["undo 3", "clear", "--all"])
+async def test_a_misspelt_memory_command_says_how_to_write_it(world: World, rest: str) -> None:
+    pack(world, "diary", "person")
+    async with world.running() as bot:
+        answer = await card(bot, f"/memory {rest}")
+
+    assert answer.text == "Write it like this: /memory, or /memory undo"
+
+
+async def test_with_several_packs_and_none_chosen_memory_asks_which(world: World) -> None:
+    pack(world, "diary", "person")
+    pack(world, "letters", "person")
+    async with world.running() as bot:
+        answer = await card(bot)
+
+    assert answer.text == "Which pack shall answer here?"
+
+
+async def test_a_pack_that_keeps_a_state_can_name_it_and_another_cannot(world: World) -> None:
+    pack(world, "diary", "person", "memory: {soul: true, state: true}\n")
+    remembers(world, "- be brief", "soul")
+    remembers(world, "- lesson 3", "state")
+    async with world.running() as bot:
+        await bot.ask("be brief")
+        await bot.ask("lesson 3 is done")
+        world.model.say("hi")
+        await bot.ask("hello")
+        shown = await card(bot)
+
+    targets = _targets(world, 0)
+    system = world.model.requests[-1]["messages"][0]["content"]
+    assert targets == ["user", "memory", "soul", "state"]
+    assert "# Persona notes" in system
+    assert "- be brief" in system
+    assert "# State" in system
+    assert "- lesson 3" in system
+    assert [b.text for b in shown.buttons][:4] == [
+        f"Show {name}.md" for name in ("USER", "MEMORY", "SOUL", "STATE")
+    ]
+
+
+async def test_a_pack_without_a_state_is_told_what_it_has(world: World) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- lesson 3", "state")
+    async with world.running() as bot:
+        await bot.ask("lesson 3 is done")
+
+    assert _targets(world, 0) == ["user", "memory"]
+    told = world.model.requests[-1]["messages"][-1]["content"]
+    assert told == "There is no memory 'state': use user or memory."
+
+
+def _targets(world: World, number: int) -> list[str]:
+    (spec,) = [
+        tool["function"]
+        for tool in world.model.requests[number]["tools"]
+        if tool["function"]["name"] == "memory"
+    ]
+    return spec["parameters"]["properties"]["target"]["enum"]
+
+
+# Whose it is
+
+
+@pytest.mark.parametrize("scope", ["shared", "person"])
+async def test_no_byte_of_a_private_memory_reaches_a_group_or_another_person(
+    world: World, scope: str
+) -> None:
+    pack(world, "diary", scope)
+    for secret, action in (("ada-7731", "append"), ("ada-7732", "replace")):
+        remembers(world, secret, "user" if action == "append" else "memory", action)
+    async with world.running() as bot:
+        await bot.ask("mine")
+        await bot.ask("mine too")
+        private = len(world.model.requests)
+        remembers(world, "group-5500")
+        await bot.ask(f"{US} ours", user=BEN, chat=FAMILY)
+        world.model.call("memory", {"target": "user", "action": "read"})
+        world.model.say("nothing")
+        await bot.ask(f"{US} what do you know?", chat=FAMILY)
+        remembers(world, "ben-9900")
+        await bot.ask("mine", user=BEN)
+        world.model.say("so")
+        await bot.ask("and now?", user=BEN)
+        shown = await bot.ask("/memory", user=BEN)
+        group = await bot.ask("/memory", chat=FAMILY)
+        others = json.dumps(world.model.requests[private:])
+        world.model.say("yours")
+        await bot.ask("and mine?")
+        mine = json.dumps(world.model.requests[-1])
+
+    assert "ada-773" not in others + shown.text + group.text
+    assert "group-5500" not in shown.text + mine
+    assert "ben-9900" not in group.text + mine
+    assert "ada-7731" in mine
+    assert "ada-7732" in mine
+    assert "from somebody's message" in group.text
+
+
+async def test_the_files_of_a_shared_pack_are_shared_and_memory_in_them_is_not(
+    world: World,
+) -> None:
+    """Whatever a model writes for a path, another owner's folder stays closed."""
+    own = pack(world, "diary", "shared")
+    remembers(world, "ada-7731", "user")
+    (own / f"tg_{ADA}").mkdir(parents=True)
+    (own / "USER.md").write_text("the owner's, from before: old-1200\n", encoding="utf-8")
+    (own / "list.txt").write_text("for everybody", encoding="utf-8")
+    (own / "door").symlink_to(own / f"tg_{ADA}")
+    (own / "window.txt").symlink_to(own / f"tg_{ADA}" / "USER.md")
+    theirs = [
+        f"tg_{ADA}/USER.md",
+        f"./tg_{BEN}/../tg_{ADA}/USER.md",
+        f"{own}/tg_{ADA}/USER.md",
+        f"file:{own}/tg_{ADA}/USER.md",
+        f"TG_{ADA}/USER.md",
+        "door/USER.md",
+        "window.txt",
+        "USER.md",
+        "user.md",
+    ]
+    reads = [
+        CallPart(tool, {"path": path}) for path in theirs for tool in ("read_file", "read_document")
+    ]
+    writes = [CallPart("write_file", {"path": path, "content": "x"}) for path in theirs]
+    shows = [CallPart("msg", {"type": "document", "url": path}) for path in theirs]
+    lists = [CallPart("list_dir", {"path": path}) for path in (f"tg_{ADA}", "door", "")]
+    async with world.running() as bot:
+        await bot.ask("mine")
+        before = len(world.model.requests)
+        for calls in (reads, writes, shows, [*lists, CallPart("read_file", {"path": "list.txt"})]):
+            world.model.calls(*calls)
+            world.model.say("done")
+            await bot.ask("go", user=BEN)
+        heard = world.model.requests[before:]
+        blocked = await bot.rows(
+            "SELECT count(*) AS n FROM audit WHERE stage = 'BLOCKED' AND reason LIKE '%memory of%'"
+        )
+        world.model.say("hello")
+        await bot.ask("hello")
+    results = [str(m["content"]) for m in heard[-1]["messages"] if m["role"] == "tool"]
+
+    assert "ada-7731" not in json.dumps(heard)
+    assert "old-1200" not in json.dumps(heard)
+    assert [row["n"] for row in blocked] == [38]
+    assert results[-1] == "for everybody"
+    assert f"tg_{ADA}" not in results[-2]
+    assert "[file] list.txt" in results[-2]
+    assert (own / f"tg_{ADA}" / "USER.md").read_text().endswith("ada-7731\n")
+    assert "old-1200" in json.dumps(world.model.requests[-1])
+
+
+async def test_older_files_of_a_shared_pack_are_what_the_owner_begins_with_and_nobody_else(
+    world: World,
+) -> None:
+    own = pack(world, "diary", "shared")
+    own.mkdir(parents=True)
+    (own / "MEMORY.md").write_text("old-1200\n", encoding="utf-8")
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await bot.ask("hello", user=BEN)
+        await bot.ask(f"{US} hello", chat=FAMILY)
+        remembers(world, "- new")
+        await bot.ask("remember this")
+
+    owner, ben, group, *_ = [json.dumps(body) for body in world.model.requests]
+    assert "old-1200" in owner
+    assert "old-1200" not in ben + group
+    assert (own / f"tg_{ADA}" / "MEMORY.md").read_text() == "old-1200\n- new\n"
+    assert (own / "MEMORY.md").read_text() == "old-1200\n"
+
+
+async def test_a_group_that_becomes_a_supergroup_keeps_its_memory(world: World) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "group-5500")
+    async with world.running() as bot:
+        await bot.ask(f"{US} ours", chat=FAMILY)
+        new = await world.people.upgrade(ADA, FAMILY)
+        await settled(bot)
+        world.model.say("yes")
+        await bot.ask(f"{US} do you remember?", chat=new)
+
+    assert "group-5500" in json.dumps(world.model.requests[-1])

@@ -1,0 +1,115 @@
+"""What people keep in a pack's database, and who sees it. Source: issue 5, "Storage"."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aouo.emulator import FAMILY
+from tests.path.world import ADA, BEN, World
+
+PACK = """\
+name: lab
+version: 1.0.0
+display_name: Lab
+schema: {owned_tables: [words], scope: person}
+permissions: {tools: [core, db]}
+"""
+SCHEMA = "CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, meaning TEXT NOT NULL);\n"
+
+
+def lab(world: World, *, manifest: str = PACK, schema: str = SCHEMA) -> World:
+    folder = world.home.packs / "lab"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pack.yml").write_text(manifest)
+    (folder / "schema.sql").write_text(schema)
+    return world
+
+
+def results(world: World) -> list[Any]:
+    found = [m["content"] for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
+    return [json.loads(text) if text.startswith("{") else text for text in found]
+
+
+async def test_db_shows_the_schema_and_reads_rows_and_changes_nothing(world: World) -> None:
+    lab(world)
+    keep = {"action": "save", "data": {"word": "Baum", "meaning": "tree"}}
+    world.model.call("persist", keep)
+    world.model.call("db", {})
+    world.model.call("db", {"sql": "SELECT meaning FROM words WHERE word = ?", "params": ["Baum"]})
+    world.model.call("db", {"sql": "DELETE FROM words"})
+    world.model.say("Done.")
+    async with world.running() as bot:
+        assert (await bot.ask("look around")).text == "Done."
+
+    _, schema, found, refused = results(world)
+    made = "CREATE TABLE words (word TEXT PRIMARY KEY, meaning TEXT NOT NULL)"
+    assert schema == {"schema": [made], "rows": {"words": 1}}
+    assert found == {"rows": [{"meaning": "tree"}], "count": 1}
+    assert "only SELECT can be used here" in refused
+
+
+async def test_each_person_and_each_group_keeps_rows_of_their_own(world: World) -> None:
+    """Isolation: memory and data belong to the person, in groups to the conversation."""
+    lab(world)
+    for word in ("Ada", "Ben", "Group"):
+        world.model.call("persist", {"action": "save", "data": {"word": word, "meaning": "x"}})
+        world.model.call("db", {"sql": "SELECT word FROM words"})
+        world.model.say(f"Kept {word}.")
+    async with world.running() as bot:
+        await bot.ask("keep it", user=ADA)
+        ada = results(world)
+        await bot.ask("keep it", user=BEN)
+        ben = results(world)
+        await bot.ask("@aouo_try_bot keep it", user=ADA, chat=FAMILY)
+        group = results(world)
+
+    assert [found[-1]["rows"] for found in (ada, ben, group)] == [
+        [{"word": "Ada"}],
+        [{"word": "Ben"}],
+        [{"word": "Group"}],
+    ]
+    files = sorted(file.name for file in (world.home.store / "lab").glob("*.db"))
+    assert len(files) == 3
+
+
+async def test_a_pack_that_was_edited_keeps_its_rows_and_a_wrong_edit_is_told(
+    world: World,
+) -> None:
+    """Additive changes come by themselves; others wait for a migration, and nothing is lost."""
+    lab(world)
+    keep = {"action": "save", "data": {"word": "Baum", "meaning": "tree"}}
+    world.model.call("persist", keep)
+    world.model.say("Kept.")
+    async with world.running() as bot:
+        await bot.ask("Baum is a tree")
+
+    lab(world, schema=SCHEMA.replace("NOT NULL", "NOT NULL, level INTEGER NOT NULL DEFAULT 0"))
+    world.model.call("db", {"sql": "SELECT * FROM words"})
+    world.model.say("One word.")
+    async with world.running() as bot:
+        await bot.ask("what do I have?")
+    assert results(world)[-1]["rows"] == [{"word": "Baum", "meaning": "tree", "level": 0}]
+    (backup,) = (world.home.backups / "lab").glob("*.db")
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+    renamed = "CREATE TABLE IF NOT EXISTS words (term TEXT PRIMARY KEY, meaning TEXT NOT NULL);\n"
+    lab(world, schema=renamed)
+    world.model.call("persist", {"action": "recent"})
+    world.model.say("The pack has to be mended.")
+    async with world.running() as bot:
+        await bot.ask("and now?")
+    told = results(world)[-1]
+    assert "the column words.word is gone" in told
+    assert "whoever runs this bot has to mend the pack; their rows are safe" in told
+
+    migrations = world.home.packs / "lab" / "migrations"
+    migrations.mkdir()
+    (migrations / "0001_term.sql").write_text(
+        "ALTER TABLE words RENAME COLUMN word TO term; ALTER TABLE words DROP COLUMN level;"
+    )
+    world.model.call("persist", {"action": "recent"})
+    world.model.say("There it is.")
+    async with world.running() as bot:
+        await bot.ask("and now?")
+    assert results(world)[-1]["rows"] == [{"term": "Baum", "meaning": "tree"}]

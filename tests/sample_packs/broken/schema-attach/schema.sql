@@ -1,0 +1,1 @@
+ATTACH DATABASE '../../../data/aouo.db' AS core;

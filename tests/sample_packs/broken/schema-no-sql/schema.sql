@@ -1,0 +1,1 @@
+CREATE TABEL items (id);

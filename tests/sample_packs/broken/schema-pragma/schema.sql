@@ -1,0 +1,5 @@
+PRAGMA writable_schema = ON;
+CREATE TABLE IF NOT EXISTS items (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL
+);

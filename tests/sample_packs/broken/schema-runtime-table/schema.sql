@@ -1,0 +1,1 @@
+CREATE TABLE _aouo_schema (id);

@@ -1,0 +1,7 @@
+def save(text: str) -> str:
+    """Keep a text.
+
+    Args:
+        text: What to keep.
+    """
+    return text
