@@ -85,7 +85,8 @@ def _handler(
         order = _order(pack, item, given, own, opened, context)
         begun_s = time.perf_counter()
         try:
-            ran = await shop.sandbox.run(order, _door(shop.gate, pack.name, hosts))
+            door = _door(shop.gate, pack.name, hosts)
+            ran = await shop.sandbox.run(order, door, lambda: _is_full(own))
         except NotConfined as error:
             log.warning("pack_tool_refused", tool=name, why=str(error))
             raise ToolFailed(
@@ -119,6 +120,14 @@ def _own_folder(stores: PackStores, pack: str, owner: str) -> Path:
     own.mkdir(mode=0o700, parents=True, exist_ok=True)
     check_room(own, 0)
     return own.resolve()
+
+
+def _is_full(own: Path) -> bool:
+    try:
+        check_room(own, 0)
+    except ToolFailed:
+        return True
+    return False
 
 
 def _order(
@@ -198,6 +207,11 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
             raise ToolFailed(
                 f"{name} answered with more than {LIMITS.output_bytes:,} bytes and was ended. Ask "
                 "it for less."
+            )
+        case "room":
+            raise ToolFailed(
+                f"{name} was ended: the pack's folder is full. Tell the person; what is there can "
+                "be removed by the bot's owner."
             )
         case "exit":
             pass

@@ -133,6 +133,21 @@ def _record(made: ast.ClassDef, records: Mapping[str, ast.ClassDef], depth: int)
     }
 
 
+def plain(node: ast.expr) -> str | int | float | bool | None:
+    """A default that can be told in few words; None = it cannot, or is None."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    is_short = isinstance(value, str | int | float) and len(str(value)) <= 60
+    return value if is_short else None
+
+
+def is_typed_dict(base: ast.expr) -> bool:
+    """Whether a class with this base describes an object's keys."""
+    return getattr(base, "id", getattr(base, "attr", "")) == "TypedDict"
+
+
 def _name(node: ast.expr) -> str:
     match node:
         case ast.Name(id=name):

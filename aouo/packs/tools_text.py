@@ -11,21 +11,17 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from aouo.packs.docstrings import MAX_DESCRIPTION_CHARS, READS, docstring
 from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.manifest import FILE, CustomTool, ExternalTool, Manifest
 from aouo.packs.problems import Problem, Severity, did_you_mean
-from aouo.packs.tool_types import NoType, is_sound, schema_of
+from aouo.packs.tool_types import NoType, is_sound, is_typed_dict, plain, schema_of
 
 FOLDER = "tools"
 MAX_FILES = 50
 MAX_NAME_CHARS = 64
 """Of `<pack>__<tool>`; every model's service takes names of that length."""
-READS = "Reads only."
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
-_ARGS = re.compile(r"\s*(Args|Arguments|Parameters):\s*$")
-_SECTION = re.compile(r"\s*(Returns|Raises|Yields|Examples?|Notes?):\s*$")
-_ARG = re.compile(r"(\*{0,2}\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
-_MAX_DESCRIPTION_CHARS = 1000
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -175,7 +171,7 @@ class _Reader:
         if not _NAME.fullmatch(name):
             self.add(place, f"{name[:60]} is no name of a tool: at most 48 of a-z A-Z 0-9 _")
         text = ast.get_docstring(function) or ""
-        said = _docstring(text)
+        said = docstring(text)
         if not said.description:
             self.add(place, f"{name} has no docstring; its first paragraph is what the model reads")
         schema = self._schema(file, module, function, said.arguments)
@@ -197,7 +193,7 @@ class _Reader:
         records = {
             one.name: one
             for one in module.body
-            if isinstance(one, ast.ClassDef) and any(_is_typed_dict(base) for base in one.bases)
+            if isinstance(one, ast.ClassDef) and any(is_typed_dict(base) for base in one.bases)
         }
         properties: dict[str, Any] = {}
         required: list[str] = []
@@ -213,7 +209,7 @@ class _Reader:
                 continue
             if default is None:
                 required.append(one.arg)
-            elif (value := _plain(default)) is not None:
+            elif (value := plain(default)) is not None:
                 schema["default"] = value
             if one.arg in told:
                 schema["description"] = told[one.arg]
@@ -249,7 +245,7 @@ class _Reader:
         yield (
             PackTool(
                 tool.name,
-                description[:_MAX_DESCRIPTION_CHARS],
+                description[:MAX_DESCRIPTION_CHARS],
                 MappingProxyType({"type": "object", "properties": {}, **schema}),
                 Starts(words),
                 reads,
@@ -267,42 +263,6 @@ _ONE_INPUT: Mapping[str, Any] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a docstring says: the first paragraph, the arguments by name."""
-
-    description: str
-    arguments: Mapping[str, str]
-    reads: bool
-
-
-def _docstring(text: str) -> _Said:
-    reads = READS in text
-    first = text.replace(READS, "").strip().partition("\n\n")[0]
-    lines = [line for line in first.splitlines() if not _ARGS.match(line)]
-    description = " ".join(" ".join(lines).split())[:_MAX_DESCRIPTION_CHARS]
-    return _Said(description, _arguments(text), reads)
-
-
-def _arguments(text: str) -> dict[str, str]:
-    """The section `Args:`; a deeper line goes on with what stands above it."""
-    found: dict[str, str] = {}
-    inside, name, depth = False, "", 0
-    for line in text.splitlines():
-        if _ARGS.match(line):
-            inside, name = True, ""
-        elif inside and (_SECTION.match(line) or (line.strip() and not line.startswith(" "))):
-            inside = False
-        elif inside and line.strip():
-            indent = len(line) - len(line.lstrip())
-            if (match := _ARG.match(line.strip())) and (not name or indent <= depth):
-                name, depth = match[1], indent
-                found[name] = match[2].strip()
-            elif name:
-                found[name] = f"{found[name]} {line.strip()}".strip()
-    return {name: said[:300] for name, said in found.items() if said}
-
-
 def _functions(module: ast.Module) -> Iterator[_Function]:
     for line in module.body:
         if isinstance(line, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -314,20 +274,6 @@ def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr
     missing: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
     yield from zip(plain, [*missing, *arguments.defaults], strict=False)
     yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-
-
-def _plain(node: ast.expr) -> str | int | float | bool | None:
-    """A default that can be told in few words; None = it cannot, or is None."""
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return None
-    is_short = isinstance(value, str | int | float) and len(str(value)) <= 60
-    return value if is_short else None
-
-
-def _is_typed_dict(base: ast.expr) -> bool:
-    return getattr(base, "id", getattr(base, "attr", "")) == "TypedDict"
 
 
 def _misplaced(folder: Path, program: str) -> str:

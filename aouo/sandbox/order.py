@@ -57,7 +57,7 @@ class Order:
     limits: Limits = field(default_factory=Limits)
 
 
-End: TypeAlias = Literal["exit", "time", "output"]
+End: TypeAlias = Literal["exit", "time", "output", "room"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,10 +144,7 @@ class Registry:
     def allowed(
         self, permitted: Sequence[str], enabled: Sequence[str], pack: str = ""
     ) -> tuple[Tool, ...]:
-        """What a pack permits (names or groups) and the owner has not switched off.
-
-        `enabled` is about tools of ours; those that the pack brings came with it.
-        """
+        """What a pack permits, by names or groups, and the owner has `enabled` of our tools."""
 
         def listed(item: Tool, names: Sequence[str]) -> bool:
             return item.name in names or item.group in names

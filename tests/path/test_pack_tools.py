@@ -300,6 +300,20 @@ async def test_files_that_both_lists_open_can_be_used_and_others_not(
     assert all("failed at tools/files.py:3" in one for one in others)
 
 
+async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:
+    desk(world.home)
+    world.config = {"security": {"sandbox": "off"}}
+    world.model.call("desk__total", {"numbers": [1, 2]})
+    world.model.call("desk__upper", {"text": "quiet"})
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.ask("go")
+        facts = await bot.runtime._status({})
+
+    assert results(world) == ['{"EUR": 3}', "QUIET"]
+    assert facts["sandbox"] == "off: tools of packs run unconfined, as security.sandbox says"
+
+
 async def test_status_says_what_is_enforced_here(world: World) -> None:
     desk(world.home)
     async with world.running() as bot:

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from aouo.sandbox import cgroup
 from aouo.sandbox.levels import Bubblewrap, Landlock
 from tests.sandbox.places import HERE, LIMITS, SECRET, Place, processes, until_gone
 
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not HERE, reason="nothing on this machine confines a process")
 
 
@@ -307,6 +309,16 @@ async def test_a_file_is_limited(place: Place) -> None:
     assert said.startswith("refused: OSError [Errno 27]")
 
 
+async def test_many_files_end_it_once_its_folder_is_full(place: Place) -> None:
+    order = place.order('while True: open(str(time.time()), "wb").write(b"x" * 100_000)')
+    full = [False, True]
+    async with asyncio.timeout(30):
+        ran = await place.sandbox.run(order, is_full=lambda: full.pop(0))
+
+    assert ran.end == "room"
+    await until_gone(str(place.root))
+
+
 async def test_temporary_space_is_limited_or_is_a_disk(place: Place) -> None:
     if not isinstance(place.level, Bubblewrap):
         pytest.skip("a folder of the disk")
@@ -396,6 +408,23 @@ async def test_a_call_that_is_cancelled_leaves_nothing(place: Place) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     await until_gone(str(place.root))
+
+
+async def test_a_runtime_that_is_killed_takes_the_tool_with_it(place: Place) -> None:
+    name = next(name for name, level in HERE.items() if level == place.level)
+    root = place.root / "dying"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.sandbox.dying", str(root), name, cwd=ROOT
+    )
+    async with asyncio.timeout(30):
+        while not list(root.rglob("begun")):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        running = processes(str(root / "home"))
+        process.kill()
+        await process.wait()
+
+    assert running
+    await until_gone(str(root / "home"))
 
 
 def _contents(place: Place) -> dict[Path, bytes | None]:

@@ -1,0 +1,91 @@
+"""An order as the JSON that `inside.py` reads: which walls to put up, and what then to run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, assert_never
+
+from aouo.sandbox import bubblewrap, walls
+from aouo.sandbox.levels import Bubblewrap, Landlock, Unconfined
+from aouo.sandbox.order import Command, Function, Limits, Order
+from aouo.sandbox.programs import startable
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+def told(level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path, door: int) -> str:
+    """The order as `inside.py` reads it."""
+    is_nested = not isinstance(level, Bubblewrap)
+    namespaces = isinstance(level, Landlock) and level.namespaces
+    calls: dict[str, bool] | None = None
+    rules: dict[str, Any] | None = None
+    if not isinstance(level, Unconfined):
+        version = level.version if isinstance(level, Landlock) else level.landlock
+        calls = {
+            "network": door >= 0,
+            "files": is_nested,
+            "signals": is_nested and not namespaces and version < walls.SCOPE_SINCE,
+        }
+        rules = _rules(order, scratch, version, files=is_nested) if version else None
+        if rules is not None and door >= 0:
+            rules["network"] = True  # the only one there leads to our door
+    return json.dumps(
+        {
+            "nested": is_nested,
+            "namespaces": namespaces,
+            "parent": os.getpid(),
+            "door": door,
+            "limits": _limits(order.limits, processes=namespaces or not is_nested),
+            "calls": calls,
+            "landlock": rules,
+            "run": _run(order.run),
+        }
+    )
+
+
+def _rules(order: Order, scratch: Path, version: int, *, files: bool) -> dict[str, Any]:
+    named = order.run.program if isinstance(order.run, Command) else None
+    programs = startable([*((named,) if named else ()), *order.programs])
+    readable = [
+        *bubblewrap.system(),
+        *map(Path, bubblewrap.ETC),
+        *bubblewrap.python_folders(),
+        *order.readable,
+        *map(Path, _DEVICES),
+    ]
+    return {
+        "version": version,
+        "network": False,
+        "programs": list(map(str, programs)),
+        "readable": list(map(str, readable)) if files else None,
+        "writable": list(map(str, [*order.writable, scratch, *map(Path, _DEVICES[:3])])),
+    }
+
+
+def _limits(limits: Limits, *, processes: bool) -> dict[str, int]:
+    """By the names of `resource`; processes are counted only where they are not all of a user's."""
+    found = {
+        "RLIMIT_CPU": limits.cpu_s,
+        "RLIMIT_AS": limits.memory_bytes,
+        "RLIMIT_FSIZE": limits.file_bytes,
+        "RLIMIT_NOFILE": limits.open_files,
+        "RLIMIT_CORE": 0,
+    }
+    return found | ({"RLIMIT_NPROC": limits.processes} if processes else {})
+
+
+def _run(run: Function | Command) -> dict[str, Any]:
+    match run:
+        case Function():
+            return {
+                "file": str(run.file),
+                "module": run.file.stem,
+                "function": run.name,
+                "path": list(map(str, run.path)),
+            }
+        case Command():
+            return {"program": str(run.program), "argv": list(run.words)}
+        case _:
+            assert_never(run)

@@ -1,0 +1,111 @@
+"""Watches one process in a sandbox: fed, read, and ended when it takes too much of anything."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+
+from aouo.sandbox.order import End, Order, Ran
+
+STDERR_BYTES = 4_000
+_CHUNK_BYTES = 65_536
+_GRACE_S = 2.0
+_LOOK_EVERY_S = 0.5
+
+
+class Watch:
+    """One run; `is_full` is asked now and then, in a thread, whether there is room left."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, order: Order, is_full: Callable[[], bool]
+    ) -> None:
+        self._process = process
+        self._order = order
+        self._is_full = is_full
+        self._out, self._err = bytearray(), bytearray()
+        self._end: End = "exit"
+
+    async def ran(self) -> Ran:
+        """What came of it, once it has ended, or was asked to; then `closed` is left to do."""
+        try:
+            async with (
+                asyncio.timeout(self._order.limits.time_s),
+                asyncio.TaskGroup() as group,
+            ):
+                for part in (self._feed(), self._take(), self._follow()):
+                    group.create_task(part)
+                looking = group.create_task(self._look())
+                await self._process.wait()
+                looking.cancel()
+        except TimeoutError:
+            self._end = "time"
+        said = self._err.decode("utf-8", "replace").strip()
+        out = bytes(self._out[: self._order.limits.output_bytes])
+        return Ran(self._end, self._process.returncode or 0, out, said)
+
+    async def _feed(self) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        with suppress(ConnectionError):  # it ended without reading everything
+            stdin.write(self._order.stdin)
+            await stdin.drain()
+            stdin.close()
+
+    async def _take(self) -> None:
+        stdout, most = self._process.stdout, self._order.limits.output_bytes
+        assert stdout is not None
+        while piece := await stdout.read(_CHUNK_BYTES):  # to its end: a full pipe holds it open
+            self._out.extend(piece[: most + 1 - len(self._out)])
+            if len(self._out) > most:
+                self._end = "output"
+                _ask_to_end(self._process)
+
+    async def _follow(self) -> None:
+        stderr = self._process.stderr
+        assert stderr is not None
+        while piece := await stderr.read(_CHUNK_BYTES):
+            self._err.extend(piece)
+            del self._err[:-STDERR_BYTES]
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            if await asyncio.to_thread(self._is_full):
+                break
+        self._end = "room"
+        _ask_to_end(self._process)
+
+
+def _ask_to_end(process: asyncio.subprocess.Process) -> None:
+    """Bubblewrap takes everything with it; our own watcher kills everything below it first."""
+    with suppress(ProcessLookupError):
+        process.terminate()
+
+
+async def closed(process: asyncio.subprocess.Process) -> None:
+    """End it with everything it started, and read what nobody wanted: until then pipes are open."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(2 * _GRACE_S), asyncio.TaskGroup() as group:
+            for pipe in (process.stdout, process.stderr):
+                group.create_task(_drained(pipe))
+            await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        _ask_to_end(process)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE_S):
+                await process.wait()
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+async def _drained(pipe: asyncio.StreamReader | None) -> None:
+    while pipe is not None and await pipe.read(_CHUNK_BYTES):
+        pass

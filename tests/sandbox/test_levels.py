@@ -1,0 +1,100 @@
+"""What is said of the walls, and which are chosen. Source: issue 5 "say in `aouo doctor`"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aouo.sandbox import levels
+from aouo.sandbox.levels import (
+    Bubblewrap,
+    Landlock,
+    Level,
+    Refused,
+    Unconfined,
+    Wish,
+    better,
+    in_words,
+    level_of,
+)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """One without bubblewrap, whose Landlock is what a test sets."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(levels.cgroup, "parents", lambda: ())
+    monkeypatch.setattr(levels, "makes_namespaces", lambda: True)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("wish", "landlock", "expected"),
+    [
+        ("auto", 7, Landlock(7, True, ())),
+        ("off", 7, Unconfined()),
+        ("off", 0, Unconfined()),
+    ],
+)
+def test_without_bubblewrap_the_next_best_is_taken(
+    machine: pytest.MonkeyPatch, wish: Wish, landlock: int, expected: Level
+) -> None:
+    machine.setattr(levels.walls, "landlock_version", lambda: landlock)
+
+    assert level_of(wish) == expected
+
+
+@pytest.mark.parametrize(("wish", "landlock"), [("auto", 0), ("require", 0), ("require", 7)])
+def test_what_is_not_good_enough_is_refused_with_what_to_install(
+    machine: pytest.MonkeyPatch, wish: Wish, landlock: int
+) -> None:
+    machine.setattr(levels.walls, "landlock_version", lambda: landlock)
+    level = level_of(wish)
+
+    assert isinstance(level, Refused)
+    assert in_words(level).startswith("tools of packs are refused: bubblewrap is not installed")
+    assert better(level).startswith("Install bubblewrap")
+
+
+def test_a_bubblewrap_that_fails_is_not_used_and_says_why(
+    machine: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    bwrap = tmp_path / "bwrap"
+    bwrap.write_text("#!/bin/sh\necho 'bwrap: no permissions for namespaces' >&2\nexit 1\n")
+    bwrap.chmod(0o755)
+    machine.setattr(levels.walls, "landlock_version", lambda: 0)
+    level = level_of("auto")
+
+    assert isinstance(level, Refused)
+    assert "does not work here (bwrap: no permissions for namespaces)" in level.why
+
+
+@pytest.mark.parametrize(
+    ("level", "words", "help_words"),
+    [
+        (Bubblewrap("bwrap", 7, ()), "bubblewrap: files, network, processes", ""),
+        (Bubblewrap("bwrap", 0, ()), "programs are not limited (no Landlock)", ""),
+        (Landlock(7, True, ()), "Landlock 7: files, network, processes", "Install bubblewrap"),
+        (Landlock(3, False, ()), "there is no network for any tool", "Install bubblewrap"),
+        (Unconfined(), "off: tools of packs run unconfined", "security.sandbox"),
+    ],
+)
+def test_each_level_is_said_in_one_line_with_what_would_be_better(
+    monkeypatch: pytest.MonkeyPatch, level: Level, words: str, help_words: str
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+    assert words in in_words(level)
+    assert "\n" not in in_words(level)
+    assert help_words in better(level)
+
+
+def test_root_without_control_groups_is_told_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    level = Bubblewrap("bwrap", 7, ())
+
+    assert in_words(level).endswith("; the number of processes is not limited")
+    assert better(level).startswith("Run aouo as an ordinary user")
