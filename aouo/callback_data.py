@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 
 MAX_BYTES = 64
-RUNTIMES = ("again_", "budget_", "edited_", "summary_", "unsummary_", "session_") + (
-    "memory_",
-    "onboarding_",
-    "kept_",
+RUNTIMES = (
+    *("again_", "budget_", "edited_", "summary_", "unsummary_", "session_"),
+    *("memory_", "onboarding_", "kept_"),
 )
 """What the keys of the runtime's own `nav:` buttons begin with; any other key is a pack's page."""
 _OURS = ("pack:", "choice_", "approval_", "nav:", "kept_")
