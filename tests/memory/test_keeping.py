@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from aouo.app.clock import SystemClock
 from aouo.errors import ToolFailed
 from aouo.memory.files import MAX_BYTES, MemoryFiles
-from aouo.memory.keeping import EditedMeanwhile, Keeping, NothingToUndo, Undone
+from aouo.memory.keeping import EditedMeanwhile, Keeping, NothingToUndo, Undoing, Undone
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database
 from aouo.store.memory_versions import Cause
@@ -143,6 +143,7 @@ def test_undoing_everything_leads_back_to_the_beginning(acts: Sequence[Act]) -> 
         with TemporaryDirectory() as folder:
             async with keeping(Path(folder)) as kept:
                 await _act(kept, Path(folder) / "memory" / "MEMORY.md", acts)
+                undoing: Undoing = Undone("")
                 for number in range(3 * len(acts) + 2):
                     undoing = await kept.undo(PACK, OWNER, HAND, call_id=f"last {number}")
                     if isinstance(undoing, NothingToUndo):
