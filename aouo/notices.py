@@ -62,8 +62,11 @@ class Picker:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
+    """`about` is what the pack is in the person's own language, "" = it says nothing in it."""
+
     pack: str
     before: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from aouo import notices
 from aouo.commands.registry import Call, Commands, Entry, Result
 from aouo.commands.summaries import nothing_to_compact
 from aouo.errors import ToolFailed
-from aouo.packs.library import Library
+from aouo.packs.library import Library, Pack
 from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx
 from aouo.store.routes import Route
@@ -68,7 +68,8 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
 
 
 def start(tx: Tx, call: Call, library: Library) -> Result:
-    return Result(notices.Greeting(shown_packs(library), _route(tx, call).active_pack))
+    language = call.inbound.person.language
+    return Result(notices.Greeting(shown_packs(library, language), _route(tx, call).active_pack))
 
 
 def own_id(tx: Tx, call: Call, library: Library) -> Result:
@@ -94,7 +95,8 @@ def whereami(tx: Tx, call: Call, library: Library) -> Result:
 
 
 def pick(tx: Tx, call: Call, library: Library) -> Result:
-    return Result(notices.Picker(shown_packs(library), _route(tx, call).active_pack))
+    language = call.inbound.person.language
+    return Result(notices.Picker(shown_packs(library, language), _route(tx, call).active_pack))
 
 
 def use(tx: Tx, call: Call, library: Library) -> Result:
@@ -111,18 +113,19 @@ def use(tx: Tx, call: Call, library: Library) -> Result:
         except ToolFailed:
             there = tuple(library.packs[name].skills)
             return Result(notices.NoSuchSkill(skill, name, there))
-    return bind(tx, call, name, qualified)
+    return bind(tx, call, library, name, qualified)
 
 
-def bind(tx: Tx, call: Call, pack: str, skill: str = "") -> Result:
+def bind(tx: Tx, call: Call, library: Library, pack: str, skill: str = "") -> Result:
     """Bind the conversation; what waited for a pack is replayed."""
     route = _route(tx, call)
     routes.set_pack(tx, route, pack, call.now, skill=skill)
     if pack == route.active_pack:
         sessions.pin_skill(tx, route.session_id, skill)
     before = "" if skill else route.active_pack
+    about = _about(library.get(pack), call.inbound.person.language)
     replayed = jobs.replay_parked(tx, call.inbound.address)
-    return Result(notices.Bound(pack, before), replay=replayed > 0)
+    return Result(notices.Bound(pack, before, about), replay=replayed > 0)
 
 
 def new(tx: Tx, call: Call, library: Library) -> Result:
@@ -188,9 +191,22 @@ def open_session(tx: Tx, call: Call, token: str) -> Result:
     return Result(notices.SessionOpened(found.title or "untitled"))
 
 
-def shown_packs(library: Library) -> tuple[tuple[str, str], ...]:
+def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], ...]:
     """(name, shown name) of what is installed."""
-    return tuple((name, library.packs[name].manifest.display_name) for name in library.names)
+    return tuple(
+        (name, pack.translations.text(language, pack.manifest.display_name))
+        for name in library.names
+        if (pack := library.packs[name])
+    )
+
+
+def _about(pack: Pack | None, language: str) -> str:
+    """What a pack is, if it can say so in that language."""
+    if pack is None:
+        return ""
+    written = (pack.manifest.display_name, pack.manifest.description)
+    said = tuple(pack.translations.text(language, text) for text in written if text)
+    return ": ".join(said) if said != tuple(filter(None, written)) else ""
 
 
 def pack_here(tx: Tx, call: Call, library: Library) -> str | None:

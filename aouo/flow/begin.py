@@ -16,6 +16,7 @@ from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
 from aouo.store.owners import owner_of
+from aouo.store.sessions import Resolved
 from aouo.store.turns import OpenTurn
 
 
@@ -79,7 +80,8 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     )
 
 
-def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Begun:
+def _settled(tx: Tx, job: Job, wanted: RunTurn, now: str) -> tuple[Resolved, str]:
+    """Bind the pack and choose the session; returns it and its skill, "" = none."""
     inbound = job.inbound
     address = inbound.address
     route = routes.get_or_create(tx, address, inbound.chat_kind, now)
@@ -93,9 +95,14 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
     session = sessions.resolve(tx, route, address, wanted.pack, now)
     if wanted.skill:
         sessions.pin_skill(tx, session.id, wanted.skill)
+    return session, route.active_skill or sessions.active_skill(tx, session.id)
+
+
+def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Begun:
+    inbound = job.inbound
+    session, skill = _settled(tx, job, wanted, now)
     # Whatever had to wait for a pack can go on behind this turn.
-    jobs.replay_parked(tx, address)
-    skill = route.active_skill or sessions.active_skill(tx, session.id)
+    jobs.replay_parked(tx, inbound.address)
     said = wanted.said
     if wanted.again:
         media.lend(tx, turns.newest_closed(tx, session.id), job.id)
@@ -122,14 +129,14 @@ def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:
     inbound = job.inbound
     if not isinstance(inbound.content, Button) or not inbound.message_id:
         return None
-    # A menu stays, and may be tapped again.
     key = f"chosen:{inbound.address.platform}:{inbound.address.chat_id}:{inbound.message_id}"
     if deliveries.has_key(tx, key):
         raise ChosenBefore(key)
     row = deliveries.of_message(tx, inbound.address, inbound.message_id)
-    menu = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
-    if row is None or not row.message.buttons or menu:
+    if row is None or not row.message.buttons:
         return None
+    if deliveries.menu_pack(tx, inbound.address, inbound.message_id):
+        return None  # a menu stays, and may be tapped again
     shown = choices.chosen(row.message, inbound.content.label)
     return deliveries.add(
         tx,

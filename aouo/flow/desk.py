@@ -107,7 +107,8 @@ class Desk:
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
-        picker = notices.Picker(shown_packs(self._library()), gone=gone, waiting=True)
+        shown = shown_packs(self._library(), job.inbound.person.language)
+        picker = notices.Picker(shown, gone=gone, waiting=True)
         await self.give_up(job, picker, state="parked", why="its pack is not there")
 
     async def obey(self, job: Job, name: str, rest: str, *, instead_of: int = 0) -> None:

@@ -71,7 +71,7 @@ class Taps:
         picker = isinstance(inbound.content, Button) and not inbound.content.by_model
         await self._desk.command(
             job,
-            lambda tx, call: builtin.bind(tx, call, pack),
+            lambda tx, call: builtin.bind(tx, call, library, pack),
             instead_of=inbound.message_id if picker else 0,
         )
 

@@ -44,7 +44,8 @@ class TopicEvents:
             if not named.pack or route.active_pack == named.pack:
                 return []
             bound.append(named.pack)
-            return [wording.word(builtin.bind(tx, Call(inbound, "", now), named.pack).notice)]
+            call, library = Call(inbound, "", now), self._desk.library
+            return [wording.word(builtin.bind(tx, call, library, named.pack).notice)]
 
         await self._desk.settle(job, work, outcome="topic named")
         if bound:

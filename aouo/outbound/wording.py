@@ -115,10 +115,9 @@ def _sentence(notice: Notice) -> str:
             return f"Your Telegram id is {person}."
         case notices.NotAuthorized():
             return NOT_AUTHORIZED
-        case notices.Bound(pack, before) if pack == before:
-            return f"“{pack}” answers here already."
-        case notices.Bound(pack):
-            return f"“{pack}” answers here now."
+        case notices.Bound(pack, before, about):
+            when = "already" if pack == before else "now"
+            return f"“{pack}” answers here {when}.\n{about}".rstrip("\n")
         case notices.NoSuchPack(name, packs):
             return _no_such_pack(name, packs)
         case notices.NoSuchSkill(name, pack, skills):

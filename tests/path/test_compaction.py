@@ -55,7 +55,7 @@ def model() -> Model:
 def talk(world: World, model: Model) -> World:
     world.install("notes")
     world.model._script = model
-    world.config = {"advanced": {"context_window": 5300}, "provider": PROVIDER}
+    world.config = {"advanced": {"context_window": 5600}, "provider": PROVIDER}
     return world
 
 

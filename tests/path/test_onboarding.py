@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator import FAMILY, ChatMessage
+from aouo.providers.service import ServiceModel
 from aouo.store.onboarding import SESSIONS_MAX, TURNS_MAX
 from tests.fakes.model_server import Body, CallPart
 from tests.path.looking import answers, eventually, said, settled
@@ -203,6 +204,20 @@ async def test_off_the_record_it_waits(world: World) -> None:
 
         assert before == []
         assert await skills(bot) == ["", OWN]
+
+
+async def test_a_model_that_reads_no_skills_begins_none(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its prompt is the short one, so nothing is started that it could not end."""
+    monkeypatch.setattr(ServiceModel, "brief", property(lambda self: True))
+    async with world.running() as bot:
+        answer = await bot.ask("hi")
+
+        assert await records(bot) == []
+        assert await skills(bot) == [""]
+
+    assert labels(answer) == []
 
 
 async def test_one_that_was_asked_for_by_name_ends_too(world: World) -> None:
