@@ -122,6 +122,9 @@ def _library(base: Base) -> Library:
     )
     for name, problems in library.broken.items():
         log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
+    for name, problems in library.warnings.items():
+        for problem in problems:
+            log.warning("pack_warning", pack=name, problem=str(problem))
     for problem in library.command_collisions():
         log.warning("command_collision", problem=str(problem))
     return library
