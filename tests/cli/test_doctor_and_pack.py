@@ -411,7 +411,7 @@ def test_validate_looks_into_the_folder_as_dev_does(runner: CliRunner, tmp_path:
     (folder / "menu.json").write_text("{")
 
     broken = runner.invoke(aouo, ["pack", "validate", str(folder)])
-    (folder / "menu.json").write_text("{}")
+    (folder / "menu.json").write_text("[]")
     facts = json.loads(runner.invoke(aouo, ["pack", "validate", str(folder), "--json"]).stdout)
 
     assert broken.exit_code == 1
