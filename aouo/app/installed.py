@@ -29,6 +29,9 @@ async def scanned(home: Home, settings: Settings, database: Database) -> Library
     )
     for name, problems in library.broken.items():
         log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
+    for name, problems in library.warnings.items():
+        for problem in problems:
+            log.warning("pack_warning", pack=name, problem=str(problem))
     for problem in library.command_collisions():
         log.warning("command_collision", problem=str(problem))
     return library

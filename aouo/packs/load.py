@@ -54,11 +54,15 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class LoadedPack:
-    """A pack (None: broken) with its problems; `name` is the manifest's, else the folder's."""
+    """A pack (None: broken) with its problems; `name` is the manifest's, else the folder's.
+
+    `draft` is what could be read of it where the manifest is sound, for finding more problems.
+    """
 
     name: str
     pack: Pack | None
     problems: tuple[Problem, ...]
+    draft: Pack | None = None
 
 
 def load_pack(
@@ -89,7 +93,7 @@ def load_pack(
     found = _once((*around, *parsed.problems, *reader.problems))
     if parsed.manifest is None:
         return LoadedPack(folder.name, None, found)
-    return LoadedPack(pack.name, None if errors(found) else pack, found)
+    return LoadedPack(pack.name, None if errors(found) else pack, found, pack)
 
 
 def _broken(folder: Path, problems: tuple[Problem, ...]) -> LoadedPack:

@@ -139,10 +139,10 @@ class Check:
 
     def _check_tool_path(self, path: FieldPath, text: str) -> None:
         tool = PurePosixPath(text)
-        if tool.suffix in _JAVASCRIPT:
+        if is_javascript(text):
             python = tool.with_suffix(".py")
             message = f"JavaScript tools do not run here: port it to Python as {python}"
-            self._add(path, f"{message} and name that file")
+            self._add(path, f"{message} and name that file", self._softly)
         elif tool.suffix != ".py":
             self._add(path, "a tool is a Python file: tools/<name>.py")
         if not _is_inside(text) or tool.parts[:1] != ("tools",):
@@ -179,6 +179,11 @@ class Check:
         for path, text in paths.items():
             if text and not _is_inside(text):
                 self._add(path, "must be a relative path inside the pack, without ..")
+
+
+def is_javascript(path: str) -> bool:
+    """Whether a tool is written for the original's runtime."""
+    return PurePosixPath(path).suffix in _JAVASCRIPT
 
 
 def _turns_text_around(letter: str) -> bool:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from aouo.packs.manifest import FILE, Manifest
-from aouo.packs.manifest_check import Check
+from aouo.packs.manifest_check import Check, is_javascript
 from aouo.packs.names import GROUPS, TOOLS
 from aouo.packs.problems import Problem, Severity, did_you_mean
 from aouo.packs.yaml_text import (
@@ -57,7 +57,14 @@ def parse(text: str, *, file: str = FILE, strict: bool = False) -> Parsed:
     Check(report.add, "error" if strict else "warning").all(manifest)
     found = sorted(report.problems, key=lambda problem: problem.line)
     failed = any(problem.severity == "error" for problem in found)
-    return Parsed(None if failed else manifest, tuple(found), manifest)
+    kept = _without_javascript(manifest)
+    return Parsed(None if failed else kept, tuple(found), kept)
+
+
+def _without_javascript(manifest: Manifest) -> Manifest:
+    """What is left of the tools; those in JavaScript are said, and not there."""
+    tools = tuple(tool for tool in manifest.custom_tools if not is_javascript(tool.path))
+    return dataclasses.replace(manifest, custom_tools=tools)
 
 
 @functools.cache

@@ -57,6 +57,11 @@ class Page:
     rows: tuple[tuple[Button, ...], ...] = ()
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that `row` shows."""
+        return tuple(name for _, name, _, _ in string.Formatter().parse(self.row) if name)
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """Everything on it that people read and a translation may name."""
         labels = (button.text for row in self.rows for button in row)
@@ -142,7 +147,8 @@ class _Reader:
         if not any((texts["title"], texts["text"], texts["sql"])):
             self._add(path, f'the page "{page_id}" needs a title or a text')
             return None
-        self._check_listing((*path, "row"), texts)
+        if not self._sound_listing((*path, "row"), texts):
+            return None
         rows = self._rows((*path, "rows"), value.get("rows"), page_id)
         if not page_id:
             return None
@@ -163,7 +169,8 @@ class _Reader:
             return page_id
         return ""
 
-    def _check_listing(self, path: FieldPath, texts: dict[str, str]) -> None:
+    def _sound_listing(self, path: FieldPath, texts: dict[str, str]) -> bool:
+        before = len(self.problems)
         if texts["sql"] and not texts["row"]:
             self._add(path, 'is required with sql: a template such as "{word}: {meaning}"')
         try:
@@ -172,6 +179,7 @@ class _Reader:
                     self._add(path, f"{{{name[:40]}}} is no column: write {{column}}, nothing else")
         except ValueError as error:
             self._add(path, f"is no template: {error}")
+        return len(self.problems) == before
 
     def _rows(
         self, path: FieldPath, value: JsonValue, page_id: str

@@ -84,6 +84,26 @@ def _try(statements: Sequence[Statement], extends: Extends) -> Made:
         return made
 
 
+def selected(sql: str, extends: Mapping[str, Mapping[str, str]], query: str) -> tuple[str, ...]:
+    """Run a query on what a schema makes and return its columns.
+
+    Raises:
+        SchemaRefused: the schema or the query does not run, or the query is no SELECT.
+    """
+    with contextlib.closing(open_database(":memory:", max_pages=_TRIAL_PAGES)) as connection:
+        guard = Guard(connection)
+        _run(connection, guard, split(sql), Seeds(connection, guard, grown=False), ())
+        _extend(connection, extends)
+        try:
+            with guard.allow("read"):
+                cursor = connection.execute(query)
+                return tuple(str(column[0]) for column in cursor.description or ())
+        except TookTooLong as error:
+            raise SchemaRefused("took too long") from error
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            raise SchemaRefused(guard.refusal or str(error)) from error
+
+
 def apply_schema(
     connection: sqlite3.Connection,
     guard: Guard,

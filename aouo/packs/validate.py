@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aouo.packs import evals
+from aouo.packs import evals, menu
 from aouo.packs import manifest as manifests
 from aouo.packs.fast_paths import unused
 from aouo.packs.load import Pack, load_pack
-from aouo.packs.problems import Problem
+from aouo.packs.problems import Problem, did_you_mean, errors
+from aouo.packs.schema import selected
+from aouo.packs.schema_guard import SchemaRefused
 
 
 def validate(folder: Path) -> tuple[Problem, ...]:
@@ -18,10 +20,12 @@ def validate(folder: Path) -> tuple[Problem, ...]:
     """
     loaded = load_pack(folder, strict=True)
     found = list(loaded.problems)
-    if loaded.pack is not None:
-        found += _unused_skills(loaded.pack)
-        found += _unused_translations(loaded.pack)
-        found += evals.load(folder)[1]
+    found += evals.load(folder)[1]
+    if loaded.draft is not None:
+        found += _unused_skills(loaded.draft)
+        found += _unused_translations(loaded.draft)
+        if not any(each.file == loaded.draft.manifest.schema.file for each in errors(found)):
+            found += _listings(loaded.draft)
     return tuple(found)
 
 
@@ -33,8 +37,28 @@ def _unused_skills(pack: Pack) -> list[Problem]:
     return [
         Problem(manifests.FILE, 0, "provided_skills", message.format(name), "warning")
         for name in there
-        if name not in pack.skills
+        if name not in pack.manifest.provided_skills
     ]
+
+
+def _listings(pack: Pack) -> list[Problem]:
+    """Try the queries of the menu's pages, and find the columns that their rows show."""
+    file = pack.manifest.fast_paths.menu or menu.FILE
+    found: list[Problem] = []
+    for page in pack.menu.pages:
+        if not page.sql:
+            continue
+        try:
+            made = selected(pack.schema_sql, pack.manifest.schema.extends_columns, page.sql)
+        except SchemaRefused as refused:
+            found.append(Problem(file, 0, "sql", f'the page "{page.id}": {refused.message}'))
+            continue
+        for name in page.columns:
+            if name not in made:
+                hint = did_you_mean(name, made)
+                message = f'the page "{page.id}": sql has no column "{name}"{hint}'
+                found.append(Problem(file, 0, "row", message))
+    return found
 
 
 def _unused_translations(pack: Pack) -> list[Problem]:

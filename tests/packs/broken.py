@@ -105,6 +105,12 @@ def _huge_skill(folder: Path) -> None:
         file.write("x" * 70_000)
 
 
+def _links_of_links(folder: Path) -> None:
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "er" / "up").symlink_to("../..")
+    (folder / "out").symlink_to("deep/er/up/../../..")
+
+
 def _link_to_the_core(folder: Path) -> None:
     (folder / "menu.json").symlink_to(folder.parent.parent / "data" / "aouo.db")
 
@@ -134,6 +140,7 @@ MADE: dict[str, tuple[Callable[[Path], None], Expected]] = {
     ),
     "made-huge-manifest": (_huge_manifest, Expected("pack.yml", "", "is larger than 256 kB")),
     "made-huge-skill": (_huge_skill, Expected(SKILL, "", "is larger than 64 kB")),
+    "made-link-of-links": (_links_of_links, Expected("out", "", "leads out of the pack")),
     "made-link-to-the-core": (
         _link_to_the_core,
         Expected("menu.json", "", "leads out of the pack"),

@@ -164,7 +164,8 @@ provided_skills: [a, a, ../b]
 cron_defaults: [{id: x, schedule: every 2h, skill: c}]
 custom_tools: [{name: t, path: tools/t.ts}]
 """
-    fields = [problem.field for problem in problems(text) if problem.severity == "error"]
+    found = problems(text, strict=True)
+    fields = [problem.field for problem in found if problem.severity == "error"]
 
     assert fields == [
         "display_name",
@@ -173,16 +174,22 @@ custom_tools: [{name: t, path: tools/t.ts}]
         "provided_skills[1]",
         "provided_skills[2]",
         "cron_defaults[0].skill",
+        "cron_defaults",
         "custom_tools[0].path",
     ]
 
 
 def test_a_tool_in_javascript_is_refused_with_what_to_do() -> None:
-    (problem,) = problems(HEAD + "custom_tools: [{name: pron, path: tools/pron.ts}]\n")
+    """The rest of the pack loads without it."""
+    text = HEAD + "custom_tools: [{name: pron, path: tools/pron.ts}]\n"
+    (problem,) = problems(text)
+    (refused,) = problems(text, strict=True)
 
     assert problem.message == (
         "JavaScript tools do not run here: port it to Python as tools/pron.py and name that file"
     )
+    assert (problem.severity, refused.severity) == ("warning", "error")
+    assert read(text).custom_tools == ()
 
 
 @pytest.mark.parametrize(

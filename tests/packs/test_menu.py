@@ -158,3 +158,30 @@ def test_a_broken_menu_leaves_the_pack_working_and_is_an_error_in_validate(
     said = "is not JSON: Expecting property name enclosed in double quotes"
     assert library.warnings["test"] == (Problem("menu.json", 1, "", said, "warning"),)
     assert validate(folder) == (Problem("menu.json", 1, "", said),)
+
+
+@pytest.mark.parametrize(
+    ("sql", "row", "field", "said"),
+    [
+        ("SELECT nam FROM items", "{nam}", "sql", "no such column: nam"),
+        ("DELETE FROM items", "{x}", "sql", "only SELECT can be used here"),
+        ("SELECT 1; SELECT 2", "{x}", "sql", "one statement"),
+        ("SELECT name FROM items", "{nam}", "row", 'no column "nam"; did you mean "name"?'),
+    ],
+)
+def test_validate_tries_the_query_of_a_page(
+    make_pack: MakePack, sql: str, row: str, field: str, said: str
+) -> None:
+    page = {"id": "main", "title": "All", "sql": sql, "row": row}
+    folder = make_pack("test", {"menu.json": json.dumps([page])})
+
+    (problem,) = validate(folder)
+
+    assert (problem.file, problem.field) == ("menu.json", field)
+    assert problem.message.startswith('the page "main": ')
+    assert said in problem.message
+    assert scan(folder.parent).names == ("test",)
+
+
+def test_validate_finds_nothing_in_a_sound_menu(make_pack: MakePack) -> None:
+    assert validate(make_pack("test", {"menu.json": TWO_PAGES})) == ()

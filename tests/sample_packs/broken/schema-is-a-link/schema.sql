@@ -1,1 +1,1 @@
-/etc/passwd
+/nowhere/outside.txt

@@ -1,0 +1,95 @@
+"""A pack written for the original, by its documentation, works here as it is; contract "Packs"."""
+
+from __future__ import annotations
+
+from structlog.testing import capture_logs
+
+from aouo.packs.library import scan
+from aouo.packs.load import load_pack
+from tests.fakes.model_server import CallPart
+from tests.packs.test_broken_packs import digest
+from tests.path.world import ADA, ROOT, World
+
+PACK = ROOT / "tests" / "sample_packs" / "original" / "english"
+JAVASCRIPT = (
+    "JavaScript tools do not run here: port it to Python as tools/pronAssess.py and name that file"
+)
+
+
+def test_it_loads_unchanged_and_only_its_javascript_tool_is_refused() -> None:
+    """The one key that even the original did not know is told, too."""
+    loaded = load_pack(PACK)
+
+    assert loaded.pack is not None
+    assert [(problem.field, problem.message) for problem in loaded.problems] == [
+        ("custom_tools[0].path", JAVASCRIPT),
+        (
+            "permissions.web_search",
+            "unknown key; tools are listed as permissions.tools: [web_search]",
+        ),
+        ("memory.user", "unknown key"),
+    ]
+    manifest = loaded.pack.manifest
+    assert manifest.custom_tools == ()
+    assert [tool.name for tool in manifest.runtime.external_tools] == ["importer"]
+    assert [job.id for job in manifest.cron_defaults] == ["morning", "weekly"]
+    assert (manifest.memory.soul, manifest.memory.state) == (True, True)
+    assert loaded.pack.menu.first
+    assert loaded.pack.menu.first.id == "english_main"
+    assert loaded.pack.translations.text("zh-hans", "Dictation") == "听写"
+
+
+def test_it_needs_the_pack_that_it_depends_on() -> None:
+    library = scan(PACK.parent)
+
+    assert library.broken["english"][-1].message == 'the pack "notes" is not installed'
+
+
+async def test_it_saves_remembers_its_seeds_and_runs_its_commands(world: World) -> None:
+    """Twice started, so that seeds would be there twice."""
+    world.install("notes")
+    (world.home.packs / "english").symlink_to(PACK)
+    before = digest(PACK)
+    row = {"skill_type": "english.dictation", "content": "It goes", "mood": "good", "score": 0.5}
+    count = {"action": "query", "sql": "SELECT count(*) AS phrases FROM phrases"}
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/use english")
+        await bot.people.next_message(ADA, contains="answers here now")
+        world.model.calls(CallPart("persist", {"action": "practice", "data": row}))
+        world.model.calls(CallPart("persist", {"action": "save", "data": {"content": "x"}}))
+        world.model.say("Saved.")
+        await bot.people.say(ADA, ADA, "It goes without saying")
+        await bot.people.next_message(ADA, contains="Saved.")
+    world.model.calls(CallPart("persist", count))
+    world.model.calls(CallPart("persist", {"action": "recent"}))
+    world.model.say("Three.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/dictation")
+        await bot.people.next_message(ADA, contains="Three.")
+
+    results = [
+        str(message["content"])
+        for message in world.model.requests[-1]["messages"]
+        if message["role"] == "tool"
+    ]
+    system = str(world.model.requests[-1]["messages"][0]["content"])
+    assert "skill_type" in str(world.model.requests[2]["messages"][-1]["content"])
+    assert '"phrases": 3' in results[-2]
+    assert "english.dictation" in results[-1]
+    assert "good" in results[-1]
+    assert "Choose a phrase" in system
+    assert "Be patient." in system
+    assert "Correct one mistake" in system
+    assert digest(PACK) == before
+
+
+async def test_the_owner_reads_in_the_log_what_is_not_there(world: World) -> None:
+    world.install("notes")
+    (world.home.packs / "english").symlink_to(PACK)
+    with capture_logs() as logs:
+        async with world.running() as bot:
+            await bot.people.say(ADA, ADA, "/use english")
+            await bot.people.next_message(ADA, contains="answers here now")
+
+    told = [line["problem"] for line in logs if line["event"] == "pack_warning"]
+    assert any(JAVASCRIPT in problem for problem in told)

@@ -1,0 +1,4 @@
+import json
+import sys
+
+print(json.dumps({"imported": len(json.load(sys.stdin)["input"])}))

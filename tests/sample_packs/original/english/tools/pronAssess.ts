@@ -1,0 +1,1 @@
+export default { name: "pronAssess", description: "Scores a recording", execute: async () => "ok" };
