@@ -217,10 +217,8 @@ def test_a_link_out_of_the_pack_is_not_read(tmp_path: Path) -> None:
     (folder / "tools" / "b.py").symlink_to(outside)
     (problem,) = errors(validate(folder))
 
-    assert (problem.file, problem.message) == (
-        "tools/b.py",
-        "tools/b.py cannot be read: links are not followed",
-    )
+    assert problem.file == "tools/b.py"
+    assert "links are not followed" in problem.message
 
 
 def test_tools_that_the_manifest_does_not_permit_are_warned_of(tmp_path: Path) -> None:
