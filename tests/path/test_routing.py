@@ -579,7 +579,10 @@ async def test_help_names_the_skills_of_the_active_pack(world: World) -> None:
 
 
 async def test_a_button_of_an_earlier_time_is_explained(world: World) -> None:
-    world.install("notes")
+    """The pack has no menu, so no button can open one."""
+    folder = world.home.packs / "tiny"
+    folder.mkdir()
+    (folder / "pack.yml").write_text("name: tiny\nversion: 0.1.0\ndisplay_name: Tiny\n")
     async with world.running() as bot:
         message = await bot.ask("hello")
         for data in ("nav:something", "menu", "pack:gone"):
@@ -590,7 +593,7 @@ async def test_a_button_of_an_earlier_time_is_explained(world: World) -> None:
     assert (await answers(world))[1:] == [
         old,
         old,
-        "There is no pack “gone”. Installed: notes.",
+        "There is no pack “gone”. Installed: tiny.",
     ]
 
 
