@@ -16,9 +16,12 @@ def code(text: str) -> str:
 
 
 def plain(text: str, longest: int = _NAME_MAX) -> str:
-    """A stranger's words with every mark of Markdown taken as it stands."""
+    """A stranger's words with every mark of Markdown taken as it stands.
+
+    By number, since a backslash before a bracket begins a formula.
+    """
     line = _one_line(text, longest)
-    return "".join(f"\\{c}" if c in _MARKS else c for c in line)
+    return "".join(f"&#{ord(c)};" if c in _MARKS else c for c in line)
 
 
 def _one_line(text: str, longest: int) -> str:

@@ -276,6 +276,7 @@ def test_a_damaged_database_is_kept_as_it_is_when_a_backup_replaces_it(home: Hom
 
 def test_what_cannot_be_exchanged_is_put_back(home: Home, tmp_path: Path):
     backup = back_up(home, tmp_path)
+    database(home.pack_database("vocab", "tg_1"), ["later"])
     (home.pack_data).rename(tmp_path / "away")
     home.pack_data.write_text("a file where the folder should be")
     before = everything(home)
