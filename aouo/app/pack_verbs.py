@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from typing import Any
 
+from aouo.address import ConversationAddress
 from aouo.app.clock import SystemClock
 from aouo.app.control import Request, Verb
 from aouo.app.installed import scanned
 from aouo.app.packs import Packs
 from aouo.app.stores import PackStores
+from aouo.app.zones import zone_of
 from aouo.home import Home
 from aouo.outbound.wording_packs import install_card
 from aouo.packs.library import Library
+from aouo.packs.scheduling import Place
 from aouo.ports import stamp
 from aouo.settings import Settings
 from aouo.store.database import Database
@@ -23,8 +27,9 @@ OWNER = "owner"
 """Whoever sits at a terminal of this machine."""
 
 
-def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Verb]:
-    """The verbs; each raises `PackError`s."""
+def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> Mapping[str, Verb]:
+    """The verbs; each raises `PackError`s. `owner_id` is the bot's owner in Telegram, whose
+    private chat hears what an installed pack does by itself; 0 = nobody's."""
 
     async def offer(request: Request) -> dict[str, Any]:
         name = str(request.get("upgrade", ""))
@@ -43,6 +48,9 @@ def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Ver
 
     async def accept(request: Request) -> dict[str, Any]:
         change = await packs.accept(str(request.get("id", "")), OWNER)
+        if owner_id and change.kind == "install":
+            chat = ConversationAddress("tg", str(owner_id))
+            await packs.propose(change.pack, Place(chat, "private", str(owner_id)))
         return {"pack": change.pack, "version": change.version, "kind": change.kind}
 
     async def decline(request: Request) -> dict[str, Any]:
@@ -99,10 +107,11 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             alone=lambda pack: nullcontext(),
             refresh=refresh,
             trusted_keys=lambda: settings.packs.trusted_keys,
+            zone_of=partial(zone_of, default=settings.cron.timezone),
         )
         await packs.recover()
         try:
-            yield pack_verbs(packs, library)
+            yield pack_verbs(packs, library, settings.telegram.owner)
         finally:
             stores.close()
     finally:

@@ -16,23 +16,25 @@ import structlog
 
 from aouo import failpoint
 from aouo.app.databases import MigratedDatabase
-from aouo.app.evals_of import failed_evals
+from aouo.app.eval_process import run_evals
 from aouo.app.stores import PackStores
 from aouo.errors import PackError
 from aouo.flow.installing import Offer
 from aouo.home import Home
 from aouo.ids import ulid
+from aouo.packs import scheduling
 from aouo.packs.archive import content_hash
 from aouo.packs.compare import compare
 from aouo.packs.library import Library
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.place import Places, leftovers, remove
 from aouo.packs.problems import did_you_mean, errors
+from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.signing import Signature
 from aouo.packs.sources import fetch_source
 from aouo.packs.summary import Summary, summarize, summarize_folder
 from aouo.ports import Clock, iso, stamp
-from aouo.store import installs
+from aouo.store import installs, memory_versions, onboarding, schedules
 from aouo.store.database import Database, Tx
 from aouo.store.installs import Change, Install, Kind
 
@@ -58,6 +60,7 @@ class Packs:
         alone: Callable[[str], AbstractAsyncContextManager[None]],
         refresh: Callable[[], Awaitable[None]],
         trusted_keys: Callable[[], Mapping[str, str]],
+        zone_of: ZoneOf,
     ) -> None:
         self._home = home
         self._clock = clock
@@ -67,6 +70,7 @@ class Packs:
         self._alone = alone
         self.refresh = refresh
         self._trusted_keys = trusted_keys
+        self._zone_of = zone_of
         self._one_by_one = asyncio.Lock()
 
     async def offer(
@@ -111,11 +115,8 @@ class Packs:
         before = await self._database.read(lambda tx: installs.of(tx, new.name))
         old = await asyncio.to_thread(self._installed, new.name, before)
         await asyncio.to_thread(self._check, app)
-        if kind == "upgrade" and (failed := await failed_evals(app)):
-            raise PackError(
-                f"{new.name} {new.version} does not pass its own evals: {'; '.join(failed)}.",
-                fix="What is installed stays as it is.",
-            )
+        if kind == "upgrade":
+            await self._play(new, app)
         change = Change(
             change_id,
             new.name,
@@ -131,6 +132,17 @@ class Packs:
         await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
         same = before is not None and old is not None and old.content == new.content
         return Offer(change, new, compare(old, new), same=same)
+
+    async def _play(self, new: Summary, app: Path) -> None:
+        """Raises: PackError: the pack does not pass its own evals."""
+        if not any((app / "evals").glob("*.yml")):
+            return
+        results = await run_evals(app, home=self._home.path)
+        if failed := [result.name for result in results if not result.passed]:
+            raise PackError(
+                f"{new.name} {new.version} does not pass its own evals: {'; '.join(failed)}.",
+                fix="What is installed stays as it is.",
+            )
 
     def _check(self, app: Path) -> None:
         """Raises: PackError: what is stored could not become this version's."""
@@ -198,6 +210,18 @@ class Packs:
         log.info("pack_installed", pack=change.pack, version=change.version, kind=change.kind)
         return change
 
+    async def propose(self, pack: str, place: Place) -> None:
+        """Store what a pack wants to do by itself, for the conversation it was installed in."""
+        found = self._library().get(pack)
+        if found is None:
+            return
+        now = self._clock.now()
+        await self._database.transact(
+            lambda tx: scheduling.propose(
+                tx, found.manifest, place, now, self._zone_of, consent=True
+            )
+        )
+
     async def remove(self, name: str, person: str, *, purge: bool) -> Change:
         """Take a pack away; its data stays unless it is to be purged.
 
@@ -220,9 +244,18 @@ class Packs:
             async with self._alone(name):
                 await self._take_away(change)
                 if purge:
-                    await asyncio.to_thread(self.stores.purge, name)
+                    await self._purge(name)
         log.info("pack_removed", pack=name, purged=purge)
         return change
+
+    async def _purge(self, name: str) -> None:
+        await asyncio.to_thread(self.stores.purge, name)
+
+        def forget(tx: Tx) -> None:
+            memory_versions.forget(tx, name)
+            onboarding.forget(tx, name)
+
+        await self._database.transact(forget, durable=True)
 
     async def recover(self) -> None:
         """End what a former process had begun, and forget what was not answered for a day."""
@@ -261,7 +294,7 @@ class Packs:
             failpoint.reached("after a pack's databases are migrated")
             await asyncio.to_thread(places.put)
             failpoint.reached("after a pack took its place")
-            await self._record(change)
+            await self._record(change, pack)
             await self.refresh()
             if self._library().get(change.pack) is None:
                 raise PackError(_why_not(self._library(), change.pack))
@@ -272,11 +305,13 @@ class Packs:
             raise
         await asyncio.to_thread(places.clear)
 
-    async def _record(self, change: Change) -> None:
-        now = stamp(self._clock)
+    async def _record(self, change: Change, pack: Pack) -> None:
+        moment = self._clock.now()
+        now = iso(moment)
 
         def write(tx: Tx) -> None:
             installs.record(tx, change, now)
+            scheduling.reconcile(tx, pack.manifest, moment, self._zone_of, consent=True)
             installs.settle(tx, change.id, "done", now)
 
         await self._database.transact(write, durable=True)
@@ -304,6 +339,7 @@ class Packs:
 
         def write(tx: Tx) -> None:
             installs.forget(tx, change.pack)
+            schedules.remove_of_pack(tx, change.pack)
             installs.settle(tx, change.id, "done", now)
 
         await self._database.transact(write, durable=True)

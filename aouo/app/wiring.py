@@ -187,6 +187,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         alone=leases.change,
         refresh=refresh,
         trusted_keys=lambda: settings.packs.trusted_keys,
+        zone_of=zones,
     )
     flow = _flow(
         base,

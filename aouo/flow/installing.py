@@ -10,6 +10,7 @@ from typing import Protocol
 import structlog
 
 from aouo import notices
+from aouo.address import ConversationAddress
 from aouo.attachments import Attachment
 from aouo.errors import FileGone, FileNotFetched, FileTooBig, PackError
 from aouo.events import Album, Attached, Button, Inbound
@@ -27,6 +28,7 @@ from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording_packs import install_card
 from aouo.packs.compare import Difference
+from aouo.packs.scheduling import Place
 from aouo.packs.summary import Summary
 from aouo.ports import Files
 from aouo.store.installs import Change
@@ -53,6 +55,7 @@ class Shop(Protocol):
     async def accept(self, change_id: str, person: str) -> Change: ...
     async def decline(self, change_id: str) -> Change: ...
     async def look(self, change_id: str) -> Change | None: ...
+    async def propose(self, pack: str, place: Place) -> None: ...
 
 
 class Installing:
@@ -69,7 +72,7 @@ class Installing:
         bundled: Callable[[], dict[str, Path]],
         files: Files | None,
         folder: Path,
-        provide: Callable[[Job, str], Awaitable[bool]],
+        provide: Callable[[Job, str], Awaitable[ConversationAddress | None]],
     ) -> None:
         self._shop = shop
         self._desk = desk
@@ -119,15 +122,19 @@ class Installing:
         inbound = job.inbound
         change_id, _, answer = key.removeprefix(PREFIX).partition("_")
         change = await self._shop.look(change_id)
+        objection = ""
         if not self._is_owner(inbound):
-            await self._alert(job, wording.TAP_FOR_THE_OWNER)
+            objection = wording.TAP_FOR_THE_OWNER
         elif change is None or answer not in ("yes", "no"):
-            await self._alert(job, wording.TAP_UNKNOWN)
-        elif change.state in ("offered", "begun") or (change.state == "done" and answer == "yes"):
-            notice = await self._answered(job, change, yes=answer == "yes")
-            await self._desk.answer(job, notice, instead_of=job.inbound.message_id)
-        else:
-            await self._alert(job, wording.TAP_EXPIRED)
+            objection = wording.TAP_UNKNOWN
+        elif change.state not in ("offered", "begun") and (change.state, answer) != ("done", "yes"):
+            objection = wording.TAP_EXPIRED
+        await self._tell(job, objection)
+        if objection or change is None:
+            await self._desk.done(job, "an install card's button")
+            return
+        notice = await self._answered(job, change, yes=answer == "yes")
+        await self._desk.answer(job, notice, instead_of=inbound.message_id)
 
     async def _answered(self, job: Job, change: Change, *, yes: bool) -> Notice:
         try:
@@ -138,15 +145,19 @@ class Installing:
                 await self._shop.accept(change.id, job.inbound.person.id)
         except PackError as error:
             return NotInstalled(str(error))
-        upgraded = change.kind == "upgrade"
-        here = not upgraded and not await self._provide(job, change.pack)
-        return PackInstalled(change.pack, change.version, upgraded=upgraded, open_here=here)
+        if change.kind == "upgrade":
+            return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
+        topic = await self._provide(job, change.pack)
+        inbound = job.inbound
+        place = Place(topic or inbound.address, inbound.chat_kind, inbound.person.id)
+        await self._shop.propose(change.pack, place)
+        return PackInstalled(change.pack, change.version, open_here=topic is None)
 
-    async def _alert(self, job: Job, text: str) -> None:
-        await self._desk.done(job, "an install card's button")
+    async def _tell(self, job: Job, text: str) -> None:
         if isinstance(job.inbound.content, Button):
             answer_id = job.inbound.content.answer_id
-            await self._outbox.answer_tap(job.inbound.address, answer_id, text, alert=True)
+            address = job.inbound.address
+            await self._outbox.answer_tap(address, answer_id, text, alert=bool(text))
 
     def _usage(self) -> Notice:
         there = self._desk.library.names

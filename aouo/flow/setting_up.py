@@ -78,14 +78,19 @@ class SettingUp:
             notice = await self._set_up(job, self._platform, self._desk.library.names)
         await self._desk.answer(job, notice)
 
-    async def provide(self, job: Job, pack: str) -> bool:
-        """See that one pack has a topic here; False: there are none, or it could not be made."""
+    async def provide(self, job: Job, pack: str) -> ConversationAddress | None:
+        """The topic that one pack has here from now on; None: there are none, or it could not be
+        made."""
         address = job.inbound.address
         if self._platform is None or address.platform != "tg" or job.inbound.chat_kind != "forum":
-            return False
+            return None
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
             report = await self._set_up(job, self._platform, (pack,))
-        return isinstance(report, TopicsSetUp) and not report.failed
+        if not isinstance(report, TopicsSetUp) or report.failed:
+            return None
+        chat = replace(address, thread_id="")
+        found = await self._database.read(lambda tx: topics.of_pack(tx, chat, pack))
+        return found[0][0] if found else None
 
     async def _set_up(
         self, job: Job, platform: Topics, packs: tuple[str, ...]

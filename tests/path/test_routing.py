@@ -12,7 +12,6 @@ from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
-from tests.packs.writing import write_pack
 from tests.path.looking import answers, crossed_keys, prompts, route, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -581,7 +580,9 @@ async def test_help_names_the_skills_of_the_active_pack(world: World) -> None:
 
 async def test_a_button_of_an_earlier_time_is_explained(world: World) -> None:
     """The pack has no menu, so no button can open one."""
-    write_pack(world.home.packs / "tiny")
+    folder = world.home.packs / "tiny"
+    folder.mkdir()
+    (folder / "pack.yml").write_text("name: tiny\nversion: 0.1.0\ndisplay_name: Tiny\n")
     async with world.running() as bot:
         message = await bot.ask("hello")
         for data in ("nav:something", "menu", "pack:gone"):
