@@ -122,13 +122,15 @@ class Deeds:
             )
 
     def tap(self, place: Place) -> None:
-        """A button of one of the newest messages here, by anybody who is there."""
+        """A button of one of the newest messages here, by anybody who is there; none that begins a
+        session with a skill, since the book counts sessions."""
         found = [
             (message, button["callback_data"])
             for message in self._of_bot(place)[-15:]
             for row in message.keyboard
             for button in row
             if button["callback_data"] not in self.tapped
+            and not button["callback_data"].startswith("skill:")
         ]
         if found:
             message, data = self.chance.choice(found)
