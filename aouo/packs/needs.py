@@ -30,7 +30,7 @@ class Allowance:
         )
 
     def _is_ours(self, word: str) -> bool:
-        """The owner switches off tools of ours; a pack's own came with it, and servers' are set up."""
+        """The owner's list is about ours; a pack's own came with it, a server's were set up."""
         return word in TOOLS or (word in GROUP_TOOLS and word != "pack")
 
     def knows(self, word: str) -> bool:
