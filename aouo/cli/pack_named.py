@@ -52,7 +52,7 @@ def named(text: str) -> Generator[Named]:
     else:
         hint = did_you_mean(text, library.names)
         raise PackError(
-            f"There is no pack, folder or file {text}{hint}.",
+            f"There is no pack, folder or file {text}{hint or '.'}",
             fix="See `aouo pack list`.",
         )
 

@@ -84,6 +84,7 @@ def load_pack(
     except (FileNotFoundError, NotInside) as error:
         missing = isinstance(error, FileNotFoundError)
         said = "there is no pack.yml in this folder" if missing else str(error)
+        said = said if folder.is_dir() else "there is no such folder"
         return _broken(folder, (*around, Problem(FILE, 0, "", said)))
     parsed = parse(text, strict=strict)
     if parsed.draft is None:
