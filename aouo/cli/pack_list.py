@@ -9,7 +9,8 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_install import refresh
-from aouo.packs.library import link, scan
+from aouo.cli.shelf import shelf_of
+from aouo.packs.library import link
 from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
 from aouo.packs.problems import errors
@@ -20,10 +21,7 @@ from aouo.packs.problems import errors
 def list_(as_json: bool) -> None:
     """List the installed packs, also those that do not load."""
     home = current_home()
-    settings = load(home).settings
-    library = scan(
-        home.packs, map(Path, settings.packs.scan_dirs), settings.packs.enabled, home.skills
-    )
+    library = shelf_of(home, load(home).settings)
     if as_json:
         print_json(
             {
