@@ -61,7 +61,9 @@ def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     what = f"Remove {name} and delete all it keeps?" if purge else f"Remove {name}?"
     target = current_home().packs / name
     there = target.exists() or target.is_symlink()  # else the error comes without a question
-    if there and not (yes or as_json) and not _agreed(what):
+    if there and as_json and not yes:
+        raise click.UsageError(f"{what} Nobody is asked with --json: say it with --yes.")
+    if there and not yes and not _agreed(what):
         click.echo("Nothing has changed.")
         return
     facts = asyncio.run(_once("pack_remove", pack=name, purge=purge))
