@@ -286,7 +286,10 @@ async def propose(home: Home) -> None:
 def test_installing_and_upgrading_print_a_card_and_one_line_and_no_log(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("aouo.cli.pack_install._agreed", lambda question: True)
+    def agree(question: str) -> bool:
+        return question.endswith("it?")
+
+    monkeypatch.setattr("aouo.cli.pack_install._agreed", agree)
     run("new", "shop")
     installed = run("install", "shop")
     manifest = Path("shop/pack.yml")

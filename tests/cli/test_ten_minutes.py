@@ -13,7 +13,7 @@ from aouo.cli.main import aouo
 from aouo.home import Home
 
 PAGE = Path(__file__).parents[2] / "docs" / "packs.md"
-_FILE = re.compile(r"^`(shopping/[^`]+)`[^\n]*:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^`(shopping/[^`]+)`[^\n]*:\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _STEP_5 = {
     "version: 0.1.0": "version: 0.2.0",
     "[msg, skill_view, ": "[fetch, msg, skill_view, ",
