@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 from aouo.cli.main import aouo
 from aouo.home import Home
 
-PAGE = Path(__file__).parents[2] / "docs" / "packs.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "packs.md"
 _FILE = re.compile(r"^`(shopping/[^`]+)`[^\n]*:\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _STEP_5 = {
     "version: 0.1.0": "version: 0.2.0",
@@ -30,6 +31,7 @@ def test_the_pack_of_the_page_is_sound_passes_its_evals_is_shared_and_upgraded(
     runner: CliRunner, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # an upgrade plays evals in a child process
 
     def run(*arguments: str) -> Result:
         result = runner.invoke(aouo, ["pack", *arguments])
