@@ -100,7 +100,7 @@ class Packs:
         if install is None or not install.source:
             known = tuple(await self._database.read(installs.all_of))
             raise PackError(
-                f"{name!r} was not installed from anywhere{did_you_mean(name, known)}.",
+                f"{name!r} was not installed from anywhere{did_you_mean(name, known) or '.'}",
                 fix="Name the folder, file or address of the new version.",
             )
         return install.source
@@ -114,8 +114,10 @@ class Packs:
         kind = self._kind(new.name)
         before = await self._database.read(lambda tx: installs.of(tx, new.name))
         old = await asyncio.to_thread(self._installed, new.name, before)
-        await asyncio.to_thread(self._check, app)
-        if kind == "upgrade":
+        same = before is not None and old is not None and old.content == new.content
+        if not same:
+            await asyncio.to_thread(self._check, app)
+        if kind == "upgrade" and not same:
             await self._play(new, app)
         change = Change(
             change_id,
@@ -130,7 +132,6 @@ class Packs:
             stamp(self._clock),
         )
         await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
-        same = before is not None and old is not None and old.content == new.content
         return Offer(change, new, compare(old, new), same=same)
 
     async def _play(self, new: Summary, app: Path) -> None:
@@ -238,7 +239,7 @@ class Packs:
         named = name and not name.startswith(".") and "/" not in name
         if not named or not (target.is_symlink() or target.exists()):
             hint = did_you_mean(name, self._library().names)
-            raise PackError(f"There is no pack {name!r} in {self._home.packs}{hint}.")
+            raise PackError(f"There is no pack {name!r} in {self._home.packs}{hint or '.'}")
         found = self._library().get(name)
         self._refuse_needed(name)
         version = found.manifest.version if found else ""

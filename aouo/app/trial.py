@@ -48,15 +48,21 @@ async def run(
     tell: Callable[[str], None],
     *,
     port: int = 0,
+    language: str = "en",
+    command: str = "scripts/try",
 ) -> None:
-    """Serve the chat page until a signal comes; `tell` gets lines of progress."""
-    async with _trial(home, environ, packs, tell, port) as (local, app, runtime):
+    """Serve the chat page until a signal comes; `tell` gets lines of progress.
+
+    `language` is that of everybody's Telegram, `command` what somebody types to run this again.
+    """
+    async with _trial(home, environ, packs, tell, port, language) as (local, app, runtime):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
         model = app.leases.now.model
         if model.provider == "local" and isinstance(model, Preparing):
             tell(HONEST_NOTE)
-            tell("for example: AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… scripts/try")
+            tell("It reads no skills, so their commands need another model, for example:")
+            tell(f"AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… {command}")
             await model.prepare()
             tell("the model is loaded")
         await runtime.ended.wait()
@@ -123,12 +129,14 @@ async def _trial(
     packs: Sequence[Path],
     tell: Callable[[str], None],
     port: int,
+    language: str = "en",
 ) -> AsyncGenerator[tuple[Local, App, Runtime]]:
     """A fresh home beside the owner's, a local Telegram in its own process, and the runtime."""
     home.create()
     with one_setup_error(), home.lock():
         tell("starting a local Telegram")
-        async with _emulator(port) as local:
+        topics = [folder.name for folder in packs]
+        async with _emulator(port, topics, language) as local:
             loaded = _furnish(home, environ, packs, local.url)
             redactor = Redactor(loaded.settings.secrets())
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
@@ -166,7 +174,7 @@ def _furnish(
 
 
 @asynccontextmanager
-async def _emulator(port: int) -> AsyncGenerator[Local]:
+async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGenerator[Local]:
     """The local Telegram as a child process; it ends when its standard input does."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -174,6 +182,8 @@ async def _emulator(port: int) -> AsyncGenerator[Local]:
         "aouo.emulator",
         f"--token={TOKEN}",
         f"--port={port}",
+        f"--language={language}",
+        *(f"--topic={name}" for name in topics),
         "--told-of-topics",
         "--with-parent",
         stdin=asyncio.subprocess.PIPE,

@@ -14,7 +14,8 @@ from aouo.home import Home
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--port", default=0, help="Where the chat page listens; 0 takes a free port.")
-def dev(folder: Path, port: int) -> None:
+@click.option("--language", default="en", help="Of everybody's Telegram, such as `de`.")
+def dev(folder: Path, port: int, language: str) -> None:
     """Chat with the pack in FOLDER, alone, in a local Telegram.
 
     Its problems are listed first. To see a change, end with Ctrl-C and begin again; a running bot
@@ -27,8 +28,19 @@ def dev(folder: Path, port: int) -> None:
 
     problems = validate(folder)
     for problem in problems:
-        click.echo(str(problem), err=True)
+        click.echo(f"{problem.severity}: {problem}", err=True)
     if any(problem.severity == "error" for problem in problems):
         raise click.exceptions.Exit(1)
     home = Home(current_home().path / "dev")
-    asyncio.run(trial.run(home, os.environ, [folder.resolve()], click.echo, port=port))
+    packs = [folder.resolve()]
+    asyncio.run(
+        trial.run(
+            home,
+            os.environ,
+            packs,
+            click.echo,
+            port=port,
+            language=language,
+            command=f"aouo dev {folder}",
+        )
+    )

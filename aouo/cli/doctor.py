@@ -7,7 +7,6 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
@@ -167,11 +166,9 @@ def _people(settings: Settings) -> Iterator[Check]:
 
 
 def _packs(home: Home, settings: Settings) -> Iterator[Check]:
-    from aouo.packs.library import scan
+    from aouo.cli.shelf import shelf_of
 
-    library = scan(
-        home.packs, map(Path, settings.packs.scan_dirs), settings.packs.enabled, home.skills
-    )
+    library = shelf_of(home, settings)
     for name, problems in library.broken.items():
         for problem in problems:
             yield Check(
@@ -183,7 +180,7 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
     if library.names:
         yield Check("packs", "ok", ", ".join(library.names))
     elif not library.broken:
-        yield Check("packs", "warn", "none is installed", "Run `aouo pack link DIR`.")
+        yield Check("packs", "warn", "none is installed", "Run `aouo pack install notes`, or DIR.")
 
 
 def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:

@@ -146,8 +146,10 @@ def _told(kept: Kept) -> str:
 def _read_passphrase(file: Path) -> str:
     try:
         lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{file} cannot be read: {error}.") from error
+    except OSError as error:
+        raise SetupError(f"{file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise SetupError(f"{file} cannot be read: it is no text.") from error
     if not lines or not lines[0]:
         raise SetupError(f"{file} has no passphrase in its first line.")
     return lines[0]

@@ -23,11 +23,13 @@ from aouo.packs.summary import sound_pack
 @key_option
 @json_option
 def export(pack: str, output: Path | None, key_file: Path | None, as_json: bool) -> None:
-    """Write a sound pack to one file; hidden files and links are left out.
+    """Write a sound pack to one file: the folder of that name here, or else what is installed.
+
+    Hidden files and links are left out.
 
     With --key it is signed in the file. A signature that is in the folder goes along if it fits.
     """
-    with named(pack) as found:
+    with named(pack, folder_first=True) as found:
         manifest = sound_pack(found.folder).manifest
         extra: dict[str, bytes] = {}
         if key_file is not None:

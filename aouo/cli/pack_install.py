@@ -59,7 +59,11 @@ def upgrade(name: str, source: str, yes: bool, as_json: bool) -> None:
 def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     """Remove the pack NAME. Its data stays for another time, unless it is purged."""
     what = f"Remove {name} and delete all it keeps?" if purge else f"Remove {name}?"
-    if not (yes or as_json) and not _agreed(what):
+    target = current_home().packs / name
+    there = target.exists() or target.is_symlink()  # else the error comes without a question
+    if there and as_json and not yes:
+        raise click.UsageError(f"{what} Nobody is asked with --json: say it with --yes.")
+    if there and not yes and not _agreed(what):
         click.echo("Nothing has changed.")
         return
     facts = asyncio.run(_once("pack_remove", pack=name, purge=purge))
@@ -153,10 +157,13 @@ async def _asking() -> AsyncGenerator[Asking]:
 @asynccontextmanager
 async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
     from aouo.app.pack_verbs import at_rest
+    from aouo.logs import Logs, Nowhere
+    from aouo.redact import Redactor
 
     home.create()
     settings = load(home).settings
-    with home.lock():
+    redactor = Redactor(settings.secrets())
+    with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
         async with at_rest(home, settings) as verbs:
 
             async def local(verb: str, **arguments: object) -> Facts:

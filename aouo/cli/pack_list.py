@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.packs.library import link, scan
+from aouo.cli.pack_install import refresh
+from aouo.cli.shelf import shelf_of
+from aouo.packs.library import link
 from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
 from aouo.packs.problems import errors
@@ -19,10 +21,7 @@ from aouo.packs.problems import errors
 def list_(as_json: bool) -> None:
     """List the installed packs, also those that do not load."""
     home = current_home()
-    settings = load(home).settings
-    library = scan(
-        home.packs, map(Path, settings.packs.scan_dirs), settings.packs.enabled, home.skills
-    )
+    library = shelf_of(home, load(home).settings)
     if as_json:
         print_json(
             {
@@ -54,7 +53,7 @@ def list_(as_json: bool) -> None:
         for problem in problems:
             click.echo(f"  {problem.severity}: {problem}")
     if not library.names and not library.broken:
-        click.echo(f"No pack is installed in {home.packs}. Run `aouo pack link DIR`.")
+        click.echo(f"No pack is installed in {home.packs}. Run `aouo pack install notes`, or DIR.")
 
 
 @click.command()
@@ -86,12 +85,16 @@ def validate(folder: Path, as_json: bool) -> None:
 def link_(folder: Path, as_json: bool) -> None:
     """Install the pack in FOLDER by a link, so that it can be edited where it lies.
 
-    A running bot takes it and later edits up with `aouo restart`.
+    A running bot takes it up at once. It takes later edits up when the folder is linked once
+    more, or with `aouo restart`.
     """
     home = current_home()
     home.create()
     target = link(folder, home.packs)
+    refreshed = refresh(home)
     if as_json:
         print_json({"name": target.name, "link": str(target), "folder": str(folder.resolve())})
     else:
         click.echo(f"{target.name} is installed: {target} → {folder.resolve()}")
+        if refreshed:
+            click.echo("The running bot has read it anew.")

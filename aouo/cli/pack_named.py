@@ -33,15 +33,19 @@ def installed() -> Library:
 
 
 @contextlib.contextmanager
-def named(text: str) -> Generator[Named]:
+def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
     """The pack that `text` means; what had to be unpacked is gone afterwards.
+
+    `folder_first`: a pack's folder of that name here goes before an installed pack.
 
     Raises:
         PackError: there is none.
     """
     library = installed()
     found = library.get(text)
-    if found is not None:
+    if folder_first and (Path(text) / "pack.yml").is_file():
+        yield Named(Path(text), False)
+    elif found is not None:
         yield Named(found.folder.resolve(), True)
     elif text in library.broken:
         first = library.broken[text][0]
@@ -52,7 +56,7 @@ def named(text: str) -> Generator[Named]:
     else:
         hint = did_you_mean(text, library.names)
         raise PackError(
-            f"There is no pack, folder or file {text}{hint}.",
+            f"There is no pack, folder or file {text}{hint or '.'}",
             fix="See `aouo pack list`.",
         )
 

@@ -30,8 +30,10 @@ def read_key(file: Path) -> SecretKey:
     """
     try:
         return read_secret_key(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{file} cannot be read: {error}.") from error
+    except OSError as error:
+        raise SetupError(f"{file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise SetupError(f"{file} cannot be read: it is no text.") from error
 
 
 def signature_of(folder: Path, key: SecretKey) -> bytes:

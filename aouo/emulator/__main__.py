@@ -9,7 +9,7 @@ import signal
 import sys
 
 from aouo.emulator.server import DEFAULT_TOKEN, DEFAULT_USERNAME, Emulator
-from aouo.emulator.start import PARTS
+from aouo.emulator.start import PARTS, TOPICS
 
 CANNOT_LISTEN = 3
 """The exit code of a set-up error, as of `aouo` itself."""
@@ -39,6 +39,10 @@ def _arguments() -> argparse.Namespace:
         default=[],
         help="leave this out at start; may be repeated",
     )
+    parser.add_argument(
+        "--topic", dest="topics", action="append", help="of the forum; may be repeated"
+    )
+    parser.add_argument("--language", default="en", help="of everybody's Telegram")
     parser.add_argument("--private-topics", action="store_true", help="topics in private chats")
     parser.add_argument("--no-privacy", action="store_true", help="the bot sees all of a group")
     parser.add_argument("--flood", action="store_true", help="flood control from the start")
@@ -65,6 +69,8 @@ async def _serve(options: argparse.Namespace) -> int:
         port=options.port,
         username=options.username,
         parts=PARTS - set(options.without),
+        topics=options.topics or TOPICS,
+        language=options.language,
         private_topics=options.private_topics,
         privacy=not options.no_privacy,
         flood=options.flood,

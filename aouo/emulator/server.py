@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +21,7 @@ from aouo.emulator.journal import Journal
 from aouo.emulator.objects import message_json
 from aouo.emulator.people import Person
 from aouo.emulator.polling import Poll
-from aouo.emulator.start import PARTS, furnish
+from aouo.emulator.start import PARTS, TOPICS, furnish
 from aouo.emulator.verbs import Desk
 from aouo.emulator.webhook import WebhookCaller
 from aouo.emulator.world import World
@@ -42,7 +42,7 @@ class Emulator:
     """A local Telegram on 127.0.0.1; `base_url` is what a bot gets as its API address.
 
     `client` is the people's side and is open while the emulator is. `parts` says what is there
-    at start besides Ada: `ben`, `group`, `forum`.
+    at start besides Ada: `ben`, `group`, `forum`; `topics` are those of the forum.
     """
 
     def __init__(
@@ -53,6 +53,8 @@ class Emulator:
         username: str = DEFAULT_USERNAME,
         name: str = "aouo",
         parts: Collection[str] = PARTS,
+        topics: Sequence[str] = TOPICS,
+        language: str = "en",
         private_topics: bool = False,
         privacy: bool = True,
         flood: bool = False,
@@ -72,7 +74,7 @@ class Emulator:
         self._clock = clock
         self.webhook = WebhookCaller(self.world, self.signal, self.faults, clock)
         self._calling: asyncio.Future[None] | None = None
-        furnish(self.world, clock(), parts)
+        furnish(self.world, clock(), parts, topics=topics, language=language)
         self._runner = web.AppRunner(
             self._application(), access_log=None, handler_cancellation=True, shutdown_timeout=1
         )

@@ -1,6 +1,6 @@
 """The world at start: two people, their private chats, a group and a forum."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from aouo.emulator.chats import ICON_COLORS, Chat, Topic
 from aouo.emulator.messages import Message
@@ -13,24 +13,35 @@ FAMILY = -2001
 HOUSEHOLD = -1_000_000_003_001
 NOTES = 2
 VOCAB = 3
+TOPICS = ("notes", "vocab")
 
 PARTS = frozenset({"group", "forum", "ben"})
 
 
-def furnish(world: World, now: float, parts: Collection[str] = PARTS) -> None:
-    """Ada is always there; `parts` says who and what else."""
-    world.add_person(Person(ADA, "Ada", username="ada"), started=True)
+def furnish(
+    world: World,
+    now: float,
+    parts: Collection[str] = PARTS,
+    *,
+    topics: Sequence[str] = TOPICS,
+    language: str = "en",
+) -> None:
+    """Ada is always there; `parts` says who and what else, `topics` what the forum has.
+
+    `language` is what everybody's Telegram is set to.
+    """
+    world.add_person(Person(ADA, "Ada", username="ada", language_code=language), started=True)
     people = [ADA]
     if "ben" in parts:
-        world.add_person(Person(BEN, "Ben", username="ben"), started=True)
+        world.add_person(Person(BEN, "Ben", username="ben", language_code=language), started=True)
         people.append(BEN)
     if "group" in parts:
         _join(world, world.add_chat("group", "Family", chat_id=FAMILY), people)
     if "forum" in parts:
         forum = world.add_chat("supergroup", "Household", chat_id=HOUSEHOLD, is_forum=True)
         _join(world, forum, people)
-        for index, name in enumerate(("notes", "vocab")):
-            add_topic(forum, ADA, name, ICON_COLORS[index], int(now))
+        for index, name in enumerate(topics):
+            add_topic(forum, ADA, name, ICON_COLORS[index % len(ICON_COLORS)], int(now))
 
 
 def add_topic(chat: Chat, creator_id: int, name: str, icon_color: int, now: int) -> Topic:

@@ -179,7 +179,7 @@ def _changed(change: Change) -> str:
         case "pack_tools":
             return f"its tool {code(change.item)} runs {after}, was {before}"
         case "tables":
-            return f"table {code(change.item)} has the columns {after}, had {before}"
+            return f"table {code(change.item)} {_columns(change)}"
         case "prompt":
             sizes = _kilobytes(int(change.after)), _kilobytes(int(change.before))
             return f"{sizes[0]} of text in each prompt, was {sizes[1]}"
@@ -189,6 +189,17 @@ def _changed(change: Change) -> str:
             return f"needs aouo {after}" if change.after else "needs no certain version of aouo"
         case _:
             return f"{code(change.item)}: {after}, was {before}"
+
+
+def _columns(change: Change) -> str:
+    """Which columns come and go; both sides are names with commas between."""
+    before, after = change.before.split(", "), change.after.split(", ")
+    new = ", ".join(name for name in after if name not in before)
+    gone = ", ".join(name for name in before if name not in after)
+    said = [f"gets {code(new)}"] if new else []
+    if gone:
+        said.append(f"loses {code(gone)}")
+    return " and ".join(said) or "has its columns in another order"
 
 
 def _ceiling(change: Change) -> str:

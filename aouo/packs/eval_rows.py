@@ -21,8 +21,10 @@ class WrongRows(Exception):
     """What an eval says of rows does not fit the schema; the message says what is there."""
 
 
-def put(file: Path, start: Mapping[str, Sequence[Row]]) -> None:
+def put(file: Path, start: Mapping[str, Sequence[Row]], now: str) -> None:
     """Add rows to the database at `file`, whose schema stands; all of them or none.
+
+    `now` is what `created_at` and `updated_at` hold where a table needs them, as in `persist`.
 
     Raises:
         WrongRows: no such table or column, or a value it does not take.
@@ -33,7 +35,7 @@ def put(file: Path, start: Mapping[str, Sequence[Row]]) -> None:
             table = _table(connection, name)
             for row in rows:
                 try:
-                    _insert(connection, table, row)
+                    _insert(connection, table, _filled(table, row, now))
                 except sqlite3.Error as error:
                     raise WrongRows(f"start.{name}: {error}. {table}") from error
         connection.execute("COMMIT")
@@ -63,6 +65,19 @@ def newest(file: Path, name: str) -> tuple[dict[str, object], ...]:
             f"SELECT {listed} FROM {quoted(table.name)} ORDER BY rowid DESC LIMIT {_SHOWN}"
         ).fetchall()
         return tuple({k: shown(v) for k, v in zip(names, row, strict=True)} for row in rows)
+
+
+def _filled(table: Table, row: Row, now: str) -> Row:
+    named = {name.lower() for name in row}
+    needed = {
+        column.name: now
+        for column in table.columns
+        if column.name.lower() in ("created_at", "updated_at")
+        and column.required
+        and column.default is None
+        and column.name.lower() not in named
+    }
+    return {**row, **needed}
 
 
 def _insert(connection: sqlite3.Connection, table: Table, row: Row) -> None:

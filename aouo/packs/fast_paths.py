@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -12,6 +13,8 @@ from aouo.packs.inside import NotInside, list_inside, read_inside
 from aouo.packs.manifest import FILE, Manifest
 from aouo.packs.menu import Menu
 from aouo.packs.problems import Problem, Severity, did_you_mean
+
+_FIELD = re.compile(r"\{[^}]*\}")  # of a row's template
 
 
 class FastPathReader:
@@ -86,6 +89,19 @@ def unused(translations: Translations, texts: Collection[str]) -> Iterator[Probl
             if key not in texts:
                 message = f"nothing in this pack says this{did_you_mean(key, texts)}"
                 yield Problem(f"{i18n.FOLDER}/{language}.json", 0, key[:100], message, "warning")
+
+
+def missing(translations: Translations, texts: Collection[str]) -> Iterator[Problem]:
+    """Yield a warning for each language that leaves some of the menu's `texts` as they stand."""
+    worded = sorted(text for text in texts if re.search(r"\w", _FIELD.sub("", text)))
+    for language, own in translations.languages.items():
+        left = [
+            text for text in worded if text not in own and translations.text(language, text) == text
+        ]
+        if left and language != "en":
+            more = f", and {len(left) - 1} more" if left[1:] else ""
+            message = f'does not say "{left[0][:60]}"{more}'
+            yield Problem(f"{i18n.FOLDER}/{language}.json", 0, "", message, "warning")
 
 
 def _plain(path: str) -> str:

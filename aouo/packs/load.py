@@ -84,6 +84,7 @@ def load_pack(
     except (FileNotFoundError, NotInside) as error:
         missing = isinstance(error, FileNotFoundError)
         said = "there is no pack.yml in this folder" if missing else str(error)
+        said = said if folder.is_dir() else "there is no such folder"
         return _broken(folder, (*around, Problem(FILE, 0, "", said)))
     parsed = parse(text, strict=strict)
     if parsed.draft is None:
@@ -130,8 +131,10 @@ class _Reader:
             self.problems += found
         self._check_named_files()
         menu, translations = self._fast_paths(skills)
-        self.problems += needs.problems(skills, Allowance(self._manifest), self._softly)
-        skills = needs.fitted(skills, Allowance(self._manifest, enabled_tools))
+        tools = self._tools()
+        allowance = Allowance(self._manifest, own=[tool.name for tool in tools])
+        self.problems += needs.problems(skills, allowance, self._softly)
+        skills = needs.fitted(skills, replace(allowance, enabled=enabled_tools))
         return Pack(
             manifest=self._manifest,
             folder=self._folder,
@@ -144,7 +147,7 @@ class _Reader:
             menu=menu,
             translations=translations,
             migrations=self._migrations(),
-            tools=self._tools(),
+            tools=tools,
         )
 
     def _tools(self) -> tuple[PackTool, ...]:

@@ -13,28 +13,37 @@ from aouo.packs.skills import FILE, Skill
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The tools of a pack: what its manifest permits and the owner has `enabled` (() = all)."""
+    """The tools of a pack: what its manifest permits and the owner has `enabled` (() = all).
+
+    `own` are the names of the tools that were found in its folder.
+    """
 
     manifest: Manifest
     enabled: Sequence[str] = ()
+    own: Sequence[str] = ()
 
     def has(self, word: str) -> bool:
         """Whether a tool or a group of that name may be used."""
         permitted = self.manifest.permissions.tools
         return self._listed(word, permitted) and (
-            not self.enabled or self._listed(word, self.enabled)
+            not (self.enabled and self._is_ours(word)) or self._listed(word, self.enabled)
         )
+
+    def _is_ours(self, word: str) -> bool:
+        """The owner's list is about ours; a pack's own came with it, a server's were set up."""
+        return word in TOOLS or (word in GROUP_TOOLS and word != "pack")
 
     def knows(self, word: str) -> bool:
         """Whether there is a tool or a group of that name, allowed or not."""
         outside = word.startswith(("mcp:", "mcp__"))
-        return outside or word in TOOLS or word in GROUP_TOOLS or word in self._own
+        return outside or word in TOOLS or word in GROUP_TOOLS or word in self.own_names
 
     @property
-    def _own(self) -> frozenset[str]:
+    def own_names(self) -> frozenset[str]:
+        """The pack's own tools, as `convert` and as `shopping__convert`."""
         manifest = self.manifest
         tools = (*manifest.custom_tools, *manifest.runtime.external_tools)
-        bare = {tool.name for tool in tools}
+        bare = {tool.name for tool in tools} | set(self.own)
         return frozenset(bare | {f"{manifest.name}__{name}" for name in bare})
 
     def _listed(self, word: str, names: Sequence[str]) -> bool:
@@ -43,7 +52,7 @@ class Allowance:
         groups = [group for group, tools in GROUP_TOOLS.items() if word in tools]
         if word.startswith("mcp__"):
             groups.append(f"mcp:{word.split('__')[1]}")
-        if word in self._own:
+        if word in self.own_names:
             groups += ["pack", f"{self.manifest.name}__{word}"]
         return any(group in names for group in groups)
 
@@ -98,7 +107,7 @@ def problems(
             yield Problem(file, 0, "fallback", message, severity)
         for word in missing(skill, skills, allowance):
             if not allowance.knows(word):
-                hint = did_you_mean(word, TOOLS | set(skills))
+                hint = did_you_mean(word, TOOLS | allowance.own_names | set(skills))
                 message = f'no tool or skill is named "{word}"{hint}'
                 yield Problem(file, 0, "requires", message, severity)
             elif fallback not in skills:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aouo.packs import evals, menu
 from aouo.packs import manifest as manifests
-from aouo.packs.fast_paths import unused
+from aouo.packs.fast_paths import missing, unused
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.problems import Problem, did_you_mean, errors
 from aouo.packs.schema import selected
@@ -23,7 +23,7 @@ def validate(folder: Path) -> tuple[Problem, ...]:
     found += evals.load(folder)[1]
     if loaded.draft is not None:
         found += _unused_skills(loaded.draft)
-        found += _unused_translations(loaded.draft)
+        found += _translations(loaded.draft)
         if not any(each.file == loaded.draft.manifest.schema.file for each in errors(found)):
             found += _listings(loaded.draft)
     return tuple(found)
@@ -61,11 +61,14 @@ def _listings(pack: Pack) -> list[Problem]:
     return found
 
 
-def _unused_translations(pack: Pack) -> list[Problem]:
+def _translations(pack: Pack) -> list[Problem]:
+    """Name what a language says for nothing, and what it leaves as it stands."""
     manifest = pack.manifest
     texts = {manifest.display_name, manifest.description}
     for skill in pack.skills.values():
         texts |= {skill.display_name, skill.description}
-    for page in pack.menu.pages:
-        texts |= set(page.texts)
-    return list(unused(pack.translations, texts))
+    shown = {text for page in pack.menu.pages for text in page.texts}
+    return [
+        *unused(pack.translations, texts | shown),
+        *missing(pack.translations, shown),
+    ]

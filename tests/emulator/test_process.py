@@ -137,3 +137,19 @@ async def test_what_people_attach_is_never_run_by_the_browser(
     async with http.get(f"{emu.base_url}/emulator/media/{file_id}") as response:
         assert response.content_type == "application/octet-stream"
         assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_the_topics_and_the_language_of_everybody_are_chosen_at_the_start() -> None:
+    """`aouo dev` gives the pack that is being written its topic."""
+    process, ready = await start("--with-parent", "--topic", "shopping", "--language", "de")
+    assert process.stdin is not None
+
+    async with EmulatorClient(ready["url"]) as people:
+        state = await people.act("state")
+    process.stdin.close()
+
+    async with asyncio.timeout(10):
+        assert await process.wait() == 0
+    topics = [topic["name"] for chat in state["chats"] for topic in chat.get("topics", ())]
+    assert "shopping" in topics
+    assert "notes" not in topics

@@ -164,7 +164,7 @@ Different
 • schedule rare: every 2 days, off until you switch it on
 • uses at most 0.5 USD a day
 • tables: more
-• table words has the columns id, had id, word
+• table words loses word
 • more memory files: SOUL.md
 • skills: quiz
 • needs the packs notes >=1

@@ -18,6 +18,8 @@ from aouo.packs.storage import PackStore
 from aouo.packs.validate import validate
 from tests.packs.writing import MakePack
 
+NOW = "2026-11-22T10:00:00.000Z"
+
 WHOLE = """\
 name: a word is kept and asked for
 language: de-at
@@ -214,7 +216,7 @@ def test_what_was_expected_and_not_seen_is_told(expect: Expect, seen: Seen, told
 def test_rows_are_put_in_and_counted_by_value(make_pack: MakePack, tmp_path: Path) -> None:
     file = _database(make_pack, tmp_path)
     row = {"name": "a", "created_at": "2026-01-01"}
-    eval_rows.put(file, {"Items": [row, row | {"name": "b", "count": 2}]})
+    eval_rows.put(file, {"Items": [row, row | {"name": "b", "count": 2}]}, NOW)
 
     assert eval_rows.count(file, "items", {}) == 2
     assert eval_rows.count(file, "items", {"count": 2}) == 1
@@ -222,12 +224,22 @@ def test_rows_are_put_in_and_counted_by_value(make_pack: MakePack, tmp_path: Pat
     assert [row["name"] for row in eval_rows.newest(file, "items")] == ["b", "a"]
 
 
+def test_the_times_that_persist_fills_in_need_not_be_written(
+    make_pack: MakePack, tmp_path: Path
+) -> None:
+    file = _database(make_pack, tmp_path)
+    eval_rows.put(file, {"items": [{"name": "a"}, {"name": "b", "Created_At": "2020"}]}, NOW)
+
+    assert eval_rows.count(file, "items", {"created_at": NOW}) == 1
+    assert eval_rows.count(file, "items", {"created_at": "2020"}) == 1
+
+
 @pytest.mark.parametrize(
     ("table", "row", "told"),
     [
         ("itms", {}, "there is no table 'itms' in this pack; did you mean \"items\"?"),
         ("items", {"nam": 1}, "has no column 'nam'; did you mean \"name\"?"),
-        ("items", {"name": "b"}, "start.items: NOT NULL constraint failed"),
+        ("items", {"created_at": "2026"}, "start.items: NOT NULL constraint failed"),
     ],
 )
 def test_rows_that_do_not_fit_are_told_and_none_is_put_in(
@@ -236,7 +248,7 @@ def test_rows_that_do_not_fit_are_told_and_none_is_put_in(
     file = _database(make_pack, tmp_path)
     good = {"name": "a", "created_at": "2026-01-01"}
     with pytest.raises(WrongRows) as refused:
-        eval_rows.put(file, {"items": [good], table: [good, row]})
+        eval_rows.put(file, {"items": [good], table: [good, row]}, NOW)
 
     assert told in str(refused.value)
     assert eval_rows.count(file, "items", {}) == 0

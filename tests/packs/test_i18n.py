@@ -82,9 +82,10 @@ def test_a_file_with_a_problem_says_where_and_what(
 def test_validate_names_the_key_that_nothing_says(make_pack: MakePack) -> None:
     files = {"i18n/de.json": '{"Studdy": "Lernen"}', "menu.json": MENU}
 
-    (problem,) = validate(make_pack("test", files))
+    problem, left = validate(make_pack("test", files))
 
-    assert problem.severity == "warning"
+    assert {problem.severity, left.severity} == {"warning"}
+    assert left.message == 'does not say "Study"'
     assert problem.message == 'nothing in this pack says this; did you mean "Study"?'
 
 

@@ -51,6 +51,7 @@ HIDDEN = {"plain": "Ask the person."}
         ("requires: [fetch]\nfallback: rich\n", "[msg]", [], HIDDEN),
         ("requires: ['mcp:search']\n", "['mcp:search']", [], BOTH),
         ("requires: [mcp__search__find]\n", "['mcp:search']", [], BOTH),
+        ("requires: ['mcp:search']\n", "['mcp:search']", ["core"], BOTH),
         ("requires: ['mcp:search']\n", "[msg]", [], HIDDEN),
         ("requires: [telepathy]\n", "[msg]", [], BOTH),
     ],
@@ -83,3 +84,20 @@ def test_validate_says_which_skill_is_hidden_and_what_helps(make_pack: MakePack)
 
 def test_a_fallback_makes_a_missing_tool_no_problem(make_pack: MakePack) -> None:
     assert validate(make_pack("test", files("requires: [fetch]\nfallback: plain\n"))) == ()
+
+
+@pytest.mark.parametrize("word", ["rate", "test__rate"])
+def test_a_skill_may_require_a_tool_of_the_pack_by_either_name(
+    make_pack: MakePack, word: str
+) -> None:
+    """It is a file in tools/, and no manifest names it."""
+    tool = 'def rate() -> float:\n    """The rate of today."""\n    return 1.08\n'
+
+    with_it = files(f"requires: [{word}]\n", "[msg, pack]") | {"tools/money.py": tool}
+    folder = make_pack("test", with_it)
+    assert validate(folder) == ()
+    assert "rich" in scan(folder.parent, enabled_tools=["core"]).packs["test"].skills
+
+    without = files(f"requires: [{word}]\n", "[msg]") | {"tools/money.py": tool}
+    found = [problem.message for problem in validate(make_pack("test", without))]
+    assert any(message.startswith(f'needs "{word}"') for message in found), found
