@@ -101,7 +101,7 @@ async def build_generation(
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
     sandbox = Sandbox(settings.security.sandbox)
-    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), Gate())
+    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, Gate())
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
     quota = await _quota(base, library)

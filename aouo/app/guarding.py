@@ -29,6 +29,7 @@ class Guarding:
     fence: Fence
     protection: Protection
     results: Results
+    sent: SentFiles
     tools: tuple[Tool, ...]
 
     def guard(
@@ -87,6 +88,7 @@ def guarding(
             packs_in=[Path(folder).expanduser() for folder in scan_dirs],
         ),
         results,
+        sent,
         (
             read_file(stores.folder),
             write_file(stores.folder, fence.root_of),

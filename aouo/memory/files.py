@@ -181,7 +181,7 @@ class MemoryFiles:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _unreadable(path, error.strerror) from error
+            raise _unreadable(path, str(error.strerror)) from error
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise _unreadable(path, "it is no file")
