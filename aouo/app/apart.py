@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import structlog
 
+from aouo.errors import ToolFailed
 from aouo.home import APART, Home, sync_folder
 from aouo.memory.files import NAMES
 from aouo.settings import Settings
@@ -36,15 +36,26 @@ class Apart:
         self._lock = threading.Lock()
 
     def settle(self, pack: str, *, shared: bool) -> None:
-        """Have everything where the pack's scope says before this returns."""
+        """Have everything where the pack's scope says before this returns.
+
+        Raises:
+            ToolFailed: it cannot be moved; it stays where it is, and nobody is given any of it.
+        """
         private = self._home.private_folder(pack)
         if (private / APART).exists() if shared else not private.exists():
             return
-        with self._lock:
-            if not shared:
-                self._join(self._home.pack_folder(pack), private)
-            elif not (private / APART).exists():
-                self._part(self._home.pack_folder(pack), private)
+        common = self._home.pack_folder(pack)
+        try:
+            with self._lock:
+                if not shared:
+                    self._join(common, private)
+                elif not (private / APART).exists():
+                    self._part(common, private)
+        except OSError as error:
+            raise ToolFailed(
+                f"What {pack} keeps cannot be reached: {common} and {private} cannot be brought "
+                f"in order ({error}). Tell the person that the bot's owner has to look at them."
+            ) from error
 
     def _part(self, common: Path, private: Path) -> None:
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,13 +65,13 @@ class Apart:
             if (private / folder.name).exists():
                 _empty_into(folder, private / folder.name)
             else:
-                shutil.move(folder, private / folder.name)
+                folder.rename(private / folder.name)
         for file in (common / name for name in NAMES.values()):
             if file.is_file() and not file.is_symlink():
                 moved += 1
                 own = private / self._bot_owner
                 own.mkdir(mode=0o700, exist_ok=True)
-                shutil.move(file, _free(own / file.name))
+                file.rename(_free(own / file.name))
                 sync_folder(own)
         if moved:
             sync_folder(common)
@@ -82,7 +93,7 @@ class Apart:
             sync_folder(private)
         for folder in _owners_in(private):
             log.info("memory_joined", pack=common.name, owner=folder.name)
-            shutil.move(folder, _free(common / folder.name))
+            folder.rename(_free(common / folder.name))
         sync_folder(common)
         with contextlib.suppress(OSError):  # it holds something that nobody of us put there
             private.rmdir()
@@ -104,7 +115,7 @@ def _owners_in(folder: Path) -> Iterator[Path]:
 
 def _empty_into(folder: Path, target: Path) -> None:
     for entry in sorted(folder.iterdir()):
-        shutil.move(entry, _free(target / entry.name))
+        entry.rename(_free(target / entry.name))
     folder.rmdir()
     sync_folder(target)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -49,9 +48,8 @@ class Mortal:
 def settle(home: Home, *, shared: bool, kill: int = -1) -> None:
     life = Mortal(kill)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apart.shutil, "move", life.deed(shutil.move))
         patch.setattr(apart, "sync_folder", life.deed(apart.sync_folder))
-        for name in ("touch", "unlink", "rmdir", "mkdir"):
+        for name in ("rename", "touch", "unlink", "rmdir", "mkdir"):
             patch.setattr(Path, name, _mortal(life, getattr(Path, name)))
         Apart(home, ADA).settle("notes", shared=shared)
 
