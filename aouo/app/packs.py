@@ -145,9 +145,15 @@ class Packs:
             )
 
     def _check(self, app: Path) -> None:
-        """Raises: PackError: what is stored could not become this version's."""
-        if pack := load_pack(app).pack:
-            self.stores.check(pack)
+        """Raises: PackError: a pack that it needs is missing, or what is stored could not become
+        this version's."""
+        pack = load_pack(app).pack
+        if pack is None:
+            return
+        for need in pack.manifest.depends_on:
+            if need.name not in self._library().packs:
+                raise PackError(f"{pack.name} needs the pack {need.name}.", fix="Install it first.")
+        self.stores.check(pack)
 
     def _installed(self, name: str, install: Install | None) -> Summary | None:
         """What is installed under this name; None = nothing that loads."""
@@ -234,6 +240,7 @@ class Packs:
             hint = did_you_mean(name, self._library().names)
             raise PackError(f"There is no pack {name!r} in {self._home.packs}{hint}.")
         found = self._library().get(name)
+        self._refuse_needed(name)
         version = found.manifest.version if found else ""
         change = Change(
             ulid().lower(), name, "remove", "begun", version, "", "", "", person, stamp(self._clock)
@@ -247,6 +254,15 @@ class Packs:
                     await self._purge(name)
         log.info("pack_removed", pack=name, purged=purge)
         return change
+
+    def _refuse_needed(self, name: str) -> None:
+        """Raises: PackError: packs that are installed depend on this one."""
+        packs = self._library().packs.values()
+        needing = [p.name for p in packs if any(d.name == name for d in p.manifest.depends_on)]
+        if needing:
+            raise PackError(
+                f"{', '.join(needing)} cannot do without {name}.", fix="Remove it first."
+            )
 
     async def _purge(self, name: str) -> None:
         await asyncio.to_thread(self.stores.purge, name)
@@ -298,7 +314,7 @@ class Packs:
             await self.refresh()
             if self._library().get(change.pack) is None:
                 raise PackError(_why_not(self._library(), change.pack))
-        except BaseException as error:
+        except Exception as error:  # cancelled is not failed: the next start ends what was begun
             await self._undo(change, places, before, error)
             await asyncio.to_thread(self.stores.restore, migrated)
             await self.refresh()

@@ -281,6 +281,7 @@ def _flow(
     installing = Installing(
         shop=packs,
         desk=desk,
+        clock=clock,
         outbox=outbox,
         is_owner=affording.is_owner,
         bundled=lambda: {folder.name: folder for folder in sample_packs()},

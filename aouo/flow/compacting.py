@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import structlog
 
 from aouo import notices
 from aouo.errors import ProviderError, Refused, RouteRequiredError
+from aouo.flow.activity import typing
 from aouo.flow.begin import Begun
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
@@ -31,7 +31,6 @@ from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
 
 log = structlog.get_logger()
-TYPING_EVERY_S = 4.5
 FEWEST_MESSAGES = 4
 """Two exchanges: less than that is no shorter as a summary."""
 
@@ -92,14 +91,11 @@ class Compacting:
         ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
 
         async def work() -> Draft | Exception:
-            async with asyncio.TaskGroup() as group:
-                shows = group.create_task(self._show_activity(job))
-                try:
+            try:
+                async with typing(self._outbox.action, self._clock, job.inbound.address):
                     return await _draft(ctx, plan, generation, focus)
-                except (ProviderError, Refused, TimeoutError) as error:
-                    return error
-                finally:
-                    shows.cancel()
+            except (ProviderError, Refused, TimeoutError) as error:
+                return error
 
         ended = await self._running.run(job.inbound.address.lane, deadline, work)
         if ended is StopReason.SHUTDOWN:
@@ -118,11 +114,6 @@ class Compacting:
             jobs.release(tx, job)
 
         await self._database.transact(write)
-
-    async def _show_activity(self, job: Job) -> None:
-        while True:
-            await self._outbox.action(job.inbound.address, "typing")
-            await self._clock.sleep(TYPING_EVERY_S)
 
     async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
         spent, ctx.spent = ctx.spent, []

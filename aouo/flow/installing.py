@@ -14,6 +14,7 @@ from aouo.address import ConversationAddress
 from aouo.attachments import Attachment
 from aouo.errors import FileGone, FileNotFetched, FileTooBig, PackError
 from aouo.events import Album, Attached, Button, Inbound
+from aouo.flow.activity import typing
 from aouo.flow.desk import Desk
 from aouo.notices import Notice
 from aouo.notices_install import (
@@ -30,7 +31,7 @@ from aouo.outbound.wording_packs import install_card
 from aouo.packs.compare import Difference
 from aouo.packs.scheduling import Place
 from aouo.packs.summary import Summary
-from aouo.ports import Files
+from aouo.ports import Clock, Files
 from aouo.store.installs import Change
 from aouo.store.jobs import Job
 
@@ -67,6 +68,7 @@ class Installing:
         *,
         shop: Shop,
         desk: Desk,
+        clock: Clock,
         outbox: Outbox,
         is_owner: Callable[[Inbound], bool],
         bundled: Callable[[], dict[str, Path]],
@@ -76,6 +78,7 @@ class Installing:
     ) -> None:
         self._shop = shop
         self._desk = desk
+        self._clock = clock
         self._outbox = outbox
         self._is_owner = is_owner
         self._bundled = bundled
@@ -94,8 +97,9 @@ class Installing:
                 await self._desk.answer(job, self._usage())
                 return
             lasting = source != str(self._downloaded(job))
-            offer = await self._shop.offer(source, job.inbound.person.id, lasting=lasting)
-            notice = await self._asked(job, offer)
+            async with typing(self._outbox.action, self._clock, job.inbound.address):
+                offer = await self._shop.offer(source, job.inbound.person.id, lasting=lasting)
+                notice = await self._asked(job, offer)
         except PackError as error:
             notice = NotInstalled(str(error))
         finally:

@@ -8,8 +8,7 @@ before the next thing is done, so a process that is started again does nothing t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -34,6 +33,7 @@ from aouo.errors import (
 )
 from aouo.events import Album, Attached
 from aouo.flow import media_files
+from aouo.flow.activity import typing
 from aouo.flow.media_words import words_of
 from aouo.notices import Lack, MediaNotice
 from aouo.ports import ChatModel, Clock, Files, stamp
@@ -53,7 +53,6 @@ T = TypeVar("T")
 SEEN_BYTES = 4_000_000
 """A picture that came as a file is shown to the model up to this size."""
 _TRIES = 3
-_TYPING_AFTER_S, _TYPING_EVERY_S = 0.3, 4.5
 _PAUSE_AT_MOST_S = 10.0
 
 
@@ -115,7 +114,7 @@ class Intake:
             for position, item in enumerate(content.items):
                 if not (item.referred or (position in kept and kept[position].understood)):
                     self._refuse_early(item, reader.model)
-            async with self._typing(job.inbound.address):
+            async with typing(self._show, self._clock, job.inbound.address):
                 for position, item in enumerate(content.items):
                     try:
                         kept[position] = await self._one(job, position, item, reader, kept)
@@ -146,28 +145,6 @@ class Intake:
     def forget(self, job: Job) -> None:
         """Remove the files of a job that was off the record."""
         media_files.remove(self._folder, job.id)
-
-    @asynccontextmanager
-    async def _typing(self, address: ConversationAddress) -> AsyncGenerator[None]:
-        """The person sees that something is being done."""
-
-        async def show() -> None:
-            await self._clock.sleep(_TYPING_AFTER_S)
-            while True:
-                await self._show(address, "typing")
-                await self._clock.sleep(_TYPING_EVERY_S)
-
-        failed: Exception | None = None
-        async with asyncio.TaskGroup() as group:
-            shows = group.create_task(show())
-            try:
-                yield
-            except Exception as error:  # noqa: BLE001 - passed on, but not as a group of one
-                failed = error
-            finally:
-                shows.cancel()
-        if failed:
-            raise failed
 
     def _refuse_early(self, item: Attachment, model: ChatModel) -> None:
         """What is not set up needs no download."""

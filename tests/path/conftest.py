@@ -8,6 +8,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+import structlog
 
 from aouo.emulator import Emulator
 from aouo.home import Home
@@ -16,6 +17,12 @@ from aouo.transcript import ModelRequest, UserSaid
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer
 from tests.path.world import World
+
+
+@pytest.fixture(autouse=True)
+def every_event_is_heard() -> None:
+    """A program that was run in this process before leaves the log quiet."""
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session", autouse=True)

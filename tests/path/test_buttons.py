@@ -114,8 +114,11 @@ FORGED = [
     "nav:session_x",
     "nav:summary_1",
     "nav:unsummary_1",
+    "nav:install_01arz3ndektsv4rrffq69g5fav_yes",
+    "nav:cron_on_1",
+    "nav:memory_undo",
+    "nav:onboarding_skip",
     "kept_1:0",
-    "menu",
 ]
 
 

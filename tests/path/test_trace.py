@@ -32,7 +32,7 @@ async def test_the_newest_turn_is_shown_with_its_steps_calls_tools_and_messages(
         shown = (await trace(world, told["id"][-6:])).output
 
     steps = {step["name"]: step["calls"] for step in told["steps"]}
-    assert next(iter(steps)) == "turn_input.quota gate"
+    assert next(iter(steps)) == "turn_input.platform gate"
     assert (steps["turn_input.history"], steps["dispatch_input.loop policy"]) == (1, 2)
     assert [call["scope"] for call in told["calls"]] == ["llm", "llm"]
     assert [(use["name"], use["state"], use["effect"]) for use in told["tools"]] == [
