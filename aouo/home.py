@@ -13,6 +13,8 @@ from types import TracebackType
 
 from aouo.errors import HomeLocked, SetupError
 
+APART = ".apart"
+"""A file in a private folder: everything private has been brought there (`app.apart`)."""
 _SOCKET_PATH_BYTES = 100  # sun_path holds 108, and less elsewhere
 
 SOUL = """\
@@ -125,6 +127,10 @@ class Home:
     def pack_folder(self, pack: str, owner: str = "") -> Path:
         """The pack's data folder: memory files and artifacts; `owner` as for the database."""
         return self.pack_data / pack / owner if owner else self.pack_data / pack
+
+    def private_folder(self, pack: str, owner: str = "") -> Path:
+        """What a shared pack keeps of one owner, or of each; no pack's name has a dot."""
+        return self.pack_data / f"{pack}.private" / owner
 
     def create(self) -> tuple[Path, ...]:
         """Make what is missing, for the owner's eyes only, and return what was made.

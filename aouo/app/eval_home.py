@@ -68,7 +68,7 @@ def furnish(home: Home, pack: Pack, found: Eval, beside: Sequence[Path]) -> Pack
         stores.close()
     eval_rows.put(stores.file(pack.name, OWNER), found.start, stamp(SystemClock()))
     for name, text in found.memory.items():
-        folder = stores.folder(pack.name, OWNER)
+        folder = stores.private(pack.name, OWNER)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(folder / name, text)
     return stores

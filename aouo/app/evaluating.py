@@ -200,7 +200,7 @@ class _Play:
         }
 
     def _memory(self, name: str) -> str:
-        file = self._files.folder(self._pack, OWNER) / name
+        file = self._files.private(self._pack, OWNER) / name
         return file.read_text("utf-8", "replace") if file.is_file() else ""
 
     def _count(self, wanted: ExpectedRows) -> int:

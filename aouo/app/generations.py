@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from aouo.app.apart import bot_owner
 from aouo.app.base import Base
 from aouo.app.budgets import budget_of, pack_budgets
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
 from aouo.app.installed import scanned
 from aouo.app.mcp import Servers, supervised
-from aouo.app.memories import Memories, bot_owners
+from aouo.app.memories import Memories
 from aouo.app.models import model_of
 from aouo.app.outside import outside
 from aouo.app.pack_tools import Workshop, pack_tools
@@ -84,16 +85,15 @@ async def build_generation(
     def library() -> Library:
         return leases.library
 
-    stores = PackStores(home, library, clock)
+    stores = PackStores(home, library, clock, bot_owner=bot_owner(settings))
     base.stack.callback(stores.close)
-    memories = Memories(home, library, bot_owners=bot_owners(settings))
+    memories = Memories(library, stores.private)
     keeping = Keeping(database=database, clock=clock, files_of=memories.files)
     door = guarding(
         home,
         settings.security,
         library,
         stores,
-        closed=memories.is_closed,
         database=database,
         clock=clock,
         scan_dirs=settings.packs.scan_dirs,
@@ -101,7 +101,7 @@ async def build_generation(
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
     sandbox = Sandbox(settings.security.sandbox)
-    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), Gate())
+    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, Gate())
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
     quota = await _quota(base, library)

@@ -29,6 +29,7 @@ class Guarding:
     fence: Fence
     protection: Protection
     results: Results
+    sent: SentFiles
     tools: tuple[Tool, ...]
 
     def guard(
@@ -56,15 +57,13 @@ def guarding(
     library: Callable[[], Library],
     stores: PackStores,
     *,
-    closed: Callable[[str, str, Path], bool],
     database: Database,
     clock: Clock,
     scan_dirs: Sequence[str] = (),
 ) -> Guarding:
     """Build what the owner's settings and the packs' manifests ask for.
 
-    `scan_dirs` are folders beside the home in which packs lie; `closed` tells of a path in a
-    pack's folder whether it is somebody else's.
+    `scan_dirs` are folders beside the home in which packs lie.
     """
 
     def files_of(pack: str) -> tuple[str, ...]:
@@ -86,14 +85,14 @@ def guarding(
             home=home.path,
             folder_of=stores.folder,
             sent=sent,
-            closed_to=closed,
             packs_in=[Path(folder).expanduser() for folder in scan_dirs],
         ),
         results,
+        sent,
         (
             read_file(stores.folder),
             write_file(stores.folder, fence.root_of),
-            list_dir(stores.folder, closed),
+            list_dir(stores.folder),
             result_read(results),
         ),
     )

@@ -17,6 +17,7 @@ import structlog
 from aouo.app.stores import PackStores
 from aouo.errors import ToolFailed
 from aouo.guard.reach import Reach
+from aouo.guard.sent_files import SentFiles
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
 from aouo.packs.tools_text import Calls, PackTool, Starts
@@ -45,7 +46,18 @@ class Workshop:
     sandbox: Sandbox
     stores: PackStores
     reach: Reach
+    sent: SentFiles
     gate: Gate
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What one call is given besides its pack: the data folder, `opened` by fence and manifest,
+    and, never to be written, files that were `sent`."""
+
+    own: Path
+    opened: tuple[Path, ...]
+    sent: tuple[Path, ...]
 
 
 def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
@@ -79,10 +91,10 @@ def _handler(
     hosts = pack.manifest.permissions.network
 
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
-        given = wish.model_extra or {}
+        given, sent = shop.sent.given(context.media, wish.model_extra or {})
         own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.owner)
         opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.owner, given)
-        order = _order(pack, item, given, own, opened, context)
+        order = _order(pack, item, given, _Open(own, opened, sent), context)
         begun_s = time.perf_counter()
         try:
             door = _door(shop.gate, pack.name, hosts)
@@ -134,17 +146,17 @@ def _order(
     pack: Pack,
     item: PackTool,
     given: Mapping[str, Any],
-    own: Path,
-    opened: tuple[Path, ...],
+    files: _Open,
     context: ToolContext,
 ) -> Order:
     """What this call may see and do. A tool that only reads cannot write, whatever it says."""
     source = pack.folder.resolve()
+    changed = (files.own, *files.opened)
     match item.does:
         case Calls(file=file, function=function):
             beside = (source / file).parent
             run: Function | Command = Function(source / file, function, (beside / _VENDOR, beside))
-            stdin, folder = json.dumps(given).encode(), own
+            stdin, folder = json.dumps(given).encode(), files.own
         case Starts(words=words):
             run, folder = Command(_program(source, words[0]), words), source
             stdin = json.dumps(_input(item, given, context)).encode()
@@ -152,10 +164,10 @@ def _order(
         run=run,
         stdin=stdin,
         folder=folder,
-        readable=(source, *((own, *opened) if item.reads else ())),
-        writable=() if item.reads else (own, *opened),
+        readable=(source, *files.sent, *(changed if item.reads else ())),
+        writable=() if item.reads else changed,
         programs=_programs(pack),
-        env=(("HOME", str(own)), ("AOUO_PACK", str(source)), ("AOUO_DATA", str(own))),
+        env=(("HOME", str(files.own)), ("AOUO_PACK", str(source)), ("AOUO_DATA", str(files.own))),
         online=bool(pack.manifest.permissions.network),
         limits=LIMITS,
     )

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from aouo.address import ConversationAddress
+from aouo.app.apart import bot_owner
 from aouo.app.clock import SystemClock
 from aouo.app.control import Request, Verb
 from aouo.app.installed import scanned
@@ -97,7 +98,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
         async def refresh() -> None:
             shelf[0] = await scanned(home, settings, database)
 
-        stores = PackStores(home, library, clock)
+        stores = PackStores(home, library, clock, bot_owner=bot_owner(settings))
         packs = Packs(
             home=home,
             clock=clock,

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from aouo.app.apart import TERMINAL, Apart
 from aouo.app.databases import MigratedDatabase, PackDatabases
 from aouo.home import Home
 from aouo.packs.library import Library, Pack
@@ -19,12 +20,19 @@ class PackStores:
     """Opens what packs keep, once each; everything is closed together.
 
     A pack of scope `person` keeps a database and files for each owner: the person in a private
-    chat, the conversation in a group. Others share theirs; memory is apart in either case
-    (`app.memories`).
+    chat, the conversation in a group. Others share theirs, but for memory (`app.apart`).
     """
 
-    def __init__(self, home: Home, library: Callable[[], Library], clock: Clock) -> None:
+    def __init__(
+        self,
+        home: Home,
+        library: Callable[[], Library],
+        clock: Clock,
+        *,
+        bot_owner: str = TERMINAL,
+    ) -> None:
         self._home = home
+        self._apart = Apart(home, bot_owner)
         self._library = library
         self._databases = PackDatabases(home, library, clock)
 
@@ -49,12 +57,13 @@ class PackStores:
         self._databases.restore(migrated)
 
     def purge(self, pack: str) -> None:
-        """Delete all that a pack keeps: its databases and its data folder, not the backups."""
+        """Delete all that a pack keeps: its databases and its folders, not the backups."""
         self.release(pack)
         for file in self.databases_of(pack):
             for part in (file, *(file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))):
                 part.unlink(missing_ok=True)
-        for folder in (self._home.store / pack, self._home.pack_folder(pack)):
+        home = self._home
+        for folder in (home.store / pack, home.pack_folder(pack), home.private_folder(pack)):
             if folder.is_dir() and not folder.is_symlink():
                 shutil.rmtree(folder)
 
@@ -64,7 +73,14 @@ class PackStores:
 
     def folder(self, pack: str, owner: str) -> Path:
         """The data folder of a pack ("" = of no pack) for `owner`; it may not be there yet."""
-        return self._home.pack_folder(pack or NO_PACK, self._kept_for(pack, owner))
+        kept_for = self._kept_for(pack, owner)
+        self._apart.settle(pack, shared=not kept_for)
+        return self._home.pack_folder(pack or NO_PACK, kept_for)
+
+    def private(self, pack: str, owner: str) -> Path:
+        """Where memory lies: in the data folder, or beside it where that is everybody's."""
+        folder = self.folder(pack, owner)
+        return folder if self._kept_for(pack, owner) else self._home.private_folder(pack, owner)
 
     def _kept_for(self, pack: str, owner: str) -> str:
         """Whose files these are, "" = everybody's."""

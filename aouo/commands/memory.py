@@ -48,7 +48,9 @@ def card(
     newest = versions.newest(tx, pack, owner, _CHANGES)
     undo = versions.undoable(tx, pack, owner)
     by_hand = tuple(
-        name for name in files.names if versions.is_edited(tx, pack, owner, name, files.text(name))
+        name
+        for name in files.names
+        if files.is_readable(name) and versions.is_edited(tx, pack, owner, name, files.text(name))
     )
     return notices.MemoryShown(
         pack,
@@ -63,7 +65,7 @@ def card(
 
 
 def kept(files: MemoryFiles, name: str) -> notices.KeptFile:
-    text = files.read(name)
+    text = files.shown(name)
     return notices.KeptFile(files.file(name), len(text.encode("utf-8", "replace")), text)
 
 

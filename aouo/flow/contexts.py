@@ -10,6 +10,7 @@ from aouo.flow.approving import approving_of
 from aouo.flow.asking import Asking
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
+from aouo.flow.media_files import folder_of
 from aouo.flow.patience import Patience
 from aouo.flow.prepare import facts_of, proposal_of, toolbox_of
 from aouo.flow.recall import Recall
@@ -95,6 +96,7 @@ class Contexts:
             owner=facts.owner,
             toolbox=toolbox,
             turn_id=facts.turn.id,
+            media=folder_of(facts.address),
             spend=lambda scope, provider, model, ms: ctx.spend(
                 replace(spent_by(ctx, scope), provider=provider, model=model, duration_ms=ms)
             ),

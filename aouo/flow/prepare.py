@@ -8,6 +8,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
 from aouo.flow.onboarding import skill_of
 from aouo.guard.chain import Proposal
+from aouo.guard.paths import holds_a_path
 from aouo.memory.files import ALWAYS
 from aouo.packs.load import Pack
 from aouo.packs.names import DEFAULT_TOOLS
@@ -57,12 +58,17 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
     )
 
 
-def may_call(tool: str, pack: str, generation: Generation) -> bool:
-    """Whether a turn of this pack, "" = of none, may call a tool of ours."""
+def opens_files(pack: str, generation: Generation) -> bool:
+    """Whether a turn of this pack, "" = of none, may open what was sent: by `read_document`, or
+    by a tool of the pack with a parameter that is called like a path."""
     found = generation.library.get(pack)
     permitted = found.manifest.permissions.tools if found else DEFAULT_TOOLS
-    allowed = generation.registry.allowed(permitted, generation.settings.tools.enabled)
-    return any(item.name == tool for item in allowed)
+    allowed = generation.registry.allowed(permitted, generation.settings.tools.enabled, pack)
+    return any(
+        item.name == "read_document"
+        or (item.pack and any(map(holds_a_path, item.spec().parameters.get("properties", {}))))
+        for item in allowed
+    )
 
 
 def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:

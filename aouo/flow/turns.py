@@ -22,7 +22,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.intake import Intake, Reader
 from aouo.flow.leases import Leases
 from aouo.flow.onboarding import may_begin
-from aouo.flow.prepare import may_call
+from aouo.flow.prepare import opens_files
 from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
@@ -142,7 +142,7 @@ class Turns:
         """The words of the files that came, None = there will be no turn."""
         lane = job.inbound.address.lane
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
-        reader = Reader(model, wanted.pack, may_call("read_document", wanted.pack, generation))
+        reader = Reader(model, wanted.pack, opens_files(wanted.pack, generation))
         try:
             taken = await self._running.run(
                 lane, deadline, lambda: self._intake.take_in(job, wanted.said, reader)

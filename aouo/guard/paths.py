@@ -23,7 +23,7 @@ def mentioned(payload: Mapping[str, Any], *, anywhere: bool = False) -> Iterator
     `anywhere`: also those that begin like a path, wherever they stand.
     """
     for key, value in payload.items():
-        if _PATH_KEY.search(re.sub(r"[^a-z]", "", key.lower())):
+        if holds_a_path(key):
             yield from (text for text in _strings(value) if looks_local(text) or ".." in text)
         elif isinstance(value, Mapping):
             yield from mentioned(cast("Mapping[str, Any]", value), anywhere=anywhere)
@@ -35,6 +35,11 @@ def mentioned(payload: Mapping[str, Any], *, anywhere: bool = False) -> Iterator
                     yield from _path_like(item)
         elif anywhere:
             yield from _path_like(value)
+
+
+def holds_a_path(key: str) -> bool:
+    """Whether a parameter is called like one that takes a path."""
+    return bool(_PATH_KEY.search(re.sub(r"[^a-z]", "", key.lower())))
 
 
 def looks_local(text: str) -> bool:

@@ -22,7 +22,6 @@ class Protection:
 
     `folder_of` gives that folder for a pack and whose data it is. Closed as well is what the
     home only links to, and `packs_in`: folders of packs, whose permissions stand in their files.
-    `closed_to` tells what of a pack's folder is closed to an owner: other people's memory.
     """
 
     def __init__(
@@ -32,10 +31,8 @@ class Protection:
         folder_of: Callable[[str, str], Path],
         packs_in: Sequence[Path] = (),
         sent: SentFiles | None = None,
-        closed_to: Callable[[str, str, Path], bool] = lambda pack, owner, path: False,
     ) -> None:
         self._sent = sent
-        self._closed_to = closed_to
         self._home = home.resolve()
         self._folder_of = folder_of
         self._packs_in = tuple(packs_in)
@@ -50,12 +47,6 @@ class Protection:
         for text, path in named:
             if path is None:
                 return Blocked(f"{text!r} is not a path that can be checked.", rule="no path")
-            if self._closed_to(action.pack, action.owner, path):
-                return Blocked(
-                    f"{text!r} is somebody else's and is closed here. What this conversation "
-                    "remembers is read and written with the memory tool.",
-                    rule="memory of somebody else",
-                )
             if action.pack and path.is_relative_to(own):
                 continue
             if self._sent and self._sent.opens(action, path):
@@ -63,7 +54,8 @@ class Protection:
             if any(path.is_relative_to(folder) for folder in closed):
                 return Blocked(
                     f"{text!r} belongs to the runtime itself and is closed to tools. "
-                    "Use the pack's own data folder.",
+                    "Use the pack's own data folder; what is remembered is read with the memory "
+                    "tool.",
                     rule="a file of the runtime itself",
                 )
         return Allowed("no protected file")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, cast
 
 from aouo.guard.action import Action
 
 READERS = frozenset({"read_document", "read_file"})
+"""Tools of ours that may read them; a pack's own tools may as well."""
 FOLDER = "sent/"
 """How a model names such a file: `sent/<name>`, wherever the home is."""
 
@@ -19,15 +22,52 @@ class SentFiles:
 
     def named(self, action: Action, text: str) -> Path | None:
         """The file that `text` names as one of the action's conversation; None = there is none."""
-        name = text.strip().removeprefix(FOLDER)
-        if not action.media or name == text.strip() or "/" in name or "\0" in name:
-            return None
-        file = self._root / action.media / name
-        return file.resolve() if file.is_file() and self.opens(action, file.resolve()) else None
+        return self._find(action.media, text) if _may_read(action) else None
 
     def opens(self, action: Action, path: Path) -> bool:
         """Whether `path`, links followed, is a file of the action's own conversation."""
-        if action.tool not in READERS or not action.media:
-            return False
-        folder = (self._root / action.media).resolve()
-        return folder.parent == self._root.resolve() and path.is_relative_to(folder)
+        return _may_read(action) and self._holds(action.media, path)
+
+    def given(
+        self, media: str, payload: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], tuple[Path, ...]]:
+        """The arguments with each `sent/<name>` as its path, and these files.
+
+        `media` is the conversation's folder, as in `Action`.
+        """
+        found: list[Path] = []
+
+        def placed(value: object) -> object:
+            match value:
+                case str() if file := self._find(media, value):
+                    found.append(file)
+                    return str(file)
+                case list():
+                    return [placed(item) for item in cast("list[object]", value)]
+                case Mapping():
+                    items = cast("Mapping[str, object]", value).items()
+                    return {key: placed(item) for key, item in items}
+                case _:
+                    return value
+
+        return {key: placed(value) for key, value in payload.items()}, tuple(dict.fromkeys(found))
+
+    def _find(self, media: str, text: str) -> Path | None:
+        name = text.strip().removeprefix(FOLDER)
+        if not media or name == text.strip() or "/" in name or "\0" in name:
+            return None
+        try:
+            file = (self._root / media / name).resolve()
+            return file if file.is_file() and self._holds(media, file) else None
+        except OSError:  # no name of a file is that long
+            return None
+
+    def _holds(self, media: str, path: Path) -> bool:
+        folder = (self._root / media).resolve()
+        return bool(media) and folder.parent == self._root.resolve() and path.is_relative_to(folder)
+
+
+def _may_read(action: Action) -> bool:
+    return action.tool in READERS or (
+        bool(action.pack) and action.tool.startswith(f"{action.pack}__")
+    )

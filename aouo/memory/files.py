@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
@@ -63,6 +64,21 @@ class MemoryFiles:
         found = self._on_disk(file)
         return self._templates.get(file, "") if found is None else found
 
+    def shown(self, name: str) -> str:
+        """What `read` returns, or in its place the sentence that says why there is nothing."""
+        try:
+            return self.read(name)
+        except ToolFailed as error:
+            return f"({error})"
+
+    def is_readable(self, name: str) -> bool:
+        """Whether there is a file, or nothing, where one belongs."""
+        try:
+            self.text(name)
+        except ToolFailed:
+            return False
+        return True
+
     def append(self, name: str, content: str) -> str:
         """Add an entry at the end and return the text; see `appended`."""
         return self._changed(name, lambda before: self.appended(name, before, content))
@@ -110,7 +126,7 @@ class MemoryFiles:
             self._write(folder, file, after)
             failpoint.reached("after a memory file")
             for other, template in self._templates.items():
-                if self._on_disk(other) is None:
+                if not os.path.lexists(self._folder / other):
                     self._write(folder, other, template)
         return True
 
@@ -159,14 +175,20 @@ class MemoryFiles:
 
     def _on_disk(self, file: str) -> str | None:
         """The text as it lies on disk, None = there is no file."""
+        path = self._folder / file
         try:
-            descriptor = os.open(self._folder / file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise ToolFailed(f"{file} cannot be read: {error.strerror}.") from error
-        with os.fdopen(descriptor, "rb") as opened:
-            raw = opened.read(_MAX_READ_BYTES)
+            raise _unreadable(path, str(error.strerror)) from error
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _unreadable(path, "it is no file")
+            with os.fdopen(descriptor, "rb", closefd=False) as opened:
+                raw = opened.read(_MAX_READ_BYTES)
+        finally:
+            os.close(descriptor)
         return raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
     @contextlib.contextmanager
@@ -192,6 +214,16 @@ class MemoryFiles:
             Path(temporary).unlink(missing_ok=True)
             raise
         os.fsync(folder)
+
+
+def _unreadable(path: Path, why: str) -> ToolFailed:
+    """Tools of a pack may put anything there."""
+    kinds = (Path.is_symlink, "a link"), (Path.is_dir, "a folder")
+    what = next((f"{kind} lies in its place" for lies, kind in kinds if lies(path)), why)
+    return ToolFailed(
+        f"{path.name} cannot be read: {what}. Nothing can be remembered there. Tell the person: "
+        "the bot's owner has to take that away."
+    )
 
 
 def _gap(before: str) -> str:

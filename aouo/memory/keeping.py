@@ -157,7 +157,9 @@ class Keeping:
         if edited := await self._note_hands(pack, owner, files):
             return EditedMeanwhile(edited)
         target = await self._database.read(lambda tx: versions.undoable(tx, pack, owner))
-        if target is None or (wanted and target.id != wanted) or target.file not in files.names:
+        if target is None or (wanted and target.id != wanted):
+            return NothingToUndo()
+        if target.file not in files.names or not files.is_readable(target.file):
             return NothingToUndo()
         now = stamp(self._clock)
 
@@ -202,7 +204,8 @@ class Keeping:
             return tuple(
                 file
                 for file in files.names
-                if versions.note_hand(tx, pack, owner, file, files.text(file), now)
+                if files.is_readable(file)
+                and versions.note_hand(tx, pack, owner, file, files.text(file), now)
             )
 
         return await self._database.transact(note)
@@ -214,10 +217,14 @@ class Keeping:
 
         def settle(tx: Tx) -> None:
             for version in versions.intents(tx, pack, owner):
-                made = version.file in files.names and files.text(version.file) == version.after
+                made = _holds(files, version.file, version.after)
                 (versions.settle if made else versions.drop)(tx, version.id)
 
         await self._database.transact(settle)
 
     def _alone(self, pack: str, owner: str) -> asyncio.Lock:
         return self._locks.setdefault((pack, owner), asyncio.Lock())
+
+
+def _holds(files: MemoryFiles, file: str, text: str) -> bool:
+    return file in files.names and files.is_readable(file) and files.text(file) == text

@@ -1,8 +1,9 @@
 """The format of `.backup.aouo`: what a pack keeps, in one file.
 
-An archive with `backup.json`, `shared.db` or `owners/<owner>.db`, and `data/…`: memory files and
-artifacts. Each file's hash is in `backup.json`, and so are the schedules, as their caller gave
-them. Locked with a passphrase the whole archive is inside `sealed`.
+An archive with `backup.json`, `shared.db` or `owners/<owner>.db`, `data/…`: memory files and
+artifacts, and `private/…`: memory files of a shared pack. Each file's hash is in `backup.json`,
+and so are the schedules, as their caller gave them. Locked with a
+passphrase the whole archive is inside `sealed`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ LIMITS = Limits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024
 FACTS = "backup.json"
 FACTS_MAX_BYTES = 16 * 1024**2
 SHARED = "shared.db"
+FOLDERS = ("data/", "private/")
 OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
 _CHUNK_BYTES = 256 * 1024
 
@@ -99,7 +101,7 @@ def _facts(archive: Archive, backup: Path) -> Facts:
     if {*facts.files, FACTS} != set(archive.files):
         raise PackError(f"{backup} does not hold what it says.", fix="Use another copy.")
     for name in facts.files:
-        if name != SHARED and not OWNED.fullmatch(name) and not name.startswith("data/"):
+        if name != SHARED and not OWNED.fullmatch(name) and not name.startswith(FOLDERS):
             raise PackError(f"{backup} holds {shown(name)}, which no backup does.")
     return facts
 
@@ -109,7 +111,7 @@ def kept(facts: Facts) -> Kept:
     owners = [
         owned[1] if (owned := OWNED.fullmatch(name)) else ""
         for name in facts.files
-        if not name.startswith("data/")
+        if not name.startswith(FOLDERS)
     ]
     return Kept(
         pack=facts.pack,

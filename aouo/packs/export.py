@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from aouo.errors import PackError
-from aouo.home import Home
+from aouo.home import APART, Home
 from aouo.packs.backup_file import (
     FACTS,
     LIMITS,
@@ -59,8 +59,13 @@ def export_data(
 
 def keeps_anything(home: Home, pack: str) -> bool:
     """Whether there is anything to back up."""
-    database, owned, data = home.pack_database(pack), home.store / pack, home.pack_folder(pack)
-    return database.is_file() or any(owned.glob("*.db")) or any(data.rglob("*"))
+    database, owned = home.pack_database(pack), home.store / pack
+    return (
+        database.is_file()
+        or any(owned.glob("*.db"))
+        or any(home.pack_folder(pack).rglob("*"))
+        or any(path.name != APART for path in home.private_folder(pack).rglob("*"))
+    )
 
 
 def _members(home: Home, pack: str, work: Path) -> Iterator[tuple[str, Path]]:
@@ -71,13 +76,17 @@ def _members(home: Home, pack: str, work: Path) -> Iterator[tuple[str, Path]]:
     for file in sorted((home.store / pack).glob("*.db")):
         if OWNED.fullmatch(f"owners/{file.name}"):
             yield f"owners/{file.name}", _copy_database(file, work / f"owner-{file.name}")
-    root = home.pack_folder(pack)
+    yield from _files_in(home.pack_folder(pack), "data")
+    yield from _files_in(home.private_folder(pack), "private")
+
+
+def _files_in(root: Path, place: str) -> Iterator[tuple[str, Path]]:
     for here, folders, files in os.walk(root):
         folders.sort()
         for name in sorted(files):
             path = Path(here, name)
             if path.is_file() and not path.is_symlink():
-                yield f"data/{path.relative_to(root).as_posix()}", path
+                yield f"{place}/{path.relative_to(root).as_posix()}", path
 
 
 def _copy_database(source: Path, target: Path) -> Path:
@@ -100,7 +109,7 @@ def _facts(
     now: datetime,
     schedules: Sequence[Mapping[str, object]],
 ) -> Facts:
-    if not members:
+    if not members.keys() - {f"private/{APART}"}:
         raise PackError(f"The pack {pack} keeps nothing yet.", fix="There is nothing to back up.")
     names = Names(LIMITS, data=True)
     for name in members:

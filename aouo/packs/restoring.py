@@ -15,6 +15,7 @@ from aouo.errors import PackError
 from aouo.home import Home
 from aouo.packs.backup_file import (
     FACTS,
+    FOLDERS,
     SHARED,
     SUFFIX,
     Facts,
@@ -103,7 +104,7 @@ def _unpack(archive: Archive, facts: Facts, fresh: Path, backup: Path) -> None:
         if file_hash(fresh / name)[0] != facts.files[name].sha256:
             raise PackError(f"{shown(name)} in {backup} is damaged.", fix="Use another copy.")
         (fresh / name).chmod(0o600)
-        if not name.startswith("data/"):
+        if not name.startswith(FOLDERS):
             _check_database(fresh / name, backup)
     for folder in fresh.rglob("*"):
         if folder.is_dir():
@@ -134,14 +135,17 @@ def _back_up(
 def _exchange(home: Home, name: str, fresh: Path, old: Path) -> None:
     """Put the fresh files where the old ones were, which end up in `old`; or change nothing."""
     old.mkdir(mode=0o700)
-    database, owned, data = home.pack_database(name), home.store / name, home.pack_folder(name)
+    database, owned = home.pack_database(name), home.store / name
+    data, private = home.pack_folder(name), home.private_folder(name)
     moves = [
         *((Path(f"{database}{end}"), old / f"{SHARED}{end}") for end in ("", "-wal", "-shm")),
         (owned, old / "owners"),
         (data, old / "data"),
+        (private, old / "private"),
         (fresh / SHARED, database),
         (fresh / "owners", owned),
         (fresh / "data", data),
+        (fresh / "private", private),
     ]
     done: list[tuple[Path, Path]] = []
     try:

@@ -28,8 +28,6 @@ FolderOf = Callable[[str, str], Path]
 """The data folder of a pack, and of whose data it is."""
 RootOf = Callable[[str, str, Path], Path | None]
 """The folder below which folders may be made for a path, None = nowhere."""
-ClosedTo = Callable[[str, str, Path], bool]
-"""Whether a path in a pack's folder, links followed, is closed to an owner."""
 
 
 class OnePath(Arguments):
@@ -96,18 +94,12 @@ def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
     )
 
 
-def list_dir(folder_of: FolderOf, closed: ClosedTo = lambda pack, owner, path: False) -> Tool:
-    """`closed` names are left out of a list."""
-
+def list_dir(folder_of: FolderOf) -> Tool:
     async def _run(wish: OnePath, context: ToolContext, call_id: str) -> str:
         del call_id
         own = folder_of(context.pack, context.owner)
         path = placed(wish.path, own)
-
-        def shown(name: str) -> bool:
-            return not closed(context.pack, context.owner, path / name)
-
-        return await asyncio.to_thread(_list, path, shown, may_be_missing=path == placed("", own))
+        return await asyncio.to_thread(_list, path, may_be_missing=path == placed("", own))
 
     return tool(
         "list_dir",
@@ -195,15 +187,14 @@ def _mode_of(path: Path, folder: int) -> int:
     return there.st_mode & 0o777
 
 
-def _list(path: Path, shown: Callable[[str], bool], *, may_be_missing: bool) -> str:
+def _list(path: Path, *, may_be_missing: bool) -> str:
     try:
         with parent(path / "any") as folder:
             descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
                 with os.scandir(descriptor) as found:
-                    entries = (entry for entry in found if shown(entry.name))
-                    lines = sorted(_line(entry) for entry in islice(entries, MAX_LISTED))
-                    more = sum(1 for _ in entries)
+                    lines = sorted(_line(entry) for entry in islice(found, MAX_LISTED))
+                    more = sum(1 for _ in found)
             finally:
                 os.close(descriptor)
     except OSError as error:

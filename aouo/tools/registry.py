@@ -38,6 +38,7 @@ class ToolContext:
 
     `owner` is whose data it is: the person in a private chat, else the conversation. `spend`
     takes a usage row for a service that a tool has called: scope, provider, model, milliseconds.
+    `media` is the folder with the files that were sent here, as in `guard.action.Action`.
     """
 
     adapter: TurnView
@@ -50,6 +51,7 @@ class ToolContext:
     toolbox: Toolbox
     turn_id: str
     spend: Callable[[str, str, str, int], None] = lambda scope, provider, model, ms: None
+    media: str = ""
 
 
 class Arguments(BaseModel):

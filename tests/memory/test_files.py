@@ -178,3 +178,24 @@ def test_killed_while_writing_the_old_text_is_whole(files: MemoryFiles, call: st
     assert os.WIFSIGNALED(status)
     assert MemoryFiles(files._folder).read("user") == "old\n"
     assert MemoryFiles(files._folder).append("user", "more") == "old\nmore\n"
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_is_no_file_is_said_and_never_waited_for(files: MemoryFiles, kind: str) -> None:
+    """A pack's tools may put anything into their folder."""
+    files.replace("memory", "kept")
+    lying = files._folder / "USER.md"
+    lying.unlink()
+    match kind:
+        case "folder":
+            lying.mkdir()
+        case "link":
+            lying.symlink_to("/etc/hostname")
+        case _:
+            os.mkfifo(lying)
+
+    with pytest.raises(ToolFailed, match=r"USER\.md cannot be read: .* Tell the person"):
+        files.append("user", "x")
+    assert files.shown("user").startswith("(USER.md cannot be read")
+    assert not files.is_readable("user")
+    assert files.replace("memory", "kept still") == "kept still\n"

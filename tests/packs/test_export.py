@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aouo.errors import PackError
-from aouo.home import Home
-from aouo.packs.export import export_data
+from aouo.home import APART, Home
+from aouo.packs.export import export_data, keeps_anything
 from aouo.packs.restoring import inspect, restore
 from aouo.packs.sealed import is_sealed, seal, unseal
 
@@ -74,6 +74,10 @@ def home(tmp_path: Path) -> Home:
     (home.pack_folder("vocab", "tg_1") / "USER.md").write_text("Learns German")
     (home.pack_folder("vocab", "tg_1") / "deep" / ".list.csv").write_bytes(b"\x00\xff")
     database(home.pack_database("notes"), ["milk"])
+    private = home.private_folder("notes", "tg_1")
+    private.mkdir(parents=True)
+    (private / "USER.md").write_text("Buys milk")
+    (private.parent / APART).touch()
     return home
 
 
@@ -112,11 +116,24 @@ def test_what_a_pack_keeps_comes_back_and_other_packs_stay(
 
 def test_one_database_for_all_comes_back_too(home: Home, tmp_path: Path):
     backup = back_up(home, tmp_path, "notes")
+    before = everything(home)
     database(home.pack_database("notes"), ["wrong"])
+    (home.private_folder("notes", "tg_1") / "USER.md").write_text("Buys nothing")
+    home.private_folder("notes", "tg_2").mkdir()
+    (home.private_folder("notes", "tg_2") / "USER.md").write_text("Came later")
 
     restore(backup, home, "notes", now=NOW)
 
-    assert words(home.pack_database("notes")) == ["milk"]
+    assert everything(home) == before
+
+
+def test_a_shared_pack_that_remembers_nothing_has_nothing_to_back_up(home: Home, tmp_path: Path):
+    home.private_folder("empty").mkdir()
+    (home.private_folder("empty") / APART).touch()
+
+    with pytest.raises(PackError, match="keeps nothing yet"):
+        back_up(home, tmp_path, "empty")
+    assert not keeps_anything(home, "empty")
 
 
 @given(kept=st.dictionaries(PATHS, st.binary(max_size=50), max_size=6), rows=ROWS)

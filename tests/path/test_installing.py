@@ -266,9 +266,10 @@ async def test_a_removed_pack_keeps_its_data_and_conversations_ask_again(
         await bot.app.packs.remove("shopping", "owner", purge=False)
         asked = await bot.ask("hello")
         await put(bot, shopping(tmp_path / "two"))
+        bot.app.packs.stores.private("shopping", "tg_1").mkdir()
         rows = bot.app.packs.stores.open("shopping", "").read("SELECT name FROM items")
         await bot.app.packs.remove("shopping", "owner", purge=True)
-        left = list(world.home.store.glob("shopping*"))
+        left = [*world.home.store.glob("shopping*"), *world.home.pack_data.glob("shopping*")]
 
     assert "shopping" in asked.text
     assert rows == [{"name": "milk"}]

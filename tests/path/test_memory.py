@@ -16,14 +16,20 @@ from tests.path.world import ADA, Running, World
 US = "@aouo_try_bot"
 
 
-def pack(world: World, name: str, scope: str, more: str = "") -> Path:
-    """A pack with memory and every file tool; returns its data folder."""
+def pack(
+    world: World,
+    name: str,
+    scope: str,
+    more: str = "",
+    tools: str = "files, documents, msg, clarify, memory",
+) -> Path:
+    """A pack with memory and every file tool, or other ones; returns its data folder."""
     folder = world.home.packs / name
     folder.mkdir()
     (folder / "pack.yml").write_text(
         f"name: {name}\nversion: 0.1.0\ndisplay_name: {name.title()}\ndescription: Remembers\n"
         f"schema: {{scope: {scope}}}\n{more}"
-        "permissions:\n  tools: [files, documents, msg, clarify, memory]\n"
+        f"permissions:\n  tools: [{tools}]\n"
     )
     return world.home.pack_folder(name)
 

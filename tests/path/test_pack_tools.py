@@ -18,8 +18,8 @@ from tests.fakes.model_server import Body, CallPart, Reply, Says
 from tests.path.lives import place
 from tests.path.looking import eventually
 from tests.path.test_kill_matrix import runner_port
-from tests.path.world import ADA, World
-from tests.sandbox.places import processes, until_gone
+from tests.path.world import ADA, BEN, Running, World
+from tests.sandbox.places import HERE, processes, until_gone
 
 __all__ = ["runner_port"]  # the fixture
 
@@ -335,3 +335,85 @@ async def test_where_nothing_confines_a_tool_the_model_reads_why(world: World) -
     assert (
         "desk__total cannot run on this machine: bubblewrap is not installed." in results(world)[0]
     )
+
+
+READING = '''\
+from pathlib import Path
+
+
+def count(path: str) -> int:
+    """Count the letters of a file."""
+    return len(Path(path).read_text())
+
+
+def change(path: str, all: list[str]) -> str:
+    """Change a file."""
+    Path(path).write_text("changed")
+    return "changed"
+
+
+def siblings(path: str) -> list[str]:
+    """What lies beside a file. Reads only."""
+    return [entry.read_text() for entry in Path(path).parent.iterdir()]
+'''
+
+
+async def sent(world: World, bot: Running, text: str, user: int = ADA) -> str:
+    """Send a file; what the model calls it."""
+    world.model.say("Got it.")
+    before = await bot.people.send_file(user, user, "document", text.encode(), name="a.txt")
+    await bot.people.next_message(user, after=before.id, contains="Got it.")
+    rows = await bot.rows("SELECT path FROM media ORDER BY job_id DESC LIMIT 1")
+    return f"sent/{Path(rows[0]['path']).name}"
+
+
+@pytest.mark.parametrize("level", HERE)
+async def test_a_file_that_was_sent_here_is_open_to_a_packs_tool_for_reading(
+    world: World, level: str
+) -> None:
+    folder = desk(world.home)
+    (folder / "tools" / "reading.py").write_text(READING)
+    async with world.running() as bot:
+        bot.app.sandbox._level = HERE[level]
+        await sent(world, bot, "another file")
+        name = await sent(world, bot, "eleven char")
+        told = [m["content"] for m in world.model.requests[-1]["messages"][1:]]
+        world.model.call("desk__count", {"path": name})
+        world.model.call("desk__change", {"path": name, "all": [name]})
+        world.model.call("desk__siblings", {"path": name})
+        world.model.call("desk__upper", {"text": name})
+        world.model.say("done")
+        await bot.ask("go")
+        (file,) = world.home.media.rglob(name.removeprefix("sent/"))
+
+    counted, changed, beside, upper = results(world)
+    assert any(f"path: {name}]" in line for line in told)
+    assert counted == "11"
+    assert "failed at tools/reading.py:11" in changed
+    assert "another file" not in beside
+    assert upper == str(file.resolve()).upper()
+    assert file.read_text() == "eleven char"
+
+
+async def test_a_file_that_was_sent_to_somebody_else_is_not(world: World) -> None:
+    folder = desk(world.home)
+    (folder / "tools" / "reading.py").write_text(READING)
+    async with world.running() as bot:
+        name = await sent(world, bot, "my diary")
+        (file,) = world.home.media.rglob(name.removeprefix("sent/"))
+        paths = [name, str(file), f"sent/../tg_{ADA}/{file.name}", f"../../../media/{file}"]
+        world.model.calls(*(CallPart("desk__count", {"path": path}) for path in paths))
+        world.model.say("no")
+        await bot.ask("count Ada's", user=BEN)
+
+    here, *elsewhere = results(world)
+    assert "failed at tools/reading.py:6: FileNotFoundError" in here
+    assert all("closed to tools" in one or "FileNotFoundError" in one for one in elsewhere)
+
+
+async def test_where_no_tool_of_a_pack_takes_a_path_the_model_is_told_so(world: World) -> None:
+    desk(world.home)
+    async with world.running() as bot:
+        await sent(world, bot, "hello")
+
+    assert "you have no tool to open it" in json.dumps(world.model.requests[-1])
