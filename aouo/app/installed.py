@@ -2,31 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import structlog
 
+from aouo.errors import SetupError
 from aouo.home import Home
 from aouo.packs import library as packs
 from aouo.packs.library import Library
 from aouo.settings import Settings
 from aouo.store import installs
 from aouo.store.database import Database
+from aouo.store.reading import reading
 
 log = structlog.get_logger()
 
 
-async def scanned(home: Home, settings: Settings, database: Database) -> Library:
-    """Load what is installed; a broken pack is said and left out."""
-    pinned = await database.read(installs.all_of)
-    library = packs.scan(
+def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
+    """Load what is installed; `pinned` are the content hashes it was installed with, by pack."""
+    return packs.scan(
         home.packs,
         map(Path, settings.packs.scan_dirs),
         settings.packs.enabled,
         home.skills,
         settings.tools.enabled,
-        {pack: install.digest for pack, install in pinned.items()},
+        pinned,
     )
+
+
+def scan_at_rest(home: Home, settings: Settings) -> Library:
+    """As the bot of this home would find it, whether it runs or not."""
+    if not home.database.exists():
+        return scan(home, settings, {})
+    try:
+        with reading(home.database) as tx:
+            pinned = installs.all_of(tx)
+    except SetupError:  # an older aouo wrote it, which pinned nothing
+        pinned = {}
+    return scan(home, settings, {pack: install.digest for pack, install in pinned.items()})
+
+
+async def as_if(
+    home: Home, settings: Settings, database: Database, pinned: Mapping[str, str]
+) -> Library:
+    """What would load if these packs were installed with these content hashes."""
+    known = await database.read(installs.all_of)
+    digests = {pack: install.digest for pack, install in known.items()}
+    return scan(home, settings, {**digests, **pinned})
+
+
+async def scanned(home: Home, settings: Settings, database: Database) -> Library:
+    """Load what is installed; a broken pack is said and left out."""
+    library = await as_if(home, settings, database, {})
     for name, problems in library.broken.items():
         log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
     for name, problems in library.warnings.items():

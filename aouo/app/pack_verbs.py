@@ -10,7 +10,7 @@ from typing import Any
 from aouo.address import ConversationAddress
 from aouo.app.clock import SystemClock
 from aouo.app.control import Request, Verb
-from aouo.app.installed import scanned
+from aouo.app.installed import as_if, scanned
 from aouo.app.packs import Packs
 from aouo.app.stores import PackStores
 from aouo.app.zones import zone_of
@@ -105,6 +105,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             stores=stores,
             library=library,
             alone=lambda pack: nullcontext(),
+            scan=partial(as_if, home, settings, database),
             refresh=refresh,
             trusted_keys=lambda: settings.packs.trusted_keys,
             zone_of=partial(zone_of, default=settings.cron.timezone),

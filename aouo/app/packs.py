@@ -45,8 +45,8 @@ OFFER_STANDS = timedelta(days=1)
 class Packs:
     """Changes what is installed, one change at a time.
 
-    `alone` has a pack for oneself, `refresh` reads what is installed anew and lets new turns
-    begin with it.
+    `alone` has a pack for oneself, `scan` reads what is installed as if packs were pinned to
+    these digests, `refresh` reads it as it is and lets new turns begin with it.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Packs:
         stores: PackStores,
         library: Callable[[], Library],
         alone: Callable[[str], AbstractAsyncContextManager[None]],
+        scan: Callable[[Mapping[str, str]], Awaitable[Library]],
         refresh: Callable[[], Awaitable[None]],
         trusted_keys: Callable[[], Mapping[str, str]],
         zone_of: ZoneOf,
@@ -68,6 +69,7 @@ class Packs:
         self.stores = stores
         self._library = library
         self._alone = alone
+        self._scan = scan
         self.refresh = refresh
         self._trusted_keys = trusted_keys
         self._zone_of = zone_of
@@ -77,9 +79,11 @@ class Packs:
         self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
     ) -> Offer:
         """Fetch a pack (a folder, a `.aouo`, an https address), look through it, and write down
-        what the owner is asked. `upgrade` is the pack that it has to be a version of, "" = any;
-        it then may come from where it came from before (`source` ""). Not `lasting`: the source
-        is not there any more next time.
+        what the owner is asked, in place of what they were asked about this pack before.
+
+        `upgrade` is the pack that it has to be a version of, "" = any; it then may come from where
+        it came from before (`source` ""). Not `lasting`: the source is not there any more next
+        time.
 
         Raises:
             PackError: it cannot be installed; nothing is left of it.
@@ -129,9 +133,20 @@ class Packs:
             person,
             stamp(self._clock),
         )
-        await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
+        await self._write_down(change)
         same = before is not None and old is not None and old.content == new.content
         return Offer(change, new, compare(old, new), same=same)
+
+    async def _write_down(self, change: Change) -> None:
+        def write(tx: Tx) -> tuple[str, ...]:
+            older = installs.close_older(tx, change.pack, change.created_at)
+            installs.offer(tx, change)
+            return older
+
+        for older in await self._database.transact(write, durable=True):
+            places = Places.of(self._home.packs, older, change.pack)
+            await asyncio.to_thread(places.clear)
+        failpoint.reached("after a pack is offered")
 
     async def _play(self, new: Summary, app: Path) -> None:
         """Raises: PackError: the pack does not pass its own evals."""
@@ -188,6 +203,7 @@ class Packs:
         change = await self._asked(change_id)
         now = stamp(self._clock)
         await self._database.transact(lambda tx: installs.settle(tx, change_id, "declined", now))
+        failpoint.reached("after a pack is declined")
         await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
         return change
 
@@ -235,27 +251,17 @@ class Packs:
             raise PackError(f"There is no pack {name!r} in {self._home.packs}{hint}.")
         found = self._library().get(name)
         version = found.manifest.version if found else ""
+        now = stamp(self._clock)
         change = Change(
-            ulid().lower(), name, "remove", "begun", version, "", "", "", person, stamp(self._clock)
+            ulid().lower(), name, "remove", "begun", version, "", "", "", person, now, "", purge
         )
         async with self._one_by_one:
             await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
             failpoint.reached("after a change of packs has begun")
             async with self._alone(name):
                 await self._take_away(change)
-                if purge:
-                    await self._purge(name)
         log.info("pack_removed", pack=name, purged=purge)
         return change
-
-    async def _purge(self, name: str) -> None:
-        await asyncio.to_thread(self.stores.purge, name)
-
-        def forget(tx: Tx) -> None:
-            memory_versions.forget(tx, name)
-            onboarding.forget(tx, name)
-
-        await self._database.transact(forget, durable=True)
 
     async def recover(self) -> None:
         """End what a former process had begun, and forget what was not answered for a day."""
@@ -267,7 +273,7 @@ class Packs:
                     await (
                         self._take_away(change) if change.kind == "remove" else self._put(change)
                     )
-                except PackError as error:
+                except (PackError, OSError) as error:
                     log.error("pack_change_failed", pack=change.pack, error=str(error))
             elif change.created_at < iso(now - OFFER_STANDS):
                 await self.decline(change.id)
@@ -287,20 +293,25 @@ class Packs:
         places = Places.of(self._home.packs, change.id, change.pack)
         before = await self._database.read(lambda tx: installs.of(tx, change.pack))
         self.stores.release(change.pack)
-        migrated: list[MigratedDatabase] = []
+
+        def note(migrated: MigratedDatabase) -> None:
+            if migrated.backup is not None:
+                places.note(migrated.path, migrated.backup)
+
         try:
             pack = await asyncio.to_thread(_unchanged, places, change)
-            migrated = await asyncio.to_thread(self.stores.migrate_all, pack)
+            await asyncio.to_thread(self.stores.migrate_all, pack, note)
             failpoint.reached("after a pack's databases are migrated")
             await asyncio.to_thread(places.put)
             failpoint.reached("after a pack took its place")
+            found = await self._scan({change.pack: change.digest})
+            if found.get(change.pack) is None:
+                raise PackError(_why_not(found, change.pack))
             await self._record(change, pack)
+            failpoint.reached("after a pack is recorded")
             await self.refresh()
-            if self._library().get(change.pack) is None:
-                raise PackError(_why_not(self._library(), change.pack))
         except BaseException as error:
             await self._undo(change, places, before, error)
-            await asyncio.to_thread(self.stores.restore, migrated)
             await self.refresh()
             raise
         await asyncio.to_thread(places.clear)
@@ -322,6 +333,8 @@ class Packs:
         now, why = stamp(self._clock), str(error) or repr(error)
         self.stores.release(change.pack)
         await asyncio.to_thread(places.put_back)
+        migrated = [MigratedDatabase(file, "", backup) for file, backup in places.noted()]
+        await asyncio.to_thread(self.stores.restore, migrated)
 
         def write(tx: Tx) -> None:
             installs.restore(tx, change, before, why, now)
@@ -335,14 +348,21 @@ class Packs:
         self.stores.release(change.pack)
         await asyncio.to_thread(places.take_away)
         failpoint.reached("after a pack was taken away")
+        if change.purge:
+            await asyncio.to_thread(self.stores.purge, change.pack)
+            failpoint.reached("after a pack's data is purged")
         now = stamp(self._clock)
 
         def write(tx: Tx) -> None:
+            if change.purge:
+                memory_versions.forget(tx, change.pack)
+                onboarding.forget(tx, change.pack)
             installs.forget(tx, change.pack)
             schedules.remove_of_pack(tx, change.pack)
             installs.settle(tx, change.id, "done", now)
 
         await self._database.transact(write, durable=True)
+        failpoint.reached("after a pack is forgotten")
         await self.refresh()
         await asyncio.to_thread(places.clear)
 

@@ -11,7 +11,7 @@ from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
-from aouo.app.installed import changed, scanned
+from aouo.app.installed import as_if, changed, scanned
 from aouo.app.mcp import Servers
 from aouo.app.media import intake_of
 from aouo.app.menu import show_menu
@@ -185,6 +185,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         stores=built.stores,
         library=lambda: leases.library,
         alone=leases.change,
+        scan=partial(as_if, base.home, settings, database),
         refresh=refresh,
         trusted_keys=lambda: settings.packs.trusted_keys,
         zone_of=zones,

@@ -129,11 +129,11 @@ class Place:
         self.home.config.write_text(json.dumps(config))
 
     @asynccontextmanager
-    async def alive(self, *, kill_at: int = 0) -> AsyncGenerator[Life]:
-        """One life; leave the block when it is over."""
+    async def alive(self, *, kill_at: int = 0, among: str = "") -> AsyncGenerator[Life]:
+        """One life; leave the block when it is over. See `failpoint.arm`."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._runner_port)
         try:
-            request = {"home": str(self.home.path), "kill_at": kill_at}
+            request = {"home": str(self.home.path), "kill_at": kill_at, "among": among}
             writer.write(json.dumps(request).encode() + b"\n")
             pid: int = json.loads(await reader.readline())["pid"]
             life = Life(pid, len(self.emulator.journal.calls))
