@@ -13,7 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -265,12 +265,17 @@ class Place:
 
 @asynccontextmanager
 async def place(
-    folder: Path, packs: Sequence[str], script: Callable[[Body], Reply | str], *, runner_port: int
+    folder: Path,
+    packs: Sequence[str],
+    script: Callable[[Body], Reply | str],
+    *,
+    runner_port: int,
+    parts: Collection[str] = (),
 ) -> AsyncGenerator[Place]:
-    """A fresh home whose runtime has not been started yet."""
+    """A fresh home whose runtime has not been started yet, and Ada; `parts` says who else."""
     home = Home(folder)
     home.create()
-    emulator = Emulator(parts=())
+    emulator = Emulator(parts=parts)
 
     def heard(body: Body) -> Reply | str:
         emulator.signal.bump()

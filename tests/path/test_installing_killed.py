@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from aouo.app.pack_verbs import at_rest
 from aouo.cli.control import NoAnswer, NotRunning, ask
 from aouo.config_file import load_settings
 from aouo.emulator import ADA, BEN
-from aouo.errors import PackError
 from aouo.home import Home
 from aouo.packs.archive import content_hash, pack_archive
 from aouo.packs.load import load_pack
@@ -69,7 +68,9 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @asynccontextmanager
 async def furnished(folder: Path, shelf: Path, port: int) -> AsyncGenerator[Place]:
     """Notes is linked, shopping 1.0.0 installed, and it keeps a row for each of two people."""
-    async with place(folder, ("notes",), lambda body: HI, runner_port=port) as here:
+    async with place(
+        folder, ("notes",), lambda body: HI, runner_port=port, parts=("ben",)
+    ) as here:
         config = json.loads(here.home.config.read_text())
         config["telegram"]["allowed_user_ids"] = [ADA, BEN]
         here.home.config.write_text(json.dumps(config))
@@ -200,7 +201,6 @@ async def test_killed_anywhere_in_an_upgrade_by_a_card_it_is_the_new_pack_and_ha
 
     await killed_at(range(1, 18), killed)
 
-    print(reached)
     assert {
         "after a pack is offered",
         "after a change of packs has begun",
@@ -210,3 +210,128 @@ async def test_killed_anywhere_in_an_upgrade_by_a_card_it_is_the_new_pack_and_ha
         "before a new pack takes its place",
         "after a pack is recorded",
     } <= set(reached)
+
+
+# Through the control socket
+
+
+async def asked(home: Home, verb: str, **arguments: object) -> dict[str, Any]:
+    """What the running bot says, once it answers; it may be killed meanwhile."""
+    return await asyncio.to_thread(ask, home, verb, timeout_s=WAIT_S, **arguments)
+
+
+async def upgrade(here: Place, shelf: Path) -> None:
+    offer = await asked(here.home, "pack_offer", source=str(shelf / "two"), upgrade="shopping")
+    if offer["same"]:
+        await asked(here.home, "pack_decline", id=offer["id"])
+    else:
+        await asked(here.home, "pack_accept", id=offer["id"])
+
+
+async def uninstall(here: Place, shelf: Path) -> None:
+    del shelf
+    await asked(here.home, "pack_remove", pack="shopping", purge=False)
+
+
+async def purge(here: Place, shelf: Path) -> None:
+    del shelf
+    await asked(here.home, "pack_remove", pack="shopping", purge=True)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What a terminal asks for; `version` and `column` are those of the end, "" = gone."""
+
+    ask: Callable[[Place, Path], Awaitable[None]]
+    version: str
+    column: str
+    places: int
+    """How many a change goes through."""
+
+
+VERBS = {
+    "upgrade": Verb(upgrade, "2.0.0", "title", 17),
+    "uninstall": Verb(uninstall, "", "name", 5),
+    "purge": Verb(purge, "", "", 6),
+}
+
+
+async def _listens(here: Place) -> None:
+    async def look() -> bool:
+        try:
+            await asked(here.home, "status")
+        except (NotRunning, NoAnswer):
+            return False
+        return True
+
+    await here.until(look)
+
+
+async def _by_verb(folder: Path, shelf: Path, kill_at: int, port: int, verb: Verb) -> Run:
+    async with furnished(folder, shelf, port) as here:
+        problems: list[str] = []
+        async with here.alive(kill_at=kill_at, among=AMONG) as life:
+            await _listens(here)
+            with suppress(NoAnswer):
+                await verb.ask(here, shelf)
+            life.stop()
+            await life.gone.wait()
+        begun = here.rows("SELECT 1 FROM pack_changes WHERE pack = 'shopping' AND state = 'begun'")
+        async with here.alive() as life:
+            await _listens(here)
+            if begun or life is here.lives[0]:
+                problems += problems_of(here, verb.version)
+            elif verb is VERBS["upgrade"]:
+                await verb.ask(here, shelf)  # whoever was not asked asks again
+            life.stop()
+            await life.gone.wait()
+        problems += problems_of(here, verb.version)
+        if verb.column:
+            problems += misplaced(here, verb.column)
+        elif left := [*here.home.store.rglob("shopping/*"), *here.home.store.glob("shopping*")]:
+            problems.append(f"of what it kept there is {left}")
+        if problems:
+            problems.append(here.stderr[-3000:])
+        return Run((kill_at,), tuple(here.kills), tuple(problems))
+
+
+@pytest.mark.parametrize("name", VERBS)
+async def test_killed_anywhere_in_what_a_terminal_asked_for_the_next_start_ends_it(
+    name: str, tmp_path: Path, shelf: Path, runner_port: int
+) -> None:
+    verb = VERBS[name]
+    reached: list[str] = []
+
+    async def killed(number: int) -> Run:
+        run = await _by_verb(tmp_path / str(number), shelf, number, runner_port, verb)
+        reached.extend(run.kills)
+        return run
+
+    await killed_at(range(1, verb.places + 2), killed)
+
+    assert len(reached) == verb.places
+
+
+async def test_an_upgrade_that_was_killed_and_cannot_be_ended_leaves_the_old_pack_and_its_rows(
+    tmp_path: Path, shelf: Path, runner_port: int
+) -> None:
+    """Its files are gone when the next process looks; the databases were the new version's."""
+    async with furnished(tmp_path, shelf, runner_port) as here:
+        async with here.alive(kill_at=1, among="databases are migrated") as life:
+            await _listens(here)
+            with pytest.raises(NoAnswer):
+                await upgrade(here, shelf)
+            await life.gone.wait()
+        migrated = [rows_of(here, owner) for owner in OWNERS]
+        (waiting,) = here.home.packs.glob(".waiting-*")
+        shutil.rmtree(waiting / "app")
+        async with here.alive() as life:
+            await _listens(here)
+            life.stop()
+            await life.gone.wait()
+
+        assert all("title" in rows[0] for rows in migrated)
+        assert [*problems_of(here, "1.0.0"), *misplaced(here, "name")] == []
+        assert here.rows("SELECT state FROM pack_changes WHERE kind = 'upgrade'") == [
+            {"state": "failed"}
+        ]
