@@ -68,9 +68,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @asynccontextmanager
 async def furnished(folder: Path, shelf: Path, port: int) -> AsyncGenerator[Place]:
     """Notes is linked, shopping 1.0.0 installed, and it keeps a row for each of two people."""
-    async with place(
-        folder, ("notes",), lambda body: HI, runner_port=port, parts=("ben",)
-    ) as here:
+    async with place(folder, ("notes",), lambda body: HI, runner_port=port, parts=("ben",)) as here:
         config = json.loads(here.home.config.read_text())
         config["telegram"]["allowed_user_ids"] = [ADA, BEN]
         here.home.config.write_text(json.dumps(config))
