@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import structlog
 
@@ -31,8 +33,14 @@ def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
     )
 
 
-def scan_at_rest(home: Home, settings: Settings) -> Library:
-    """As the bot of this home would find it, whether it runs or not."""
+def scan_at_rest(home: Home, settings: Settings, *, left_out_too: bool = False) -> Library:
+    """As the bot of this home would find it, whether it runs or not.
+
+    `left_out_too`: also the packs that packs.enabled leaves out.
+    """
+    if left_out_too:
+        section = settings.packs.model_copy(update={"enabled": ()})
+        settings = settings.model_copy(update={"packs": section})
     if not home.database.exists():
         return scan(home, settings, {})
     try:
@@ -63,6 +71,23 @@ async def scanned(home: Home, settings: Settings, database: Database) -> Library
     for problem in library.command_collisions():
         log.warning("command_collision", problem=str(problem))
     return library
+
+
+def going_on(old: Library, new: Library, home: Home) -> Library:
+    """`new`, but what is edited where it lies goes on as it was while it does not load.
+
+    A pack that was installed does not: its files are not what the owner agreed to.
+    """
+    kept = {
+        name: pack
+        for name, pack in old.packs.items()
+        if name in new.broken and _is_edited_there(pack.folder, home)
+    }
+    return replace(new, packs=MappingProxyType(dict(sorted({**new.packs, **kept}.items()))))
+
+
+def _is_edited_there(folder: Path, home: Home) -> bool:
+    return folder.is_dir() and (folder.is_symlink() or folder.parent != home.packs)
 
 
 def changed(old: Library, new: Library) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from aouo.address import ConversationAddress
 from aouo.app.clock import SystemClock
 from aouo.app.control import Request, Verb
-from aouo.app.installed import as_if, scanned
+from aouo.app.installed import as_if, changed, scanned
 from aouo.app.packs import Packs
 from aouo.app.stores import PackStores
 from aouo.app.zones import zone_of
@@ -64,9 +64,15 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
 
     async def refresh(request: Request) -> dict[str, Any]:
         del request
+        before = library()
         await packs.refresh()
         found = library()
-        return {"packs": list(found.names), "broken": list(found.broken)}
+        broken = {name: list(map(str, problems)) for name, problems in found.broken.items()}
+        return {
+            "packs": list(found.names),
+            "changed": list(changed(before, found)),
+            "broken": broken,
+        }
 
     return {
         "pack_offer": offer,
@@ -74,6 +80,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
         "pack_decline": decline,
         "pack_remove": remove,
         "pack_refresh": refresh,
+        "reload": refresh,
     }
 
 

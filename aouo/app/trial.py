@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aouo.app.edited import take_up_edits
 from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
 from aouo.app.inside import running
@@ -49,8 +50,14 @@ async def run(
     *,
     port: int = 0,
 ) -> None:
-    """Serve the chat page until a signal comes; `tell` gets lines of progress."""
-    async with _trial(home, environ, packs, tell, port) as (local, app, runtime):
+    """Serve the chat page until a signal comes; `tell` gets lines of progress.
+
+    Edits of the packs count at once.
+    """
+    async with (
+        _trial(home, environ, packs, tell, port) as (local, app, runtime),
+        _taking_up_edits(app, packs, tell),
+    ):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
         model = app.leases.now.model
@@ -60,6 +67,26 @@ async def run(
             await model.prepare()
             tell("the model is loaded")
         await runtime.ended.wait()
+
+
+@asynccontextmanager
+async def _taking_up_edits(
+    app: App, packs: Sequence[Path], tell: Callable[[str], None]
+) -> AsyncGenerator[None]:
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(
+            take_up_edits(
+                packs,
+                clock=app.clock,
+                check=app.packs.stores.check,
+                refresh=app.packs.refresh,
+                tell=tell,
+            )
+        )
+        try:
+            yield
+        finally:
+            watching.cancel()
 
 
 async def say(

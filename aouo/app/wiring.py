@@ -11,7 +11,7 @@ from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
-from aouo.app.installed import as_if, changed, scanned
+from aouo.app.installed import as_if, changed, going_on, scanned
 from aouo.app.mcp import Servers
 from aouo.app.media import intake_of
 from aouo.app.menu import show_menu
@@ -171,7 +171,8 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     )
 
     async def refresh() -> None:
-        library = await scanned(base.home, settings, database)
+        found = await scanned(base.home, settings, database)
+        library = going_on(leases.library, found, base.home)
         for name in changed(leases.library, library):
             built.stores.release(name)
         leases.swap(built.renewed(library))

@@ -7,7 +7,6 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
@@ -167,11 +166,9 @@ def _people(settings: Settings) -> Iterator[Check]:
 
 
 def _packs(home: Home, settings: Settings) -> Iterator[Check]:
-    from aouo.packs.library import scan
+    from aouo.app.installed import scan_at_rest
 
-    library = scan(
-        home.packs, map(Path, settings.packs.scan_dirs), settings.packs.enabled, home.skills
-    )
+    library = scan_at_rest(home, settings)
     for name, problems in library.broken.items():
         for problem in problems:
             yield Check(

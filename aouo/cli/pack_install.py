@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.cli.control import ask
-from aouo.home import Home, is_locked
+from aouo.cli.control import NoAnswer, NotRunning, ask
+from aouo.home import Home, is_locked, running_pid
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -142,7 +142,13 @@ async def _asking() -> AsyncGenerator[Asking]:
     if is_locked(home):
 
         async def remote(verb: str, **arguments: object) -> Facts:
-            return await asyncio.to_thread(ask, home, verb, timeout_s=_PATIENCE_S, **arguments)
+            try:
+                return await asyncio.to_thread(ask, home, verb, timeout_s=_PATIENCE_S, **arguments)
+            except NotRunning:
+                raise NoAnswer(
+                    f"aouo (pid {running_pid(home)}) holds {home.path} and does not answer yet.",
+                    fix="Try again in a moment.",
+                ) from None
 
         yield remote
         return
@@ -166,8 +172,11 @@ async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
 
 
 def refresh(home: Home) -> bool:
-    """Let the running bot read what is installed anew; False = none runs."""
+    """Let the running bot read what is installed anew; False = none runs yet."""
     if not is_locked(home):
         return False
-    ask(home, "pack_refresh", timeout_s=_PATIENCE_S)
+    try:
+        ask(home, "pack_refresh", timeout_s=_PATIENCE_S)
+    except NotRunning:  # it only begins, or ends
+        return False
     return True

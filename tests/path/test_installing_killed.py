@@ -29,7 +29,6 @@ from aouo.packs.storage import PackStore
 from tests.path.lives import WAIT_S, Place, place
 from tests.path.test_installing import SCHEMA, shopping
 from tests.path.test_kill_matrix import Run, killed_at, runner_port
-from tests.path.world import ROOT
 
 __all__ = ["runner_port"]  # the fixture
 AMONG = "pack"
