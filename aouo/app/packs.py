@@ -116,6 +116,8 @@ class Packs:
         if upgrade and new.name != upgrade:
             raise PackError(f"That is the pack {new.name}, not {upgrade}.")
         kind = self._kind(new.name)
+        if upgrade and kind == "install":
+            raise PackError(f"{upgrade} is not installed.", fix="Use `aouo pack install`.")
         before = await self._database.read(lambda tx: installs.of(tx, new.name))
         old = await asyncio.to_thread(self._installed, new.name, before)
         await asyncio.to_thread(self._check, app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -59,10 +60,11 @@ def upgrade(name: str, source: str, yes: bool, as_json: bool) -> None:
 def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     """Remove the pack NAME. Its data stays for another time, unless it is purged."""
     what = f"Remove {name} and delete all it keeps?" if purge else f"Remove {name}?"
-    if not (yes or as_json) and not _agreed(what):
-        click.echo("Nothing has changed.")
+    there = os.path.lexists(current_home().packs / name)  # else it is said without a question
+    if there and not yes and (as_json or not _agreed(what)):
+        _tell_unchanged(as_json, {"pack": name, "done": False})
         return
-    facts = asyncio.run(_once("pack_remove", pack=name, purge=purge))
+    facts = {**_asked("pack_remove", pack=name, purge=purge), "done": True}
     if as_json:
         print_json(facts)
     elif facts["purged"]:
@@ -73,34 +75,44 @@ def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
 
 def _run(source: str, yes: bool, as_json: bool, name: str = "") -> None:
     """Print what was done; exit 1 where nothing was, because nobody agreed."""
-    facts = asyncio.run(_change(source, yes, as_json, name))
-    if as_json:
+    facts = _change(source, yes, as_json, name)
+    if not facts["done"] and not facts["same"]:
+        _tell_unchanged(as_json, facts)
+    elif as_json:
         print_json(facts)
     elif facts["same"]:
         click.echo(f"{facts['pack']} {facts['version']} is installed already, exactly this one.")
-    elif facts["done"]:
+    else:
         verb = "upgraded to" if facts["kind"] == "upgrade" else "installed, version"
         click.echo(f"{facts['pack']} is {verb} {facts['version']}.")
+
+
+def _tell_unchanged(as_json: bool, facts: Facts) -> None:
+    if as_json:
+        print_json(facts)
     else:
         click.echo("Nothing has changed.")
-    if not facts["done"] and not facts["same"]:
-        click.get_current_context().exit(1)
+    click.get_current_context().exit(1)
 
 
-async def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
-    async with _asking() as asking:
-        offered = await asking("pack_offer", source=_absolute(source), upgrade=name)
-        facts = {**offered, "done": False}
-        agreed = not offered["same"] and (yes or not offered["needs_consent"])
-        if not as_json and not offered["same"]:
-            _show(offered["card"])
-            agreed = agreed or _agreed(f"{offered['kind'].capitalize()} it?")
-        if agreed:
-            await asking("pack_accept", id=offered["id"])
-            facts["done"] = True
-        else:
-            await asking("pack_decline", id=offered["id"])
-        return facts
+def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
+    """Offer, ask, and carry it out or not; nobody waits for an answer while a person thinks."""
+    offered = _asked("pack_offer", source=_absolute(source), upgrade=name)
+    facts = {**offered, "done": False}
+    agreed = False
+    try:
+        if not offered["same"]:
+            agreed = yes or not offered["needs_consent"]
+            if not as_json:
+                _show(offered["card"])
+                agreed = agreed or _agreed(f"{offered['kind'].capitalize()} it?")
+    finally:
+        if not agreed:
+            _asked("pack_decline", id=offered["id"])
+    if agreed:
+        _asked("pack_accept", id=offered["id"])
+        facts["done"] = True
+    return facts
 
 
 def _show(card: str) -> None:
@@ -130,9 +142,14 @@ def _absolute(source: str) -> str:
     return str(along.get(source, path.absolute()))
 
 
-async def _once(verb: str, **arguments: object) -> Facts:
-    async with _asking() as asking:
-        return await asking(verb, **arguments)
+def _asked(verb: str, **arguments: object) -> Facts:
+    """Ask one verb, each on its own: a Ctrl-C at a question ends it at once."""
+
+    async def once() -> Facts:
+        async with _asking() as asking:
+            return await asking(verb, **arguments)
+
+    return asyncio.run(once())
 
 
 @asynccontextmanager
@@ -159,10 +176,13 @@ async def _asking() -> AsyncGenerator[Asking]:
 @asynccontextmanager
 async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
     from aouo.app.pack_verbs import at_rest
+    from aouo.logs import Logs, Nowhere
+    from aouo.redact import Redactor
 
     home.create()
     settings = load(home).settings
-    with home.lock():
+    redactor = Redactor(settings.secrets())
+    with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
         async with at_rest(home, settings) as verbs:
 
             async def local(verb: str, **arguments: object) -> Facts:
