@@ -15,26 +15,26 @@ from pathlib import Path
 import structlog
 
 from aouo import failpoint
-from aouo.app.databases import MigratedDatabase
 from aouo.app.eval_process import run_evals
+from aouo.app.pack_changes import PackChanges
 from aouo.app.stores import PackStores
 from aouo.errors import PackError
 from aouo.flow.installing import Offer
 from aouo.home import Home
 from aouo.ids import ulid
 from aouo.packs import scheduling
-from aouo.packs.archive import content_hash
 from aouo.packs.compare import compare
 from aouo.packs.library import Library
-from aouo.packs.load import Pack, load_pack
+from aouo.packs.load import load_pack
 from aouo.packs.place import Places, leftovers, remove
-from aouo.packs.problems import did_you_mean, errors
+from aouo.packs.problems import did_you_mean
 from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.signing import Signature
 from aouo.packs.sources import fetch_source
 from aouo.packs.summary import Summary, summarize, summarize_folder
 from aouo.ports import Clock, iso, stamp
-from aouo.store import installs, memory_versions, onboarding, schedules
+from aouo.shield import finish
+from aouo.store import installs
 from aouo.store.database import Database, Tx
 from aouo.store.installs import Change, Install, Kind
 
@@ -69,10 +69,18 @@ class Packs:
         self.stores = stores
         self._library = library
         self._alone = alone
-        self._scan = scan
         self.refresh = refresh
         self._trusted_keys = trusted_keys
         self._zone_of = zone_of
+        self._changes = PackChanges(
+            home=home,
+            clock=clock,
+            database=database,
+            stores=stores,
+            scan=scan,
+            refresh=refresh,
+            zone_of=zone_of,
+        )
         self._one_by_one = asyncio.Lock()
 
     async def offer(
@@ -224,7 +232,7 @@ class Packs:
                 raise _settled()
             failpoint.reached("after a change of packs has begun")
             async with self._alone(change.pack):
-                await self._put(change)
+                await finish(self._changes.carry_out(change))
         log.info("pack_installed", pack=change.pack, version=change.version, kind=change.kind)
         return change
 
@@ -261,7 +269,7 @@ class Packs:
             await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
             failpoint.reached("after a change of packs has begun")
             async with self._alone(name):
-                await self._take_away(change)
+                await finish(self._changes.carry_out(change))
         log.info("pack_removed", pack=name, purged=purge)
         return change
 
@@ -272,10 +280,9 @@ class Packs:
         for change in await self._database.read(installs.unsettled):
             if change.state == "begun":
                 try:
-                    await (
-                        self._take_away(change) if change.kind == "remove" else self._put(change)
-                    )
+                    await self._changes.carry_out(change)
                 except (PackError, OSError) as error:
+                    kept.add(change.id)  # where its undoing failed too, the old pack lies there
                     log.error("pack_change_failed", pack=change.pack, error=str(error))
             elif change.created_at < iso(now - OFFER_STANDS):
                 await self.decline(change.id)
@@ -289,105 +296,6 @@ class Packs:
         if change is None or change.state != "offered":
             raise _settled()
         return change
-
-    async def _put(self, change: Change) -> None:
-        """Bring the pack's databases to it, let it take its place, and see that it loads."""
-        places = Places.of(self._home.packs, change.id, change.pack)
-        before = await self._database.read(lambda tx: installs.of(tx, change.pack))
-        self.stores.release(change.pack)
-
-        def note(migrated: MigratedDatabase) -> None:
-            if migrated.backup is not None:
-                places.note(migrated.path, migrated.backup)
-
-        try:
-            pack = await asyncio.to_thread(_unchanged, places, change)
-            await asyncio.to_thread(self.stores.migrate_all, pack, note)
-            failpoint.reached("after a pack's databases are migrated")
-            await asyncio.to_thread(places.put)
-            failpoint.reached("after a pack took its place")
-            found = await self._scan({change.pack: change.digest})
-            if found.get(change.pack) is None:
-                raise PackError(_why_not(found, change.pack))
-            await self._record(change, pack)
-            failpoint.reached("after a pack is recorded")
-            await self.refresh()
-        except BaseException as error:
-            await self._undo(change, places, before, error)
-            await self.refresh()
-            raise
-        await asyncio.to_thread(places.clear)
-
-    async def _record(self, change: Change, pack: Pack) -> None:
-        moment = self._clock.now()
-        now = iso(moment)
-
-        def write(tx: Tx) -> None:
-            installs.record(tx, change, now)
-            scheduling.reconcile(tx, pack.manifest, moment, self._zone_of, consent=True)
-            installs.settle(tx, change.id, "done", now)
-
-        await self._database.transact(write, durable=True)
-
-    async def _undo(
-        self, change: Change, places: Places, before: Install | None, error: BaseException
-    ) -> None:
-        now, why = stamp(self._clock), str(error) or repr(error)
-        self.stores.release(change.pack)
-        await asyncio.to_thread(places.put_back)
-        migrated = [MigratedDatabase(file, "", backup) for file, backup in places.noted()]
-        await asyncio.to_thread(self.stores.restore, migrated)
-
-        def write(tx: Tx) -> None:
-            installs.restore(tx, change, before, why, now)
-
-        await self._database.transact(write, durable=True)
-        await asyncio.to_thread(places.clear)
-        log.error("pack_change_failed", pack=change.pack, error=why)
-
-    async def _take_away(self, change: Change) -> None:
-        places = Places.of(self._home.packs, change.id, change.pack)
-        self.stores.release(change.pack)
-        await asyncio.to_thread(places.take_away)
-        failpoint.reached("after a pack was taken away")
-        if change.purge:
-            await asyncio.to_thread(self.stores.purge, change.pack)
-            failpoint.reached("after a pack's data is purged")
-        now = stamp(self._clock)
-
-        def write(tx: Tx) -> None:
-            if change.purge:
-                memory_versions.forget(tx, change.pack)
-                onboarding.forget(tx, change.pack)
-            installs.forget(tx, change.pack)
-            schedules.remove_of_pack(tx, change.pack)
-            installs.settle(tx, change.id, "done", now)
-
-        await self._database.transact(write, durable=True)
-        failpoint.reached("after a pack is forgotten")
-        await self.refresh()
-        await asyncio.to_thread(places.clear)
-
-
-def _unchanged(places: Places, change: Change) -> Pack:
-    """The pack that was offered, also where it has taken its place already.
-
-    Raises:
-        PackError: it is not there any more, or not what was offered.
-    """
-    folder = places.app if places.app.is_dir() else places.installed
-    if not folder.is_dir() or content_hash(folder) != change.digest:
-        raise PackError(f"The files of {change.pack} are not those you were asked about.")
-    loaded = load_pack(folder)
-    if loaded.pack is None:
-        raise PackError(f"{change.pack} does not load: {errors(loaded.problems)[0]}.")
-    return loaded.pack
-
-
-def _why_not(library: Library, name: str) -> str:
-    """Why a pack that was put in place is not among those that load."""
-    found = library.broken.get(name)
-    return f"{name} does not load: {found[0]}." if found else f"packs.enabled leaves {name} out."
 
 
 def _settled() -> PackError:
