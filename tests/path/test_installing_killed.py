@@ -133,6 +133,7 @@ class Upgrading:
         people, here = self.here.emulator.client, self.here
         await people.say(BEN, BEN, "/use notes")
         await people.say(BEN, BEN, "before")
+        await here.until(lambda: self.is_answered(1))  # or its delivery may be cut off
         await people.send_file(
             ADA, ADA, "document", self.archive, name="shopping.aouo", caption="/install"
         )
@@ -140,14 +141,14 @@ class Upgrading:
         await here.tap(card, next(one.data for one in card.buttons if one.text == "Upgrade"))
         await here.until(self.is_told)
         await people.say(BEN, BEN, "after")
-        await here.until(self.is_answered)
+        await here.until(lambda: self.is_answered(2))
 
     async def is_told(self) -> bool:
         return any(one.text in (DONE, ALREADY) for one in await self.here.said())
 
-    async def is_answered(self) -> bool:
+    async def is_answered(self, times: int) -> bool:
         said = await self.here.emulator.client.messages(BEN)
-        return sum(one.text == HI + BADGE for one in said) == 2
+        return sum(one.text == HI + BADGE for one in said) == times
 
     async def live(self) -> None:
         """One life, up to its end or to where all is done."""
@@ -155,7 +156,7 @@ class Upgrading:
 
         async def over() -> bool:
             unsent = here.rows("SELECT 1 FROM deliveries WHERE state IN ('queued', 'sending')")
-            done = not unsent and await self.is_told() and await self.is_answered()
+            done = not unsent and await self.is_told() and await self.is_answered(2)
             return here.is_dead or done
 
         await here.until(over)
