@@ -134,6 +134,20 @@ async def test_packs_that_come_along_are_installed_by_their_name(world: World) -
     assert "/install vocab" in menu.text
 
 
+async def test_the_commands_of_an_installed_pack_enter_the_menu(
+    world: World, tmp_path: Path
+) -> None:
+    async with world.running() as bot:
+        await put(bot, shopping(tmp_path / "shopping"))
+        await eventually(lambda: _offers(world, "list"))
+
+
+async def _offers(world: World, command: str) -> bool:
+    calls = await world.people.calls("setMyCommands")
+    newest = calls[-1]["params"]["commands"] if calls else []
+    return command in str(newest)
+
+
 async def _loads(bot: Running, name: str) -> bool:
     return bot.app.leases.library.get(name) is not None
 
