@@ -12,17 +12,21 @@ import threading
 
 _lock = threading.Lock()
 _left = 0  # places until the end, 0 = never
+_among = ""
 
 
-def arm(kill_at: int) -> None:
-    """Count anew: the `kill_at`-th place from here on is the last one, 0 = never."""
-    global _left
-    _left = kill_at
+def arm(kill_at: int, *, among: str = "") -> None:
+    """Count anew: the `kill_at`-th place from here on is the last one, 0 = never.
+
+    Only places whose name holds `among` count.
+    """
+    global _left, _among
+    _left, _among = kill_at, among
 
 
 def reached(place: str) -> None:
     """Pass one place: a commit or a request, right before it or right after it."""
-    if not _left:
+    if not _left or _among not in place:
         return
     _count(place)
 

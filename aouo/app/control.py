@@ -79,7 +79,8 @@ class Control:
         try:
             return {"ok": True, **await self._verbs[verb](request)}
         except SetupError as error:
-            return {"ok": False, "error": error.problem, "fix": error.fix}
+            answer = {"ok": False, "error": error.problem, "fix": error.fix}
+            return {**answer, "exit_code": error.exit_code}
 
 
 async def _send(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import structlog
 
@@ -17,6 +18,12 @@ from aouo.packs.storage import PackStore, rehearse
 from aouo.ports import Clock
 
 log = structlog.get_logger()
+Note: TypeAlias = Callable[["MigratedDatabase"], None]
+"""Is told that a database is about to change, and where its backup lies."""
+
+
+def unnoted(migrated: MigratedDatabase) -> None:
+    """Nobody goes on with it after a kill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +111,10 @@ class PackDatabases:
             except PackError as error:
                 raise _of_owner(pack, _owner_of(pack.name, file), error) from error
 
-    def migrate_all(self, pack: Pack) -> list[MigratedDatabase]:
+    def migrate_all(self, pack: Pack, note: Note = unnoted) -> list[MigratedDatabase]:
         """Bring all databases there are to `pack`'s schema, each backed up before.
+
+        `note` hears of each that changes, when its backup is there and nothing has changed yet.
 
         Raises:
             PackError: one cannot be; names its owner and why. Those that were changed are put
@@ -116,7 +125,7 @@ class PackDatabases:
         for file in self.databases_of(pack.name):
             owner = _owner_of(pack.name, file)
             try:
-                store = self._prepare(pack, file, owner)
+                store = self._prepare(pack, file, owner, note)
             except PackError as error:
                 self.restore(done)
                 raise _of_owner(pack, owner, error) from error
@@ -135,13 +144,16 @@ class PackDatabases:
             for opened in self._open.values():
                 opened.store.close()
 
-    def _prepare(self, pack: Pack, file: Path, owner: str) -> PackStore:
+    def _prepare(self, pack: Pack, file: Path, owner: str, note: Note = unnoted) -> PackStore:
+        def taken(backup: Path) -> None:
+            note(MigratedDatabase(file, owner, backup))
+
         store = PackStore(
             file,
             pack.manifest,
             pack.schema_sql,
             migrations=pack.migrations,
-            backups=BackUps(self._home.backups / pack.name, owner, self._clock.now),
+            backups=BackUps(self._home.backups / pack.name, owner, self._clock.now, taken),
         )
         if store.backup is not None:
             log.info("pack_database_changed", pack=pack.name, owner=owner, backup=store.backup.name)

@@ -108,7 +108,10 @@ class Runtime:
     async def _load(self, app: App) -> None:
         assert app.telegram
         await app.telegram.load()
-        await show_menu(app.telegram, app.commands, app.leases.library)
+        while True:  # nobody waits for it: Telegram may be slow
+            app.menu_changed.clear()
+            await show_menu(app.telegram, app.commands, app.leases.library)
+            await app.menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
         """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""

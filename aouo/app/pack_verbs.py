@@ -11,7 +11,7 @@ from aouo.address import ConversationAddress
 from aouo.app.apart import bot_owner
 from aouo.app.clock import SystemClock
 from aouo.app.control import Request, Verb
-from aouo.app.installed import scanned
+from aouo.app.installed import as_if, changed, scanned
 from aouo.app.packs import Packs
 from aouo.app.stores import PackStores
 from aouo.app.zones import zone_of
@@ -65,9 +65,15 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
 
     async def refresh(request: Request) -> dict[str, Any]:
         del request
+        before = library()
         await packs.refresh()
         found = library()
-        return {"packs": list(found.names), "broken": list(found.broken)}
+        broken = {name: list(map(str, problems)) for name, problems in found.broken.items()}
+        return {
+            "packs": list(found.names),
+            "changed": list(changed(before, found)),
+            "broken": broken,
+        }
 
     return {
         "pack_offer": offer,
@@ -75,6 +81,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
         "pack_decline": decline,
         "pack_remove": remove,
         "pack_refresh": refresh,
+        "reload": refresh,
     }
 
 
@@ -106,6 +113,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             stores=stores,
             library=library,
             alone=lambda pack: nullcontext(),
+            scan=partial(as_if, home, settings, database),
             refresh=refresh,
             trusted_keys=lambda: settings.packs.trusted_keys,
             zone_of=partial(zone_of, default=settings.cron.timezone),

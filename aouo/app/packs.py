@@ -15,26 +15,26 @@ from pathlib import Path
 import structlog
 
 from aouo import failpoint
-from aouo.app.databases import MigratedDatabase
 from aouo.app.eval_process import run_evals
+from aouo.app.pack_changes import PackChanges
 from aouo.app.stores import PackStores
 from aouo.errors import PackError
 from aouo.flow.installing import Offer
 from aouo.home import Home
 from aouo.ids import ulid
 from aouo.packs import scheduling
-from aouo.packs.archive import content_hash
 from aouo.packs.compare import compare
 from aouo.packs.library import Library
-from aouo.packs.load import Pack, load_pack
+from aouo.packs.load import load_pack
 from aouo.packs.place import Places, leftovers, remove
-from aouo.packs.problems import did_you_mean, errors
+from aouo.packs.problems import did_you_mean
 from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.signing import Signature
 from aouo.packs.sources import fetch_source
 from aouo.packs.summary import Summary, summarize, summarize_folder
 from aouo.ports import Clock, iso, stamp
-from aouo.store import installs, memory_versions, onboarding, schedules
+from aouo.shield import finish
+from aouo.store import installs
 from aouo.store.database import Database, Tx
 from aouo.store.installs import Change, Install, Kind
 
@@ -45,8 +45,8 @@ OFFER_STANDS = timedelta(days=1)
 class Packs:
     """Changes what is installed, one change at a time.
 
-    `alone` has a pack for oneself, `refresh` reads what is installed anew and lets new turns
-    begin with it.
+    `alone` has a pack for oneself, `scan` reads what is installed as if packs were pinned to
+    these digests, `refresh` reads it as it is and lets new turns begin with it.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Packs:
         stores: PackStores,
         library: Callable[[], Library],
         alone: Callable[[str], AbstractAsyncContextManager[None]],
+        scan: Callable[[Mapping[str, str]], Awaitable[Library]],
         refresh: Callable[[], Awaitable[None]],
         trusted_keys: Callable[[], Mapping[str, str]],
         zone_of: ZoneOf,
@@ -71,15 +72,26 @@ class Packs:
         self.refresh = refresh
         self._trusted_keys = trusted_keys
         self._zone_of = zone_of
+        self._changes = PackChanges(
+            home=home,
+            clock=clock,
+            database=database,
+            stores=stores,
+            scan=scan,
+            refresh=refresh,
+            zone_of=zone_of,
+        )
         self._one_by_one = asyncio.Lock()
 
     async def offer(
         self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
     ) -> Offer:
         """Fetch a pack (a folder, a `.aouo`, an https address), look through it, and write down
-        what the owner is asked. `upgrade` is the pack that it has to be a version of, "" = any;
-        it then may come from where it came from before (`source` ""). Not `lasting`: the source
-        is not there any more next time.
+        what the owner is asked, in place of what they were asked about this pack before.
+
+        `upgrade` is the pack that it has to be a version of, "" = any; it then may come from where
+        it came from before (`source` ""). Not `lasting`: the source is not there any more next
+        time.
 
         Raises:
             PackError: it cannot be installed; nothing is left of it.
@@ -112,6 +124,8 @@ class Packs:
         if upgrade and new.name != upgrade:
             raise PackError(f"That is the pack {new.name}, not {upgrade}.")
         kind = self._kind(new.name)
+        if upgrade and kind == "install":
+            raise PackError(f"{upgrade} is not installed.", fix="Use `aouo pack install`.")
         before = await self._database.read(lambda tx: installs.of(tx, new.name))
         old = await asyncio.to_thread(self._installed, new.name, before)
         same = before is not None and old is not None and old.content == new.content
@@ -131,8 +145,19 @@ class Packs:
             person,
             stamp(self._clock),
         )
-        await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
+        await self._write_down(change)
         return Offer(change, new, compare(old, new), same=same)
+
+    async def _write_down(self, change: Change) -> None:
+        def write(tx: Tx) -> tuple[str, ...]:
+            older = installs.close_older(tx, change.pack, change.created_at)
+            installs.offer(tx, change)
+            return older
+
+        for older in await self._database.transact(write, durable=True):
+            places = Places.of(self._home.packs, older, change.pack)
+            await asyncio.to_thread(places.clear)
+        failpoint.reached("after a pack is offered")
 
     async def _play(self, new: Summary, app: Path) -> None:
         """Raises: PackError: the pack does not pass its own evals."""
@@ -195,6 +220,7 @@ class Packs:
         change = await self._asked(change_id)
         now = stamp(self._clock)
         await self._database.transact(lambda tx: installs.settle(tx, change_id, "declined", now))
+        failpoint.reached("after a pack is declined")
         await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
         return change
 
@@ -213,7 +239,7 @@ class Packs:
                 raise _settled()
             failpoint.reached("after a change of packs has begun")
             async with self._alone(change.pack):
-                await self._put(change)
+                await finish(self._changes.carry_out(change))
         log.info("pack_installed", pack=change.pack, version=change.version, kind=change.kind)
         return change
 
@@ -243,16 +269,15 @@ class Packs:
         found = self._library().get(name)
         self._refuse_needed(name)
         version = found.manifest.version if found else ""
+        now = stamp(self._clock)
         change = Change(
-            ulid().lower(), name, "remove", "begun", version, "", "", "", person, stamp(self._clock)
+            ulid().lower(), name, "remove", "begun", version, "", "", "", person, now, "", purge
         )
         async with self._one_by_one:
             await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
             failpoint.reached("after a change of packs has begun")
             async with self._alone(name):
-                await self._take_away(change)
-                if purge:
-                    await self._purge(name)
+                await finish(self._changes.carry_out(change))
         log.info("pack_removed", pack=name, purged=purge)
         return change
 
@@ -265,15 +290,6 @@ class Packs:
                 f"{', '.join(needing)} cannot do without {name}.", fix="Remove it first."
             )
 
-    async def _purge(self, name: str) -> None:
-        await asyncio.to_thread(self.stores.purge, name)
-
-        def forget(tx: Tx) -> None:
-            memory_versions.forget(tx, name)
-            onboarding.forget(tx, name)
-
-        await self._database.transact(forget, durable=True)
-
     async def recover(self) -> None:
         """End what a former process had begun, and forget what was not answered for a day."""
         now = self._clock.now()
@@ -281,10 +297,9 @@ class Packs:
         for change in await self._database.read(installs.unsettled):
             if change.state == "begun":
                 try:
-                    await (
-                        self._take_away(change) if change.kind == "remove" else self._put(change)
-                    )
-                except PackError as error:
+                    await self._changes.carry_out(change)
+                except (PackError, OSError) as error:
+                    kept.add(change.id)  # where its undoing failed too, the old pack lies there
                     log.error("pack_change_failed", pack=change.pack, error=str(error))
             elif change.created_at < iso(now - OFFER_STANDS):
                 await self.decline(change.id)
@@ -298,91 +313,6 @@ class Packs:
         if change is None or change.state != "offered":
             raise _settled()
         return change
-
-    async def _put(self, change: Change) -> None:
-        """Bring the pack's databases to it, let it take its place, and see that it loads."""
-        places = Places.of(self._home.packs, change.id, change.pack)
-        before = await self._database.read(lambda tx: installs.of(tx, change.pack))
-        self.stores.release(change.pack)
-        migrated: list[MigratedDatabase] = []
-        try:
-            pack = await asyncio.to_thread(_unchanged, places, change)
-            migrated = await asyncio.to_thread(self.stores.migrate_all, pack)
-            failpoint.reached("after a pack's databases are migrated")
-            await asyncio.to_thread(places.put)
-            failpoint.reached("after a pack took its place")
-            await self._record(change, pack)
-            await self.refresh()
-            if self._library().get(change.pack) is None:
-                raise PackError(_why_not(self._library(), change.pack))
-        except Exception as error:  # cancelled is not failed: the next start ends what was begun
-            await self._undo(change, places, before, error)
-            await asyncio.to_thread(self.stores.restore, migrated)
-            await self.refresh()
-            raise
-        await asyncio.to_thread(places.clear)
-
-    async def _record(self, change: Change, pack: Pack) -> None:
-        moment = self._clock.now()
-        now = iso(moment)
-
-        def write(tx: Tx) -> None:
-            installs.record(tx, change, now)
-            scheduling.reconcile(tx, pack.manifest, moment, self._zone_of, consent=True)
-            installs.settle(tx, change.id, "done", now)
-
-        await self._database.transact(write, durable=True)
-
-    async def _undo(
-        self, change: Change, places: Places, before: Install | None, error: BaseException
-    ) -> None:
-        now, why = stamp(self._clock), str(error) or repr(error)
-        self.stores.release(change.pack)
-        await asyncio.to_thread(places.put_back)
-
-        def write(tx: Tx) -> None:
-            installs.restore(tx, change, before, why, now)
-
-        await self._database.transact(write, durable=True)
-        await asyncio.to_thread(places.clear)
-        log.error("pack_change_failed", pack=change.pack, error=why)
-
-    async def _take_away(self, change: Change) -> None:
-        places = Places.of(self._home.packs, change.id, change.pack)
-        self.stores.release(change.pack)
-        await asyncio.to_thread(places.take_away)
-        failpoint.reached("after a pack was taken away")
-        now = stamp(self._clock)
-
-        def write(tx: Tx) -> None:
-            installs.forget(tx, change.pack)
-            schedules.remove_of_pack(tx, change.pack)
-            installs.settle(tx, change.id, "done", now)
-
-        await self._database.transact(write, durable=True)
-        await self.refresh()
-        await asyncio.to_thread(places.clear)
-
-
-def _unchanged(places: Places, change: Change) -> Pack:
-    """The pack that was offered, also where it has taken its place already.
-
-    Raises:
-        PackError: it is not there any more, or not what was offered.
-    """
-    folder = places.app if places.app.is_dir() else places.installed
-    if not folder.is_dir() or content_hash(folder) != change.digest:
-        raise PackError(f"The files of {change.pack} are not those you were asked about.")
-    loaded = load_pack(folder)
-    if loaded.pack is None:
-        raise PackError(f"{change.pack} does not load: {errors(loaded.problems)[0]}.")
-    return loaded.pack
-
-
-def _why_not(library: Library, name: str) -> str:
-    """Why a pack that was put in place is not among those that load."""
-    found = library.broken.get(name)
-    return f"{name} does not load: {found[0]}." if found else f"packs.enabled leaves {name} out."
 
 
 def _settled() -> PackError:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from aouo.app.apart import TERMINAL, Apart
-from aouo.app.databases import MigratedDatabase, PackDatabases
+from aouo.app.databases import MigratedDatabase, Note, PackDatabases, unnoted
 from aouo.home import Home
 from aouo.packs.library import Library, Pack
 from aouo.packs.storage import PackStore
@@ -50,8 +50,8 @@ class PackStores:
     def check(self, pack: Pack) -> None:
         self._databases.check(pack)
 
-    def migrate_all(self, pack: Pack) -> list[MigratedDatabase]:
-        return self._databases.migrate_all(pack)
+    def migrate_all(self, pack: Pack, note: Note = unnoted) -> list[MigratedDatabase]:
+        return self._databases.migrate_all(pack, note)
 
     def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
         self._databases.restore(migrated)

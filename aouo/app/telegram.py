@@ -159,11 +159,6 @@ class TelegramChannel:
         """See `ports.Files`."""
         return await self._downloads.fetch(item, to)
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether calls can be made already."""
-        return self._loaded.is_set()
-
     async def ready(self) -> None:
         await self._loaded.wait()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aouo.app.edited import take_up_edits
 from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
 from aouo.app.inside import running
@@ -53,9 +54,13 @@ async def run(
 ) -> None:
     """Serve the chat page until a signal comes; `tell` gets lines of progress.
 
-    `language` is that of everybody's Telegram, `command` what somebody types to run this again.
+    Edits of the packs count at once. `language` is that of everybody's Telegram, `command` what
+    somebody types to run this again.
     """
-    async with _trial(home, environ, packs, tell, port, language) as (local, app, runtime):
+    async with (
+        _trial(home, environ, packs, tell, port, language) as (local, app, runtime),
+        _taking_up_edits(app, packs, tell),
+    ):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
         model = app.leases.now.model
@@ -66,6 +71,26 @@ async def run(
             await model.prepare()
             tell("the model is loaded")
         await runtime.ended.wait()
+
+
+@asynccontextmanager
+async def _taking_up_edits(
+    app: App, packs: Sequence[Path], tell: Callable[[str], None]
+) -> AsyncGenerator[None]:
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(
+            take_up_edits(
+                packs,
+                clock=app.clock,
+                check=app.packs.stores.check,
+                refresh=app.packs.refresh,
+                tell=tell,
+            )
+        )
+        try:
+            yield
+        finally:
+            watching.cancel()
 
 
 async def say(

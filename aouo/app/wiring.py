@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,10 +12,9 @@ from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
-from aouo.app.installed import changed, scanned
+from aouo.app.installed import as_if, changed, going_on, scanned
 from aouo.app.mcp import Servers
 from aouo.app.media import intake_of
-from aouo.app.menu import show_menu
 from aouo.app.models import model_of
 from aouo.app.packs import Packs
 from aouo.app.samples import sample_packs
@@ -84,6 +84,8 @@ class App:
     titles: Titles
     mcp: Servers
     packs: Packs
+    menu_changed: asyncio.Event
+    """Is set when what is installed may have another command menu."""
     schedules: Schedules
     sandbox: Sandbox
 
@@ -170,13 +172,15 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
     )
 
+    menu_changed = asyncio.Event()
+
     async def refresh() -> None:
-        library = await scanned(base.home, settings, database)
+        found = await scanned(base.home, settings, database)
+        library = going_on(leases.library, found, base.home)
         for name in changed(leases.library, library):
             built.stores.release(name)
         leases.swap(built.renewed(library))
-        if base.telegram and base.telegram.is_ready:
-            await show_menu(base.telegram, commands, library)
+        menu_changed.set()
 
     packs = Packs(
         home=base.home,
@@ -185,6 +189,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         stores=built.stores,
         library=lambda: leases.library,
         alone=leases.change,
+        scan=partial(as_if, base.home, settings, database),
         refresh=refresh,
         trusted_keys=lambda: settings.packs.trusted_keys,
         zone_of=zones,
@@ -228,6 +233,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         ),
         mcp=built.servers,
         packs=packs,
+        menu_changed=menu_changed,
         schedules=Schedules(database=database, clock=clock, zone_of=zones),
         sandbox=built.sandbox,
     )

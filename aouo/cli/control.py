@@ -27,7 +27,9 @@ class NotRunning(SetupError):
 class NoAnswer(SetupError):
     """The bot is there and says no, or says nothing."""
 
-    exit_code = 1
+    def __init__(self, problem: str, *, fix: str = "", exit_code: int = 1) -> None:
+        super().__init__(problem, fix=fix)
+        self.exit_code = exit_code
 
 
 def ask(home: Home, verb: str, *, timeout_s: float = 10, **arguments: object) -> Answer:
@@ -98,5 +100,9 @@ def _read(lines: BufferedRWPair) -> Answer:
 
 def _checked(answer: Answer) -> Answer:
     if not answer.pop("ok", False):
-        raise NoAnswer(str(answer.get("error", "refused")), fix=str(answer.get("fix", "")))
+        raise NoAnswer(
+            str(answer.get("error", "refused")),
+            fix=str(answer.get("fix", "")),
+            exit_code=int(answer.get("exit_code", 1)),
+        )
     return answer

@@ -18,8 +18,7 @@ from aouo.home import Home
 def dev(folder: Path, port: int, language: str) -> None:
     """Chat with the pack in FOLDER, alone, in a local Telegram.
 
-    Its problems are listed first. To see a change, end with Ctrl-C and begin again; a running bot
-    takes it up with `aouo restart`.
+    Its problems are listed first. Edits count at once: a line here says so, or what is wrong.
     """
     import asyncio
 

@@ -166,9 +166,9 @@ def _people(settings: Settings) -> Iterator[Check]:
 
 
 def _packs(home: Home, settings: Settings) -> Iterator[Check]:
-    from aouo.cli.shelf import shelf_of
+    from aouo.app.installed import scan_at_rest
 
-    library = shelf_of(home, settings)
+    library = scan_at_rest(home, settings)
     for name, problems in library.broken.items():
         for problem in problems:
             yield Check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.cli.control import ask
-from aouo.home import Home, is_locked
+from aouo.cli.control import NoAnswer, NotRunning, ask
+from aouo.home import Home, is_locked, running_pid
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -59,14 +60,13 @@ def upgrade(name: str, source: str, yes: bool, as_json: bool) -> None:
 def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     """Remove the pack NAME. Its data stays for another time, unless it is purged."""
     what = f"Remove {name} and delete all it keeps?" if purge else f"Remove {name}?"
-    target = current_home().packs / name
-    there = target.exists() or target.is_symlink()  # else the error comes without a question
+    there = os.path.lexists(current_home().packs / name)  # else it is said without a question
     if there and as_json and not yes:
         raise click.UsageError(f"{what} Nobody is asked with --json: say it with --yes.")
     if there and not yes and not _agreed(what):
-        click.echo("Nothing has changed.")
+        _tell_unchanged(as_json, {"pack": name, "done": False})
         return
-    facts = asyncio.run(_once("pack_remove", pack=name, purge=purge))
+    facts = {**_asked("pack_remove", pack=name, purge=purge), "done": True}
     if as_json:
         print_json(facts)
     elif facts["purged"]:
@@ -77,34 +77,44 @@ def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
 
 def _run(source: str, yes: bool, as_json: bool, name: str = "") -> None:
     """Print what was done; exit 1 where nothing was, because nobody agreed."""
-    facts = asyncio.run(_change(source, yes, as_json, name))
-    if as_json:
+    facts = _change(source, yes, as_json, name)
+    if not facts["done"] and not facts["same"]:
+        _tell_unchanged(as_json, facts)
+    elif as_json:
         print_json(facts)
     elif facts["same"]:
         click.echo(f"{facts['pack']} {facts['version']} is installed already, exactly this one.")
-    elif facts["done"]:
+    else:
         verb = "upgraded to" if facts["kind"] == "upgrade" else "installed, version"
         click.echo(f"{facts['pack']} is {verb} {facts['version']}.")
+
+
+def _tell_unchanged(as_json: bool, facts: Facts) -> None:
+    if as_json:
+        print_json(facts)
     else:
         click.echo("Nothing has changed.")
-    if not facts["done"] and not facts["same"]:
-        click.get_current_context().exit(1)
+    click.get_current_context().exit(1)
 
 
-async def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
-    async with _asking() as asking:
-        offered = await asking("pack_offer", source=_absolute(source), upgrade=name)
-        facts = {**offered, "done": False}
-        agreed = not offered["same"] and (yes or not offered["needs_consent"])
-        if not as_json and not offered["same"]:
-            _show(offered["card"])
-            agreed = agreed or _agreed(f"{offered['kind'].capitalize()} it?")
-        if agreed:
-            await asking("pack_accept", id=offered["id"])
-            facts["done"] = True
-        else:
-            await asking("pack_decline", id=offered["id"])
-        return facts
+def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
+    """Offer, ask, and carry it out or not; nobody waits for an answer while a person thinks."""
+    offered = _asked("pack_offer", source=_absolute(source), upgrade=name)
+    facts = {**offered, "done": False}
+    agreed = False
+    try:
+        if not offered["same"]:
+            agreed = yes or not offered["needs_consent"]
+            if not as_json:
+                _show(offered["card"])
+                agreed = agreed or _agreed(f"{offered['kind'].capitalize()} it?")
+    finally:
+        if not agreed:
+            _asked("pack_decline", id=offered["id"])
+    if agreed:
+        _asked("pack_accept", id=offered["id"])
+        facts["done"] = True
+    return facts
 
 
 def _show(card: str) -> None:
@@ -134,9 +144,14 @@ def _absolute(source: str) -> str:
     return str(along.get(source, path.absolute()))
 
 
-async def _once(verb: str, **arguments: object) -> Facts:
-    async with _asking() as asking:
-        return await asking(verb, **arguments)
+def _asked(verb: str, **arguments: object) -> Facts:
+    """Ask one verb, each on its own: a Ctrl-C at a question ends it at once."""
+
+    async def once() -> Facts:
+        async with _asking() as asking:
+            return await asking(verb, **arguments)
+
+    return asyncio.run(once())
 
 
 @asynccontextmanager
@@ -146,7 +161,13 @@ async def _asking() -> AsyncGenerator[Asking]:
     if is_locked(home):
 
         async def remote(verb: str, **arguments: object) -> Facts:
-            return await asyncio.to_thread(ask, home, verb, timeout_s=_PATIENCE_S, **arguments)
+            try:
+                return await asyncio.to_thread(ask, home, verb, timeout_s=_PATIENCE_S, **arguments)
+            except NotRunning:
+                raise NoAnswer(
+                    f"aouo (pid {running_pid(home)}) holds {home.path} and does not answer yet.",
+                    fix="Try again in a moment.",
+                ) from None
 
         yield remote
         return
@@ -173,8 +194,11 @@ async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
 
 
 def refresh(home: Home) -> bool:
-    """Let the running bot read what is installed anew; False = none runs."""
+    """Let the running bot read what is installed anew; False = none runs yet."""
     if not is_locked(home):
         return False
-    ask(home, "pack_refresh", timeout_s=_PATIENCE_S)
+    try:
+        ask(home, "pack_refresh", timeout_s=_PATIENCE_S)
+    except NotRunning:  # it only begins, or ends
+        return False
     return True

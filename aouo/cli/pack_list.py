@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_install import refresh
-from aouo.cli.shelf import shelf_of
 from aouo.packs.library import link
 from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
@@ -21,7 +21,8 @@ from aouo.packs.problems import errors
 def list_(as_json: bool) -> None:
     """List the installed packs, also those that do not load."""
     home = current_home()
-    library = shelf_of(home, load(home).settings)
+    settings = load(home).settings
+    library = scan_at_rest(home, settings)
     if as_json:
         print_json(
             {
@@ -85,16 +86,16 @@ def validate(folder: Path, as_json: bool) -> None:
 def link_(folder: Path, as_json: bool) -> None:
     """Install the pack in FOLDER by a link, so that it can be edited where it lies.
 
-    A running bot takes it up at once. It takes later edits up when the folder is linked once
-    more, or with `aouo restart`.
+    A running bot takes it up at once, and later edits with `aouo reload`.
     """
     home = current_home()
     home.create()
     target = link(folder, home.packs)
-    refreshed = refresh(home)
+    running = refresh(home)
     if as_json:
-        print_json({"name": target.name, "link": str(target), "folder": str(folder.resolve())})
-    else:
-        click.echo(f"{target.name} is installed: {target} → {folder.resolve()}")
-        if refreshed:
-            click.echo("The running bot has read it anew.")
+        facts = {"name": target.name, "link": str(target), "folder": str(folder.resolve())}
+        print_json({**facts, "running": running})
+        return
+    click.echo(f"{target.name} is installed: {target} → {folder.resolve()}")
+    if running:
+        click.echo("The running bot has it.")

@@ -9,9 +9,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, load
 from aouo.errors import PackError
-from aouo.packs.library import Library, scan
+from aouo.packs.library import Library
 from aouo.packs.problems import did_you_mean
 from aouo.packs.sources import fetch_source
 from aouo.packs.summary import Summary, summarize_folder
@@ -26,10 +27,10 @@ class Named:
 
 
 def installed() -> Library:
-    """The packs of the home, as the bot would load them."""
+    """The packs of the home, as the bot would load them, also those it leaves out."""
     home = current_home()
     settings = load(home).settings
-    return scan(home.packs, map(Path, settings.packs.scan_dirs), (), home.skills)
+    return scan_at_rest(home, settings, left_out_too=True)
 
 
 @contextlib.contextmanager

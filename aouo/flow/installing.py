@@ -37,6 +37,19 @@ from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 PREFIX = "install_"
+_OPEN = frozenset(
+    {
+        ("offered", "yes"),
+        ("offered", "no"),
+        ("begun", "yes"),
+        ("begun", "no"),
+        ("done", "yes"),
+        ("failed", "yes"),
+        ("declined", "no"),
+    }
+)
+"""States of a change and taps that fit: a process may be killed between the change and its
+answer, and the tap comes again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +144,7 @@ class Installing:
             objection = wording.TAP_FOR_THE_OWNER
         elif change is None or answer not in ("yes", "no"):
             objection = wording.TAP_UNKNOWN
-        elif change.state not in ("offered", "begun") and (change.state, answer) != ("done", "yes"):
+        elif (change.state, answer) not in _OPEN:
             objection = wording.TAP_EXPIRED
         await self._tell(job, objection)
         if objection or change is None:
@@ -143,9 +156,12 @@ class Installing:
     async def _answered(self, job: Job, change: Change, *, yes: bool) -> Notice:
         try:
             if not yes:
-                await self._shop.decline(change.id)
+                if change.state != "declined":
+                    await self._shop.decline(change.id)
                 return PackDeclined(change.pack)
-            if change.state != "done":  # else a process was killed between the change and this
+            if change.state == "failed":
+                return NotInstalled(change.why)
+            if change.state != "done":
                 await self._shop.accept(change.id, job.inbound.person.id)
         except PackError as error:
             return NotInstalled(str(error))

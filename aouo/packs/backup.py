@@ -19,15 +19,21 @@ _STAMP_CHARS = 22
 
 @dataclass(frozen=True, slots=True)
 class BackUps:
-    """Where the backups of one database go: `folder` is its pack's; `owner` "" = everybody's."""
+    """Where the backups of one database go: `folder` is its pack's; `owner` "" = everybody's.
+
+    `taken` is told each one, before the change that it was taken for.
+    """
 
     folder: Path
     owner: str
     now: Callable[[], datetime]
+    taken: Callable[[Path], None] = lambda backup: None
 
     def take(self, connection: sqlite3.Connection) -> Path:
         """Raises: PackError: the copy cannot be written."""
-        return back_up(connection, self.folder, self.owner, self.now())
+        backup = back_up(connection, self.folder, self.owner, self.now())
+        self.taken(backup)
+        return backup
 
 
 def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datetime) -> Path:

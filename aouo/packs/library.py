@@ -26,7 +26,8 @@ __all__ = ["EMPTY", "Library", "Pack", "link", "scan", "validate"]
 class Library:
     """What is installed now: the packs that load, and why the others do not.
 
-    `warnings` are the findings that keep nothing from loading, by pack.
+    `warnings` are the findings that keep nothing from loading, by pack. While the bot runs, a
+    linked pack that no longer loads is among both: it goes on as it was.
     """
 
     packs: Mapping[str, Pack]

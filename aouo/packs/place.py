@@ -6,11 +6,13 @@ half done after a kill can go on.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from aouo import failpoint
 from aouo.home import sync_folder
 
 _WAITING = ".waiting-"
@@ -35,26 +37,56 @@ class Places:
         """The folder of the new pack itself."""
         return self.waiting / "app"
 
+    @property
+    def _placed(self) -> Path:
+        """Is there once the new pack may have left `app`."""
+        return self.waiting / "placed"
+
+    @property
+    def _backups(self) -> Path:
+        return self.waiting / "backups"
+
     def put(self) -> None:
         """The new pack takes its place; the old one stays aside."""
         if self.app.is_dir():
+            self._placed.touch()
+            sync_folder(self.waiting)
             self.take_away()
-            self.app.replace(self.installed)
-            sync_folder(self.installed.parent)
+            _move(self.app, self.installed, "a new pack takes its place")
 
     def take_away(self) -> None:
         """The installed pack goes aside."""
         if os.path.lexists(self.installed) and not os.path.lexists(self.before):
-            self.installed.rename(self.before)
-            sync_folder(self.installed.parent)
+            _move(self.installed, self.before, "an old pack goes aside")
 
     def put_back(self) -> None:
-        """As it was before `put` or `take_away`."""
+        """As it was before `put` or `take_away`; the new pack waits again."""
+        if self._placed.exists() and not self.app.exists() and os.path.lexists(self.installed):
+            _move(self.installed, self.app, "a new pack goes back")
         if os.path.lexists(self.before):
             if os.path.lexists(self.installed):
                 remove(self.installed)
-            self.before.rename(self.installed)
-            sync_folder(self.installed.parent)
+            _move(self.before, self.installed, "an old pack comes back")
+
+    def note(self, database: Path, backup: Path) -> None:
+        """Remember the backup of a database that is about to change, on disk."""
+        self.waiting.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._backups.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps([str(database), str(backup)])}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(self.waiting)
+
+    def noted(self) -> tuple[tuple[Path, Path], ...]:
+        """Each database that may have changed, with what it was at first."""
+        if not self._backups.is_file():
+            return ()
+        first: dict[Path, Path] = {}
+        for line in self._backups.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):  # else a kill cut it off, and its database did not change
+                database, backup = json.loads(line)
+                first.setdefault(Path(database), Path(backup))
+        return tuple(first.items())
 
     def clear(self) -> None:
         """Nothing of the change stays but the installed pack."""
@@ -77,3 +109,13 @@ def remove(folder: Path) -> None:
         folder.unlink()
     elif folder.exists():
         shutil.rmtree(folder)
+
+
+def _move(old: Path, new: Path, what: str) -> None:
+    """One rename, on disk when this returns."""
+    failpoint.reached(f"before {what}")
+    old.rename(new)
+    failpoint.reached(f"after {what}")
+    sync_folder(new.parent)
+    if old.parent != new.parent:
+        sync_folder(old.parent)

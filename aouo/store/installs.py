@@ -30,7 +30,10 @@ class Install:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of what is installed, from the question to its end; `why` says what failed."""
+    """One change of what is installed, from the question to its end; `why` says what failed.
+
+    `purge`: what the pack keeps goes with it.
+    """
 
     id: str
     pack: str
@@ -43,6 +46,7 @@ class Change:
     person: str
     created_at: str
     why: str = ""
+    purge: bool = False
 
 
 def of(tx: Tx, pack: str) -> Install | None:
@@ -106,7 +110,7 @@ def offer(tx: Tx, change: Change) -> None:
     """Write down what somebody is asked about, or what begins without a question."""
     tx.run(
         "INSERT INTO pack_changes (id, pack, kind, state, version, digest, source, signer, person, "
-        "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "created_at, purge) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         change.id,
         change.pack,
         change.kind,
@@ -117,7 +121,19 @@ def offer(tx: Tx, change: Change) -> None:
         change.signer,
         change.person,
         change.created_at,
+        int(change.purge),
     )
+
+
+def close_older(tx: Tx, pack: str, now: str) -> tuple[str, ...]:
+    """Close the questions about a pack that nobody answered; return their ids."""
+    rows = tx.all(
+        "UPDATE pack_changes SET state = 'declined', settled_at = ? "
+        "WHERE pack = ? AND state = 'offered' RETURNING id",
+        now,
+        pack,
+    )
+    return tuple(row["id"] for row in rows)
 
 
 def get(tx: Tx, change_id: str) -> Change | None:
@@ -179,4 +195,5 @@ def _change(row: sqlite3.Row) -> Change:
         row["person"],
         row["created_at"],
         row["why"],
+        bool(row["purge"]),
     )

@@ -45,10 +45,20 @@ def test_every_verb_of_ours_answers_to_help_and_takes_a_home(runner: CliRunner):
         assert "--home" in result.output
 
 
-@pytest.mark.parametrize("verb", [["config", "set"], ["pack", "link"], ["dev"]])
-def test_what_changes_a_pack_or_a_setting_names_restart(runner: CliRunner, verb: list[str]):
-    """Nothing is taken up while the bot runs (README, "Running")."""
-    assert "aouo restart" in " ".join(runner.invoke(aouo, [*verb, "--help"]).output.split())
+@pytest.mark.parametrize(
+    ("verb", "how"),
+    [
+        (["config", "set"], "aouo restart"),
+        (["reload"], "aouo restart"),
+        (["pack", "link"], "aouo reload"),
+        (["dev"], "Edits count at once"),
+    ],
+)
+def test_what_changes_a_pack_or_a_setting_says_when_it_counts(
+    runner: CliRunner, verb: list[str], how: str
+):
+    """Packs are taken up while the bot runs, settings are not (README, "Running")."""
+    assert how in " ".join(runner.invoke(aouo, [*verb, "--help"]).output.split())
 
 
 def test_the_version_is_the_package_s(runner: CliRunner):

@@ -2,8 +2,9 @@
 
     python -m tests.path.kill_runner        prints the port it listens on; ends with its stdin
 
-One connection is one life: it asks with `{"home": DIR, "kill_at": N}`, reads `{"pid": P}`, and
-ends when the process is gone. Just before a regular end the process says `{"ended": true}`.
+One connection is one life: it asks with `{"home": DIR, "kill_at": N, "among": PART}`, reads
+`{"pid": P}`, and ends when the process is gone. Just before a regular end the process says
+`{"ended": true}`.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _live(connection: socket.socket) -> None:
         home = Home(Path(wanted["home"]))
         _redirect(home.path / STDERR)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        failpoint.arm(wanted["kill_at"])
+        failpoint.arm(wanted["kill_at"], among=wanted["among"])
         _say(connection, pid=os.getpid())
         start(home, {})
         _say(connection, ended=True)

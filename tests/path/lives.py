@@ -13,7 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,11 +129,11 @@ class Place:
         self.home.config.write_text(json.dumps(config))
 
     @asynccontextmanager
-    async def alive(self, *, kill_at: int = 0) -> AsyncGenerator[Life]:
-        """One life; leave the block when it is over."""
+    async def alive(self, *, kill_at: int = 0, among: str = "") -> AsyncGenerator[Life]:
+        """One life; leave the block when it is over. See `failpoint.arm`."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._runner_port)
         try:
-            request = {"home": str(self.home.path), "kill_at": kill_at}
+            request = {"home": str(self.home.path), "kill_at": kill_at, "among": among}
             writer.write(json.dumps(request).encode() + b"\n")
             pid: int = json.loads(await reader.readline())["pid"]
             life = Life(pid, len(self.emulator.journal.calls))
@@ -265,12 +265,17 @@ class Place:
 
 @asynccontextmanager
 async def place(
-    folder: Path, packs: Sequence[str], script: Callable[[Body], Reply | str], *, runner_port: int
+    folder: Path,
+    packs: Sequence[str],
+    script: Callable[[Body], Reply | str],
+    *,
+    runner_port: int,
+    parts: Collection[str] = (),
 ) -> AsyncGenerator[Place]:
-    """A fresh home whose runtime has not been started yet."""
+    """A fresh home whose runtime has not been started yet, and Ada; `parts` says who else."""
     home = Home(folder)
     home.create()
-    emulator = Emulator(parts=())
+    emulator = Emulator(parts=parts)
 
     def heard(body: Body) -> Reply | str:
         emulator.signal.bump()

@@ -134,6 +134,20 @@ async def test_packs_that_come_along_are_installed_by_their_name(world: World) -
     assert "/install vocab" in menu.text
 
 
+async def test_the_commands_of_an_installed_pack_enter_the_menu(
+    world: World, tmp_path: Path
+) -> None:
+    async with world.running() as bot:
+        await put(bot, shopping(tmp_path / "shopping"))
+        await eventually(lambda: _offers(world, "list"))
+
+
+async def _offers(world: World, command: str) -> bool:
+    calls = await world.people.calls("setMyCommands")
+    newest = calls[-1]["params"]["commands"] if calls else []
+    return command in str(newest)
+
+
 async def _loads(bot: Running, name: str) -> bool:
     return bot.app.leases.library.get(name) is not None
 
@@ -297,3 +311,33 @@ async def put(bot: Running, folder: Path) -> None:
 def save(bot: Running, name: str) -> None:
     store = bot.app.packs.stores.open("shopping", "")
     store.run("save", {"name": name}, call_id=name, session_key="", now="")
+
+
+async def test_a_pack_that_would_not_load_here_leaves_nothing_and_says_why(
+    world: World, tmp_path: Path
+) -> None:
+    world.config["packs"] = {"enabled": ["notes"]}
+    world.install("notes")
+    async with world.running() as bot:
+        await install(bot, shopping(tmp_path / "shopping"))
+        await tap(bot, "Install")
+        await said(world, "packs.enabled leaves shopping out.")
+        await settled(bot)
+        pinned = await bot.rows("SELECT pack FROM installs")
+
+    assert [child.name for child in world.home.packs.iterdir()] == ["notes"]
+    assert pinned == []
+
+
+async def test_only_the_newest_card_of_a_pack_counts(world: World, tmp_path: Path) -> None:
+    async with world.running() as bot:
+        await install(bot, shopping(tmp_path / "one"))
+        older = (await bot.people.messages(ADA))[-1]
+        await install(bot, shopping(tmp_path / "two", "1.1.0"))
+        expired = await bot.people.tap(ADA, ADA, older.id, older.buttons[0].data)
+        await tap(bot, "Install")
+        await said(world, "“shopping” is installed, version 1.1.0.")
+        await settled(bot)
+
+    assert expired["show_alert"] is True
+    assert [child.name for child in world.home.packs.iterdir()] == ["shopping"]
