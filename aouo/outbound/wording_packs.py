@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
 
-from aouo.outbound.quoting import code, plain
+from aouo.outbound.quoting import code, plain, whole
 from aouo.packs.card import Card, Line, card
 from aouo.packs.compare import Change, Difference
 from aouo.packs.signing import Signature
@@ -122,13 +122,14 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
         case "network":
             return [f"reach on the internet: {_hosts(items)}"]
         case "file_paths":
-            return [f"touch files outside its folder, where the bot's settings open them: {names}"]
+            opened = "where the bot's settings open them"
+            return [f"touch files outside its folder, {opened}: {_all(items)}"]
         case "external_commands":
-            return [f"run programs on this machine: {names}"]
+            return [f"run programs on this machine: {_all(items)}"]
         case "pack_tools":
-            return [f"run tools of its own, in a sandbox: {names}"]
+            return [f"run tools of its own, in a sandbox: {_all(items)}"]
         case "platforms":
-            return [f"work on: {names}"]
+            return [f"work on: {_all(items)}"]
         case "may_schedule":
             return _plans(line.schedules) or ["speak up by itself, on schedules"]
         case "schedules":
@@ -146,7 +147,7 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
         case "prompt":
             return [f"{_kilobytes(int(items[0]))} of text in each prompt"]
         case "depends_on":
-            return [f"needs the packs {names}"]
+            return [f"needs the packs {_all(items)}"]
         case "requires_core":
             return [f"needs aouo {names}"]
         case "signature" | "size" | "budget":
@@ -156,7 +157,7 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
 
 
 def _changed(change: Change) -> str:
-    before, after = code(change.before), code(change.after)
+    before, after = whole(change.before), whole(change.after)
     match change.topic:
         case "signature":
             return "who signed it (see below)"
@@ -206,13 +207,13 @@ def _tools(items: Sequence[str]) -> list[str]:
         return ["use no tools: it can only talk"]
     known = dict.fromkeys(_CAN[name] for name in items if _CAN.get(name))
     servers = [name for name in items if name.startswith(("mcp:", "mcp__"))]
-    more = [f"use what MCP servers offer: {_names(servers)}"] if servers else []
+    more = [f"use what MCP servers offer: {_all(servers)}"] if servers else []
     other = [name for name in items if name not in _CAN and name not in servers]
-    return [*known, *more, *([f"use {_names(other)}"] if other else [])]
+    return [*known, *more, *([f"use {_all(other)}"] if other else [])]
 
 
 def _hosts(items: Sequence[str]) -> str:
-    return "**any public host**" if "*" in items else _names(items)
+    return "**any public host**" if "*" in items else _all(items)
 
 
 def _scope(items: Sequence[str]) -> str:
@@ -226,7 +227,7 @@ def _plans(schedules: Sequence[Planned]) -> list[str]:
     return [
         f"speak up by itself, {_when(job.schedule)} ({code(job.skill)})"
         + ("" if job.enabled else ", off until you switch it on")
-        for job in schedules[:_LISTED_MAX]
+        for job in schedules
     ]
 
 
@@ -278,6 +279,11 @@ def _size(summary: Summary) -> str:
 
 def _kilobytes(size: int) -> str:
     return f"{size} bytes" if size < 1024 else f"{size / 1024:,.1f} kB"
+
+
+def _all(items: Sequence[str]) -> str:
+    """What somebody agrees to: every name, and the whole of it."""
+    return ", ".join(map(whole, items))
 
 
 def _names(items: Sequence[str]) -> str:

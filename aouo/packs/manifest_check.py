@@ -14,6 +14,7 @@ from aouo.packs.versions import wanted
 from aouo.packs.yaml_text import FieldPath
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_HOST_MAX = 260  # a name of 253 and a port
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COLUMN_TYPE = re.compile(
     r"(TEXT|INTEGER|REAL|BLOB|NUMERIC)( NOT NULL)?"
@@ -22,6 +23,11 @@ _COLUMN_TYPE = re.compile(
 )
 # Source: unicode.org/reports/tr36, 2.6, bidirectional text spoofing.
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_HOST = re.compile(
+    r"(\*|(https?://|\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)+"  # written as a URL it opens nothing
+    r"|\[[0-9a-f:.]+\]|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f.]*)(:[0-9]{1,5})?",
+    re.ASCII | re.IGNORECASE,
+)
 _JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
 
 
@@ -121,6 +127,7 @@ class Check:
             if platform not in PLATFORMS | {"telegram"}:
                 message = f'no platform is called "{platform[:40]}": use tg or cli'
                 self._add(("permissions", "platforms", index), message, self._softly)
+        self._check_hosts(manifest.permissions.network)
         names: list[str] = []
         for key, tools in (
             (("custom_tools",), manifest.custom_tools),
@@ -136,6 +143,13 @@ class Check:
             if external.name not in manifest.permissions.external_commands:
                 message = f'add "{external.name}" to permissions.external_commands'
                 self._add(("runtime", "external_tools", index, "name"), message, self._softly)
+
+    def _check_hosts(self, hosts: tuple[str, ...]) -> None:
+        """A card shows them as they are written, so each is written in the one plain form."""
+        for index, host in enumerate(hosts):
+            if len(host) > _HOST_MAX or not _HOST.fullmatch(host):
+                message = f"{host[:40]!r} is no host: use example.com, *.example.com or *"
+                self._add(("permissions", "network", index), message, self._softly)
 
     def _check_tool_path(self, path: FieldPath, text: str) -> None:
         tool = PurePosixPath(text)

@@ -303,3 +303,25 @@ def test_wrong_shapes_are_problems_and_never_an_exception(
     failed = any(problem.severity == "error" for problem in parsed.problems)
     assert (parsed.manifest is None) == failed
     assert all(str(problem) for problem in parsed.problems)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["[*]", "*.", "*:", "* ", "*.com.", "e\u0301vil.example", "**", "a" * 300 + ".example", ""],
+)
+def test_a_host_that_a_card_would_show_as_something_else_is_refused(host: str) -> None:
+    """Each of these opened everything, or something, and did not look like it."""
+    text = HEAD + f"permissions: {{network: [{json.dumps(host)}]}}\n"
+
+    (problem,) = problems(text, strict=True)
+
+    assert (problem.field, problem.severity) == ("permissions.network[0]", "error")
+    assert "is no host" in problem.message
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["example.com", "*.example.com:8443", "*", "*:8443", "127.0.0.1:80", "[2001:db8::1]:443"],
+)
+def test_hosts_are_written_with_a_star_before_and_a_port_behind(host: str) -> None:
+    assert problems(HEAD + f"permissions: {{network: [{json.dumps(host)}]}}\n", strict=True) == ()
