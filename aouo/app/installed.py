@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import structlog
@@ -19,7 +20,8 @@ log = structlog.get_logger()
 async def scanned(home: Home, settings: Settings, database: Database) -> Library:
     """Load what is installed; a broken pack is said and left out."""
     pinned = await database.read(installs.all_of)
-    library = packs.scan(
+    library = await asyncio.to_thread(
+        packs.scan,
         home.packs,
         map(Path, settings.packs.scan_dirs),
         settings.packs.enabled,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from aouo.packs.summary import Summary, summarize, summarize_folder
 from aouo.ports import Clock, iso, stamp
 from aouo.store import installs, memory_versions, onboarding, schedules
 from aouo.store.database import Database, Tx
-from aouo.store.installs import Change, Install, Kind
+from aouo.store.installs import Change, Install, Kind, State
 
 log = structlog.get_logger()
 OFFER_STANDS = timedelta(days=1)
@@ -115,8 +116,6 @@ class Packs:
         before = await self._database.read(lambda tx: installs.of(tx, new.name))
         old = await asyncio.to_thread(self._installed, new.name, before)
         await asyncio.to_thread(self._check, app)
-        if kind == "upgrade":
-            await self._play(new, app)
         change = Change(
             change_id,
             new.name,
@@ -131,18 +130,38 @@ class Packs:
         )
         await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
         same = before is not None and old is not None and old.content == new.content
-        return Offer(change, new, compare(old, new), same=same)
+        keeps = kind == "install" and await asyncio.to_thread(self.stores.keeps, new.name)
+        found = replace(
+            compare(old, new), elsewhere=_is_elsewhere(kind, before, change), finds_data=keeps
+        )
+        return Offer(change, new, found, same=same)
 
-    async def _play(self, new: Summary, app: Path) -> None:
-        """Raises: PackError: the pack does not pass its own evals."""
-        if not any((app / "evals").glob("*.yml")):
+    async def _play(self, change: Change) -> None:
+        """Let a new version pass its own evals; only behind a yes, since they run its tools.
+
+        Raises:
+            PackError: it does not; nothing of it is kept.
+        """
+        app = Places.of(self._home.packs, change.id, change.pack).app
+        if change.kind != "upgrade" or not any((app / "evals").glob("*.yml")):
             return
-        results = await run_evals(app, home=self._home.path)
-        if failed := [result.name for result in results if not result.passed]:
-            raise PackError(
-                f"{new.name} {new.version} does not pass its own evals: {'; '.join(failed)}.",
-                fix="What is installed stays as it is.",
-            )
+        try:
+            results = await run_evals(app, home=self._home.path)
+            if failed := [result.name for result in results if not result.passed]:
+                raise PackError(
+                    f"{change.pack} {change.version} does not pass its own evals: "
+                    f"{'; '.join(failed)}.",
+                    fix="What is installed stays as it is.",
+                )
+        except PackError as error:
+            await self._close(change, "failed", str(error))
+            raise
+
+    async def _close(self, change: Change, state: State, why: str = "") -> None:
+        """End a change that was never begun."""
+        now = stamp(self._clock)
+        await self._database.transact(lambda tx: installs.settle(tx, change.id, state, now, why))
+        await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
 
     def _check(self, app: Path) -> None:
         """Raises: PackError: what is stored could not become this version's."""
@@ -173,6 +192,11 @@ class Packs:
                 f"{name} comes from {installed.folder}, a folder of packs.scan_dirs.",
                 fix="Change it there, or take that folder out of packs.scan_dirs.",
             )
+        if installed and installed.folder != target:
+            raise PackError(
+                f"{name} is the pack in the folder {installed.folder}.",
+                fix=f"Give that folder the name {name}, or remove it.",
+            )
         return "upgrade" if target.exists() else "install"
 
     async def look(self, change_id: str) -> Change | None:
@@ -185,10 +209,8 @@ class Packs:
         Raises:
             PackError: there is no such question any more.
         """
-        change = await self._asked(change_id)
-        now = stamp(self._clock)
-        await self._database.transact(lambda tx: installs.settle(tx, change_id, "declined", now))
-        await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
+        change = await self._offered(change_id)
+        await self._close(change, "declined")
         return change
 
     async def accept(self, change_id: str, person: str) -> Change:
@@ -197,7 +219,10 @@ class Packs:
         Raises:
             PackError: it failed, and what was installed before is as it was.
         """
-        change = await self._asked(change_id)
+        change = await self._offered(change_id)
+        if change.created_at < iso(self._clock.now() - OFFER_STANDS):
+            raise _settled()
+        await self._play(change)
         async with self._one_by_one:
             begun = await self._database.transact(
                 lambda tx: installs.begin(tx, change_id, person), durable=True
@@ -276,7 +301,7 @@ class Packs:
         for folder in leftovers(self._home.packs, frozenset(kept)):
             await asyncio.to_thread(remove, folder)
 
-    async def _asked(self, change_id: str) -> Change:
+    async def _offered(self, change_id: str) -> Change:
         change = await self._database.read(lambda tx: installs.get(tx, change_id))
         if change is None or change.state != "offered":
             raise _settled()
@@ -286,7 +311,7 @@ class Packs:
         """Bring the pack's databases to it, let it take its place, and see that it loads."""
         places = Places.of(self._home.packs, change.id, change.pack)
         before = await self._database.read(lambda tx: installs.of(tx, change.pack))
-        self.stores.release(change.pack)
+        await asyncio.to_thread(self.stores.release, change.pack)
         migrated: list[MigratedDatabase] = []
         try:
             pack = await asyncio.to_thread(_unchanged, places, change)
@@ -313,6 +338,7 @@ class Packs:
             installs.record(tx, change, now)
             scheduling.reconcile(tx, pack.manifest, moment, self._zone_of, consent=True)
             installs.settle(tx, change.id, "done", now)
+            installs.close_others(tx, change, now)
 
         await self._database.transact(write, durable=True)
 
@@ -320,7 +346,7 @@ class Packs:
         self, change: Change, places: Places, before: Install | None, error: BaseException
     ) -> None:
         now, why = stamp(self._clock), str(error) or repr(error)
-        self.stores.release(change.pack)
+        await asyncio.to_thread(self.stores.release, change.pack)
         await asyncio.to_thread(places.put_back)
 
         def write(tx: Tx) -> None:
@@ -332,7 +358,7 @@ class Packs:
 
     async def _take_away(self, change: Change) -> None:
         places = Places.of(self._home.packs, change.id, change.pack)
-        self.stores.release(change.pack)
+        await asyncio.to_thread(self.stores.release, change.pack)
         await asyncio.to_thread(places.take_away)
         failpoint.reached("after a pack was taken away")
         now = stamp(self._clock)
@@ -341,6 +367,7 @@ class Packs:
             installs.forget(tx, change.pack)
             schedules.remove_of_pack(tx, change.pack)
             installs.settle(tx, change.id, "done", now)
+            installs.close_others(tx, change, now)
 
         await self._database.transact(write, durable=True)
         await self.refresh()
@@ -366,6 +393,15 @@ def _why_not(library: Library, name: str) -> str:
     """Why a pack that was put in place is not among those that load."""
     found = library.broken.get(name)
     return f"{name} does not load: {found[0]}." if found else f"packs.enabled leaves {name} out."
+
+
+def _is_elsewhere(kind: Kind, before: Install | None, change: Change) -> bool:
+    """Whether nothing ties a new version to the installed one: neither its place nor its key."""
+    if kind != "upgrade":
+        return False
+    if before is None:
+        return True
+    return before.source != change.source and not (before.signer and before.signer == change.signer)
 
 
 def _settled() -> PackError:

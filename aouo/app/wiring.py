@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -173,7 +174,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     async def refresh() -> None:
         library = await scanned(base.home, settings, database)
         for name in changed(leases.library, library):
-            built.stores.release(name)
+            await asyncio.to_thread(built.stores.release, name)
         leases.swap(built.renewed(library))
         if base.telegram and base.telegram.is_ready:
             await show_menu(base.telegram, commands, library)

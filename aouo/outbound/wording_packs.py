@@ -22,6 +22,15 @@ _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _LISTED_MAX = 12
 _TEXT_MAX = 300
 
+_ELSEWHERE = (
+    "**It comes from another place than the installed version**, and gets all that this keeps. "
+    "If it is not by the same author, do not install it."
+)
+_OLDER = "**It is older than the installed version**, which may have mended something."
+_FINDS_DATA = (
+    "**A pack of this name was here before and left data.** This one gets all of it; if it is "
+    "another pack, delete the data first: install the old one, then uninstall it with --purge."
+)
 _CAN = {
     "core": "answer you, ask with buttons, and remember things in files of its own",
     "files": "read and write files in its own folder",
@@ -62,6 +71,7 @@ def install_card(summary: Summary, difference: Difference | None = None) -> str:
         sections += _upgrade(made)
     else:
         sections += [
+            _FINDS_DATA if made.finds_data else "",
             _section("It may", made.of("may")),
             _section("It brings", made.of("brings")),
         ]
@@ -91,6 +101,8 @@ def _head(made: Card, *, asking: bool) -> str:
 def _upgrade(made: Card) -> list[str]:
     asks = made.of("asks")
     return [
+        _ELSEWHERE if made.elsewhere else "",
+        _OLDER if made.older else "",
         _section("New, and needs your yes", asks) or "It asks for nothing new.",
         _section("Different", made.of("changes")),
         _section("Gone", made.of("gone")),

@@ -235,7 +235,7 @@ def test_a_strangers_name_is_one_span_of_code(text: str):
 
 def test_a_card_shows_all_that_is_agreed_to_however_much_and_however_long() -> None:
     """What stands in "and 3 more", or behind a "…", nobody has agreed to."""
-    hosts = tuple(f"cdn{number}.example.org" for number in range(30)) + ("evil.example",)
+    hosts = (*(f"cdn{number}.example.org" for number in range(30)), "evil.example")
     path = "/" + "very-long-folder-name/" * 12 + "secret"
     plans = tuple(Planned(f"p{n}", f"{n} 8 * * *", "study", True) for n in range(14))
     greedy = replace(
