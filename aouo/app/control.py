@@ -58,7 +58,7 @@ class Control:
     async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
         try:
             request = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             await _send(writer, {"ok": False, "error": "That is not a line of JSON."})
             return
         if not isinstance(request, dict):
@@ -80,6 +80,9 @@ class Control:
             return {"ok": True, **await self._verbs[verb](request)}
         except SetupError as error:
             return {"ok": False, "error": error.problem, "fix": error.fix}
+        except (OSError, ValueError) as error:
+            log.error("control_failed", verb=verb, error=repr(error))
+            return {"ok": False, "error": f"That cannot be done: {error}."}
 
 
 async def _send(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:

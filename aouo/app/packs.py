@@ -254,7 +254,7 @@ class Packs:
             PackError: there is no such pack in the home.
         """
         target = self._home.packs / name
-        named = name and not name.startswith(".") and "/" not in name
+        named = 0 < len(name) < 128 and not name.startswith(".") and not set(name) & set("/\0")
         if not named or not (target.is_symlink() or target.exists()):
             hint = did_you_mean(name, self._library().names)
             raise PackError(f"There is no pack {name!r} in {self._home.packs}{hint}.")
