@@ -14,6 +14,8 @@ from aouo.packs.versions import wanted
 from aouo.packs.yaml_text import FieldPath
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_UNHASHED = frozenset({"aouo.sig", "__pycache__"})
+"""Beside hidden files, what `archive.content_hash` leaves out: nobody agrees to what is in it."""
 _HOST_MAX = 260  # a name of 253 and a port
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COLUMN_TYPE = re.compile(
@@ -161,6 +163,8 @@ class Check:
             self._add(path, "a tool is a Python file: tools/<name>.py")
         if not _is_inside(text) or tool.parts[:1] != ("tools",):
             self._add(path, "must be a relative path below tools/, without ..")
+        elif any(part.startswith(".") or part in _UNHASHED for part in tool.parts):
+            self._add(path, "is no part of a pack that is shared: give it another name")
 
     def _check_schema(self, schema: Schema) -> None:
         for key, tables in (
@@ -193,6 +197,12 @@ class Check:
         for path, text in paths.items():
             if text and not _is_inside(text):
                 self._add(path, "must be a relative path inside the pack, without ..")
+            elif any(part.startswith(".") or part in _UNHASHED for part in _parts(text)):
+                self._add(path, "is no part of a pack that is shared: give it another name")
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return PurePosixPath(text).parts
 
 
 def is_javascript(path: str) -> bool:

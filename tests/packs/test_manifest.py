@@ -325,3 +325,28 @@ def test_a_host_that_a_card_would_show_as_something_else_is_refused(host: str) -
 )
 def test_hosts_are_written_with_a_star_before_and_a_port_behind(host: str) -> None:
     assert problems(HEAD + f"permissions: {{network: [{json.dumps(host)}]}}\n", strict=True) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "schema: {file: .schema.sql}",
+        "schema: {file: aouo.sig}",
+        "fast_paths: {menu: aouo.sig}",
+        "fast_paths: {i18n: .i18n}",
+        "custom_tools: [{name: x, path: tools/.x.py}]",
+        "custom_tools: [{name: x, path: tools/__pycache__/x.py}]",
+    ],
+)
+def test_no_manifest_names_a_file_that_the_hash_of_a_pack_leaves_out(text: str) -> None:
+    """Nobody agreed to what is in it, and nobody would notice that it changed."""
+    found = problems(HEAD + text + "\n")
+
+    assert "is no part of a pack that is shared" in " ".join(str(one) for one in found)
+
+
+def test_what_a_terminal_would_obey_is_not_in_the_words_of_a_problem() -> None:
+    found = problems(HEAD + 'permissions: {tools: ["\\e[2J\\e[Hfine"]}\n')
+
+    assert "fine" in str(found[0])
+    assert "\x1b" not in str(found[0])

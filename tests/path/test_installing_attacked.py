@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import stat
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from aouo.errors import PackError
 from aouo.home import reachable
+from aouo.packs import schema_guard
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, settled
@@ -182,6 +186,85 @@ async def test_a_slow_page_of_a_menu_holds_up_nobody_else(world: World) -> None:
 
 async def _about(world: World, text: str) -> bool:
     return any(text in answer for answer in await answers(world))
+
+
+# Archives, by the way that strangers' ones take
+
+
+def hostile(kind: str, target: Path) -> bytes:
+    """A pack that is sound but for one thing."""
+    folder = shopping(target / "shopping")
+    with zipfile.ZipFile(target / "x.aouo", "w") as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(folder))
+        match kind:
+            case "a link":
+                entry = zipfile.ZipInfo("soul-additions.md")
+                entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+                archive.writestr(entry, "/etc/passwd")
+            case "a bomb":
+                archive.writestr("big.txt", b"0" * (65 * 1024 * 1024), zipfile.ZIP_DEFLATED)
+            case "compiled":
+                archive.writestr("tools/__pycache__/x.cpython-311.pyc", b"x")
+            case _:
+                archive.writestr(kind, "x")
+    return (target / "x.aouo").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "../escaped.md",
+        "/escaped.md",
+        "skills/../../escaped.md",
+        "a\\..\\escaped.md",
+        ".hidden",
+        "PACK.yml",
+        "skills/list/\u202egpj.md",
+        "a link",
+        "a bomb",
+        "compiled",
+    ],
+    ids=ascii,
+)
+async def test_an_archive_that_tries_something_is_refused_whole(
+    world: World, tmp_path: Path, kind: str
+) -> None:
+    content = hostile(kind, tmp_path)
+    async with world.running() as bot:
+        sent = await bot.people.send_file(
+            ADA, ADA, "document", content, name="x.aouo", caption="/install"
+        )
+        answer = await bot.people.next_message(ADA, after=sent.id)
+        await settled(bot)
+
+    assert not answer.buttons
+    assert "Install" not in answer.text
+    assert list(world.home.packs.iterdir()) == []
+    assert not list(world.home.path.parent.rglob("escaped*"))
+
+
+async def test_many_slow_pages_leave_threads_for_everybody_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page waits in a thread, of which this machine has few."""
+    monkeypatch.setattr(schema_guard, "_QUERY_S", 1.5)
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(3))
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    sql = f"{endless} SELECT max(i) AS i FROM n"
+    buttons = [[{"text": str(n), "callback": f"nav:p{n}"}] for n in range(4)]
+    pages = [{"id": f"p{n}", "title": "Slow", "sql": sql, "row": "{i}"} for n in range(4)]
+    menu = [{"id": "main", "title": "Pages", "rows": buttons}, *pages]
+    shopping(world.home.packs / "shopping", menu_dot_json=json.dumps(menu))
+    at_work = "SELECT 1 FROM jobs WHERE state = 'running' GROUP BY state HAVING count(*) = 4"
+    async with world.running() as bot:
+        shown = await bot.ask("/menu")
+        for button in shown.buttons:
+            await bot.people.tap(ADA, ADA, shown.id, button.data)
+        await eventually(lambda: bot.rows(at_work))
+        async with asyncio.timeout(0.7):
+            await asyncio.to_thread(lambda: None)
 
 
 # The control socket

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from aouo.app.evaluating import evaluate
 from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.config_file import load_settings
 from aouo.errors import PackError
-from aouo.packs import evals
+from aouo.packs import evals, schema_guard
 from aouo.packs.evals import Reply
 from aouo.packs.load import load_pack
 from aouo.transcript import Finished, ModelRequest, UserSaid
@@ -355,3 +356,21 @@ async def test_a_scripted_eval_reaches_no_host_even_one_that_its_pack_may_ask(
     assert wrong(result) == ""
     assert wider != manifest
     assert asked == []
+
+
+async def test_a_trigger_of_an_untried_pack_does_not_run_for_ever_in_its_eval(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema_guard, "SCHEMA_S", 0.05)
+    with (notes / "schema.sql").open("a") as file:
+        file.write(
+            "CREATE TABLE IF NOT EXISTS sums (total INTEGER);\n"
+            "CREATE TRIGGER IF NOT EXISTS forever AFTER INSERT ON entries BEGIN\n"
+            "  INSERT INTO sums SELECT max(i) FROM"
+            " (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n);\n"
+            "END;\n"
+        )
+    async with asyncio.timeout(30):
+        result = await play(notes, KEEP)
+
+    assert "start.entries: a trigger ran too long" in wrong(result)
