@@ -29,8 +29,6 @@ from aouo.store.owners import owner_of
 log = structlog.get_logger()
 _COLUMN = re.compile(r"\{([^{}]*)\}")
 _CELL_CHARS = 200
-_AT_ONCE = 2
-"""Pages that wait for their rows: a slow query holds a thread, and all else needs some too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,6 @@ class Menus:
         self._desk = desk
         self._outbox = outbox
         self._open_store = open_store
-        self._free = asyncio.Semaphore(_AT_ONCE)
 
     async def open(self, job: Job, page_id: str = "") -> None:
         """Show the page, "" = the pack's first one.
@@ -113,10 +110,9 @@ class Menus:
         if not page.sql:
             return _Shown(page, language, ())
         try:
-            async with self._free:
-                # Opening it the first time runs the pack's schema.
-                store = await asyncio.to_thread(self._open_store, pack.name, owner)
-                rows = await asyncio.to_thread(store.read, page.sql, limit=LINES_MAX)
+            # Opening it the first time runs the pack's schema.
+            store = await asyncio.to_thread(self._open_store, pack.name, owner)
+            rows = await asyncio.to_thread(store.read, page.sql, limit=LINES_MAX)
         except AouoError as error:
             log.warning("menu_page_failed", pack=pack.name, page=page.id, error=str(error))
             return _Shown(page, language, None)

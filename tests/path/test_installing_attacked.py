@@ -7,14 +7,12 @@ import json
 import shutil
 import stat
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from aouo.errors import PackError
 from aouo.home import reachable
-from aouo.packs import schema_guard
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, settled
@@ -243,28 +241,6 @@ async def test_an_archive_that_tries_something_is_refused_whole(
     assert "Install" not in answer.text
     assert list(world.home.packs.iterdir()) == []
     assert not list(world.home.path.parent.rglob("escaped*"))
-
-
-async def test_many_slow_pages_leave_threads_for_everybody_else(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each page waits in a thread, of which this machine has few."""
-    monkeypatch.setattr(schema_guard, "_QUERY_S", 1.5)
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(3))
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
-    sql = f"{endless} SELECT max(i) AS i FROM n"
-    buttons = [[{"text": str(n), "callback": f"nav:p{n}"}] for n in range(4)]
-    pages = [{"id": f"p{n}", "title": "Slow", "sql": sql, "row": "{i}"} for n in range(4)]
-    menu = [{"id": "main", "title": "Pages", "rows": buttons}, *pages]
-    shopping(world.home.packs / "shopping", menu_dot_json=json.dumps(menu))
-    at_work = "SELECT 1 FROM jobs WHERE state = 'running' GROUP BY state HAVING count(*) = 4"
-    async with world.running() as bot:
-        shown = await bot.ask("/menu")
-        for button in shown.buttons:
-            await bot.people.tap(ADA, ADA, shown.id, button.data)
-        await eventually(lambda: bot.rows(at_work))
-        async with asyncio.timeout(0.7):
-            await asyncio.to_thread(lambda: None)
 
 
 # The control socket
