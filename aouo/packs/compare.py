@@ -13,7 +13,7 @@ from aouo.packs.manifest import Budget
 from aouo.packs.names import GROUP_TOOLS
 from aouo.packs.schema import Column
 from aouo.packs.summary import Planned, Summary
-from aouo.packs.versions import numbers
+from aouo.packs.versions import leading
 
 Topic: TypeAlias = Literal[
     "signature",
@@ -92,7 +92,7 @@ def compare(old: Summary | None, new: Summary) -> Difference:
     signer_changed = bool(old.signature.key) and old.signature.key != new.signature.key
     schema = _schema_change(old.tables, new.tables)
     changes = (*_signature(old, new, signer_changed), *_permissions(old, new), *_contents(old, new))
-    older = numbers(new.version) < numbers(old.version)
+    older = leading(new.version) < leading(old.version)
     return Difference(old, new, changes, schema, signer_changed, older)
 
 
