@@ -216,7 +216,7 @@ def _mistakes_of(step: Step, *, scripted: bool) -> Iterable[tuple[FieldPath, str
     for at, pattern in enumerate(step.expect.reply_matches):
         try:
             re.compile(pattern)
-        except re.error as error:
+        except (re.error, RecursionError, OverflowError) as error:
             yield ("expect", "reply_matches", at), f"is not a regular expression: {error}"
     for name in step.expect.memory:
         if name not in MEMORY_FILES:

@@ -16,6 +16,7 @@ from aouo.packs.yaml_text import FieldPath
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _UNHASHED = frozenset({"aouo.sig", "__pycache__"})
 """Beside hidden files, what `archive.content_hash` leaves out: nobody agrees to what is in it."""
+_NAME_BYTES = 200
 _HOST_MAX = 260  # a name of 253 and a port
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COLUMN_TYPE = re.compile(
@@ -222,4 +223,6 @@ def is_identifier(text: str) -> bool:
 
 def _is_inside(text: str) -> bool:
     path = PurePosixPath(text)
-    return not path.is_absolute() and ".." not in path.parts and "\\" not in text
+    if path.is_absolute() or ".." in path.parts or set(text) & set("\\\0"):
+        return False
+    return all(len(part.encode()) <= _NAME_BYTES for part in path.parts)

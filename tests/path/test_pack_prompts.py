@@ -217,4 +217,6 @@ async def test_no_pack_reads_more_history_than_the_owner_lets_anybody(world: Wor
 
     await systems(world, *(f"message {number}" for number in range(6)))
 
-    assert len(world.model.requests[-1]["messages"]) == 1 + 4 + 1
+    texts = [str(message["content"]) for message in world.model.requests[-1]["messages"]]
+    assert [text for text in texts if "message 2" in text] == []  # the newest four, and this one
+    assert [text for text in texts if "message 3" in text] != []
