@@ -16,7 +16,10 @@ from aouo.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The resources of a runtime; `stack` closes what is built on them, last first."""
+    """The resources of a runtime; `stack` closes what is built on them, last first.
+
+    Not `online`: no tool reaches the internet, whatever a pack may.
+    """
 
     home: Home
     settings: Settings
@@ -25,3 +28,4 @@ class Base:
     session: aiohttp.ClientSession
     telegram: TelegramChannel | None
     stack: AsyncExitStack
+    online: bool = True

@@ -58,7 +58,7 @@ class Control:
     async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
         try:
             request = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             await _send(writer, {"ok": False, "error": "That is not a line of JSON."})
             return
         if not isinstance(request, dict):
@@ -81,6 +81,9 @@ class Control:
         except SetupError as error:
             answer = {"ok": False, "error": error.problem, "fix": error.fix}
             return {**answer, "exit_code": error.exit_code}
+        except (OSError, ValueError) as error:
+            log.error("control_failed", verb=verb, error=repr(error))
+            return {"ok": False, "error": f"That cannot be done: {error}."}
 
 
 async def _send(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:

@@ -117,7 +117,7 @@ class _Play:
             people = emulator.client
             await people.create_user("Eve", user_id=PERSON, language=found.language)
             app, _ = await stack.enter_async_context(
-                running(home, loaded, clock=clock, model=model)
+                running(home, loaded, clock=clock, model=model, online=script is None)
             )
             if beside:
                 await bind(app, pack.name)

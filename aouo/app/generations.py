@@ -47,6 +47,7 @@ from aouo.turn.default import default
 from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator
 from aouo.web.gate import Gate
+from aouo.web.offline import nobody_looks_up, nowhere
 
 log = structlog.get_logger()
 
@@ -101,7 +102,8 @@ async def build_generation(
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
     sandbox = Sandbox(settings.security.sandbox)
-    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, Gate())
+    gate = Gate() if base.online else Gate(lookup=nobody_looks_up, admits=nowhere)
+    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, gate)
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
     quota = await _quota(base, library)
@@ -171,7 +173,7 @@ def _tools(
         load_tools(),
         load_skills(),
         sessions(base.database),
-        *outside(settings.tools, library, stores, session=session, clock=clock),
+        *outside(settings.tools, library, stores, session=session, clock=clock, online=base.online),
         tts(speech.voice, stores.folder),
     ]
 

@@ -16,14 +16,19 @@ from aouo.ports import ChatModel, Clock
 
 @asynccontextmanager
 async def running(
-    home: Home, loaded: Loaded, *, clock: Clock | None = None, model: ChatModel | None = None
+    home: Home,
+    loaded: Loaded,
+    *,
+    clock: Clock | None = None,
+    model: ChatModel | None = None,
+    online: bool = True,
 ) -> AsyncGenerator[tuple[App, Runtime]]:
     """Run `home`, whose lock the caller holds; it is ready when the block begins.
 
     Leaving the block stops it gracefully. Raises what `open_app` and `Runtime.run` do.
     """
     async with (
-        open_app(home, loaded.settings, clock=clock, model=model) as app,
+        open_app(home, loaded.settings, clock=clock, model=model, online=online) as app,
         asyncio.TaskGroup() as group,
     ):
         runtime = Runtime(app, loaded)

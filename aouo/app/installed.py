@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,7 @@ async def as_if(
     """What would load if these packs were installed with these content hashes."""
     known = await database.read(installs.all_of)
     digests = {pack: install.digest for pack, install in known.items()}
-    return scan(home, settings, {**digests, **pinned})
+    return await asyncio.to_thread(scan, home, settings, {**digests, **pinned})
 
 
 async def scanned(home: Home, settings: Settings, database: Database) -> Library:

@@ -16,6 +16,7 @@ from aouo.tools.read_document import read_document
 from aouo.tools.registry import Tool
 from aouo.tools.web_search import web_search
 from aouo.web.client import Web
+from aouo.web.offline import nobody_looks_up, nowhere
 
 _EVERYWHERE = ("*",)
 
@@ -27,6 +28,7 @@ def outside(
     *,
     session: aiohttp.ClientSession,
     clock: Clock,
+    online: bool = True,
 ) -> list[Tool]:
     """A pack reads the hosts that it names; without a pack, every public one."""
 
@@ -38,7 +40,7 @@ def outside(
 
     reader = Reader()
     return [
-        fetch(_hosts, Web(), reader),
+        fetch(_hosts, Web() if online else Web(lookup=nobody_looks_up, admits=nowhere), reader),
         web_search(settings.web_search, session, clock),
         read_document(stores.folder, reader),
     ]

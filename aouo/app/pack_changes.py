@@ -71,7 +71,7 @@ class PackChanges:
         """Bring the pack's databases to it, let it take its place, and see that it loads."""
         places = Places.of(self._home.packs, change.id, change.pack)
         before = await self._database.read(lambda tx: installs.of(tx, change.pack))
-        self._stores.release(change.pack)
+        await asyncio.to_thread(self._stores.release, change.pack)
 
         def note(migrated: MigratedDatabase) -> None:
             if migrated.backup is not None:
@@ -89,7 +89,7 @@ class PackChanges:
             await self._record(change, pack)
             failpoint.reached("after a pack is recorded")
             await self._refresh()
-        except BaseException as error:
+        except Exception as error:  # cancelled is not failed: the next start ends what was begun
             await self._undo(change, places, before, error)
             await self._refresh()
             raise
@@ -103,6 +103,7 @@ class PackChanges:
             installs.record(tx, change, now)
             scheduling.reconcile(tx, pack.manifest, moment, self._zone_of, consent=True)
             installs.settle(tx, change.id, "done", now)
+            installs.close_others(tx, change, now)
 
         await self._database.transact(write, durable=True)
 
@@ -110,7 +111,7 @@ class PackChanges:
         self, change: Change, places: Places, before: Install | None, error: BaseException
     ) -> None:
         now, why = stamp(self._clock), str(error) or repr(error)
-        self._stores.release(change.pack)
+        await asyncio.to_thread(self._stores.release, change.pack)
         await asyncio.to_thread(places.put_back)
         migrated = [MigratedDatabase(file, "", backup) for file, backup in places.noted()]
         await asyncio.to_thread(self._stores.restore, migrated)
@@ -124,7 +125,7 @@ class PackChanges:
 
     async def _take_away(self, change: Change) -> None:
         places = Places.of(self._home.packs, change.id, change.pack)
-        self._stores.release(change.pack)
+        await asyncio.to_thread(self._stores.release, change.pack)
         await asyncio.to_thread(places.take_away)
         failpoint.reached("after a pack was taken away")
         if change.purge:
@@ -139,6 +140,7 @@ class PackChanges:
             installs.forget(tx, change.pack)
             schedules.remove_of_pack(tx, change.pack)
             installs.settle(tx, change.id, "done", now)
+            installs.close_others(tx, change, now)
 
         await self._database.transact(write, durable=True)
         failpoint.reached("after a pack is forgotten")

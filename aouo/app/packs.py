@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from aouo.ports import Clock, iso, stamp
 from aouo.shield import finish
 from aouo.store import installs
 from aouo.store.database import Database, Tx
-from aouo.store.installs import Change, Install, Kind
+from aouo.store.installs import Change, Install, Kind, State
 
 log = structlog.get_logger()
 OFFER_STANDS = timedelta(days=1)
@@ -131,8 +132,6 @@ class Packs:
         same = before is not None and old is not None and old.content == new.content
         if not same:
             await asyncio.to_thread(self._check, app)
-        if kind == "upgrade" and not same:
-            await self._play(new, app)
         change = Change(
             change_id,
             new.name,
@@ -146,7 +145,11 @@ class Packs:
             stamp(self._clock),
         )
         await self._write_down(change)
-        return Offer(change, new, compare(old, new), same=same)
+        keeps = kind == "install" and await asyncio.to_thread(self.stores.keeps, new.name)
+        found = replace(
+            compare(old, new), elsewhere=_is_elsewhere(kind, before, change), finds_data=keeps
+        )
+        return Offer(change, new, found, same=same)
 
     async def _write_down(self, change: Change) -> None:
         def write(tx: Tx) -> tuple[str, ...]:
@@ -159,16 +162,32 @@ class Packs:
             await asyncio.to_thread(places.clear)
         failpoint.reached("after a pack is offered")
 
-    async def _play(self, new: Summary, app: Path) -> None:
-        """Raises: PackError: the pack does not pass its own evals."""
-        if not any((app / "evals").glob("*.yml")):
+    async def _play(self, change: Change) -> None:
+        """Let a new version pass its own evals; only behind a yes, since they run its tools.
+
+        Raises:
+            PackError: it does not; nothing of it is kept.
+        """
+        app = Places.of(self._home.packs, change.id, change.pack).app
+        if change.kind != "upgrade" or not any((app / "evals").glob("*.yml")):
             return
-        results = await run_evals(app, home=self._home.path)
-        if failed := [result.name for result in results if not result.passed]:
-            raise PackError(
-                f"{new.name} {new.version} does not pass its own evals: {'; '.join(failed)}.",
-                fix="What is installed stays as it is.",
-            )
+        try:
+            results = await run_evals(app, home=self._home.path)
+            if failed := [result.name for result in results if not result.passed]:
+                raise PackError(
+                    f"{change.pack} {change.version} does not pass its own evals: "
+                    f"{'; '.join(failed)}.",
+                    fix="What is installed stays as it is.",
+                )
+        except PackError as error:
+            await self._close(change, "failed", str(error))
+            raise
+
+    async def _close(self, change: Change, state: State, why: str = "") -> None:
+        """End a change that was never begun."""
+        now = stamp(self._clock)
+        await self._database.transact(lambda tx: installs.settle(tx, change.id, state, now, why))
+        await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
 
     def _check(self, app: Path) -> None:
         """Raises: PackError: a pack that it needs is missing, or what is stored could not become
@@ -205,6 +224,11 @@ class Packs:
                 f"{name} comes from {installed.folder}, a folder of packs.scan_dirs.",
                 fix="Change it there, or take that folder out of packs.scan_dirs.",
             )
+        if installed and installed.folder != target:
+            raise PackError(
+                f"{name} is the pack in the folder {installed.folder}.",
+                fix=f"Give that folder the name {name}, or remove it.",
+            )
         return "upgrade" if target.exists() else "install"
 
     async def look(self, change_id: str) -> Change | None:
@@ -217,11 +241,8 @@ class Packs:
         Raises:
             PackError: there is no such question any more.
         """
-        change = await self._asked(change_id)
-        now = stamp(self._clock)
-        await self._database.transact(lambda tx: installs.settle(tx, change_id, "declined", now))
-        failpoint.reached("after a pack is declined")
-        await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
+        change = await self._offered(change_id)
+        await self._close(change, "declined")
         return change
 
     async def accept(self, change_id: str, person: str) -> Change:
@@ -230,7 +251,10 @@ class Packs:
         Raises:
             PackError: it failed, and what was installed before is as it was.
         """
-        change = await self._asked(change_id)
+        change = await self._offered(change_id)
+        if change.created_at < iso(self._clock.now() - OFFER_STANDS):
+            raise _settled()
+        await self._play(change)
         async with self._one_by_one:
             begun = await self._database.transact(
                 lambda tx: installs.begin(tx, change_id, person), durable=True
@@ -262,7 +286,7 @@ class Packs:
             PackError: there is no such pack in the home.
         """
         target = self._home.packs / name
-        named = name and not name.startswith(".") and "/" not in name
+        named = 0 < len(name) < 128 and not name.startswith(".") and not set(name) & set("/\0")
         if not named or not (target.is_symlink() or target.exists()):
             hint = did_you_mean(name, self._library().names)
             raise PackError(f"There is no pack {name!r} in {self._home.packs}{hint or '.'}")
@@ -308,11 +332,20 @@ class Packs:
         for folder in leftovers(self._home.packs, frozenset(kept)):
             await asyncio.to_thread(remove, folder)
 
-    async def _asked(self, change_id: str) -> Change:
+    async def _offered(self, change_id: str) -> Change:
         change = await self._database.read(lambda tx: installs.get(tx, change_id))
         if change is None or change.state != "offered":
             raise _settled()
         return change
+
+
+def _is_elsewhere(kind: Kind, before: Install | None, change: Change) -> bool:
+    """Whether nothing ties a new version to the installed one: neither its place nor its key."""
+    if kind != "upgrade":
+        return False
+    if before is None:
+        return True
+    return before.source != change.source and not (before.signer and before.signer == change.signer)
 
 
 def _settled() -> PackError:

@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -39,11 +40,12 @@ async def open_app(
     clock: Clock | None = None,
     model: ChatModel | None = None,
     more_tools: Sequence[Tool] = (),
+    online: bool = True,
 ) -> AsyncGenerator[App]:
     """Build the runtime on `home`, whose lock the caller holds; close it in reverse order.
 
     `model` and `more_tools` replace and extend what the settings name. Polling begins at once;
-    what it brings waits until `app.lifecycle` runs the app.
+    what it brings waits until `app.lifecycle` runs the app. Not `online`: see `Base`.
 
     Raises:
         SetupError: something the owner has to change.
@@ -51,7 +53,7 @@ async def open_app(
     clock = clock or SystemClock()
     with one_setup_error():
         async with AsyncExitStack() as stack:
-            base = await _base(home, settings, clock, stack)
+            base = replace(await _base(home, settings, clock, stack), online=online)
             # In a thread, so that the poll's request leaves meanwhile.
             await asyncio.to_thread(import_module, "aouo.app.wiring")
             from aouo.app.wiring import build

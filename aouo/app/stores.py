@@ -56,6 +56,11 @@ class PackStores:
     def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
         self._databases.restore(migrated)
 
+    def keeps(self, pack: str) -> bool:
+        """Whether there is anything that a pack of this name has kept."""
+        folder = self._home.pack_folder(pack)
+        return bool(self.databases_of(pack)) or (folder.is_dir() and any(folder.iterdir()))
+
     def purge(self, pack: str) -> None:
         """Delete all that a pack keeps: its databases and its folders, not the backups."""
         self.release(pack)

@@ -178,7 +178,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         found = await scanned(base.home, settings, database)
         library = going_on(leases.library, found, base.home)
         for name in changed(leases.library, library):
-            built.stores.release(name)
+            await asyncio.to_thread(built.stores.release, name)
         leases.swap(built.renewed(library))
         menu_changed.set()
 

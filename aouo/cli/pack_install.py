@@ -47,7 +47,8 @@ def install(source: str, yes: bool, as_json: bool) -> None:
 def upgrade(name: str, source: str, yes: bool, as_json: bool) -> None:
     """Upgrade the pack NAME from SOURCE, or from where it was installed.
 
-    Runs its evals first, shows what is different, and asks only for what is new.
+    Shows what is different, asks only for what is new, and plays its evals before it changes
+    anything.
     """
     _run(source, yes, as_json, name)
 

@@ -136,17 +136,22 @@ def _show(result: EvalResult, verbose: bool) -> None:
 
 def _show_step(result: EvalResult, step: StepResult) -> None:
     where = f"step {step.step}" if step.step else "before the first step"
-    click.echo(f"    {where}, {result.file}:{step.line}: {step.did}")
+    click.echo(f"    {where}, {result.file}:{step.line}: {_legible(step.did)}")
     for wrong in step.wrong:
-        click.echo(f"      expected {wrong}")
+        click.echo(f"      expected {_legible(wrong)}")
     for what, lines in (("said", step.said), ("called", step.calls), ("row", step.rows)):
         for line in lines:
-            click.echo(f"      {what}: {line.replace(chr(10), chr(10) + ' ' * 12)}")
+            click.echo(f"      {what}: {_legible(line).replace(chr(10), chr(10) + ' ' * 12)}")
     if step.buttons:
-        click.echo(f"      buttons: {', '.join(step.buttons)}")
+        click.echo(f"      buttons: {_legible(', '.join(step.buttons))}")
     if step.model_calls:
         asked = f"{step.model_calls} model call{'' if step.model_calls == 1 else 's'}"
         click.echo(f"      {asked}, {step.prompt_bytes:,} bytes, ${step.cost_usd:.6f}")
+
+
+def _legible(text: str) -> str:
+    """A stranger's text without what a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def _summary(results: Sequence[EvalResult]) -> str:

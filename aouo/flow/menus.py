@@ -110,7 +110,8 @@ class Menus:
         if not page.sql:
             return _Shown(page, language, ())
         try:
-            store = self._open_store(pack.name, owner)
+            # Opening it the first time runs the pack's schema.
+            store = await asyncio.to_thread(self._open_store, pack.name, owner)
             rows = await asyncio.to_thread(store.read, page.sql, limit=LINES_MAX)
         except AouoError as error:
             log.warning("menu_page_failed", pack=pack.name, page=page.id, error=str(error))

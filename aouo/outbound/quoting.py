@@ -10,9 +10,14 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
-def code(text: str) -> str:
+def code(text: str, longest: int = _NAME_MAX) -> str:
     """A stranger's name in a code span."""
-    return f"`{_one_line(text, _NAME_MAX).replace('`', '‘') or ' '}`"
+    return f"`{_one_line(text, longest).replace('`', '‘') or ' '}`"
+
+
+def whole(text: str) -> str:
+    """A stranger's name in a code span, however long: what somebody agrees to is not cut."""
+    return code(text, len(text))
 
 
 def plain(text: str, longest: int = _NAME_MAX) -> str:

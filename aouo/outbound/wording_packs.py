@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
 
-from aouo.outbound.quoting import code, plain
+from aouo.outbound.quoting import code, plain, whole
 from aouo.packs.card import Card, Line, card
 from aouo.packs.compare import Change, Difference
 from aouo.packs.signing import Signature
@@ -22,6 +22,15 @@ _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _LISTED_MAX = 12
 _TEXT_MAX = 300
 
+_ELSEWHERE = (
+    "**It comes from another place than the installed version**, and gets all that this keeps. "
+    "If it is not by the same author, do not install it."
+)
+_OLDER = "**It is older than the installed version**, which may have mended something."
+_FINDS_DATA = (
+    "**A pack of this name was here before and left data.** This one gets all of it; if it is "
+    "another pack, delete the data first: install the old one, then uninstall it with --purge."
+)
 _CAN = {
     "core": "answer you, ask with buttons, and remember things in files of its own",
     "files": "read and write files in its own folder",
@@ -62,6 +71,7 @@ def install_card(summary: Summary, difference: Difference | None = None) -> str:
         sections += _upgrade(made)
     else:
         sections += [
+            _FINDS_DATA if made.finds_data else "",
             _section("It may", made.of("may")),
             _section("It brings", made.of("brings")),
         ]
@@ -91,6 +101,8 @@ def _head(made: Card, *, asking: bool) -> str:
 def _upgrade(made: Card) -> list[str]:
     asks = made.of("asks")
     return [
+        _ELSEWHERE if made.elsewhere else "",
+        _OLDER if made.older else "",
         _section("New, and needs your yes", asks) or "It asks for nothing new.",
         _section("Different", made.of("changes")),
         _section("Gone", made.of("gone")),
@@ -122,13 +134,14 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
         case "network":
             return [f"reach on the internet: {_hosts(items)}"]
         case "file_paths":
-            return [f"touch files outside its folder, where the bot's settings open them: {names}"]
+            opened = "where the bot's settings open them"
+            return [f"touch files outside its folder, {opened}: {_all(items)}"]
         case "external_commands":
-            return [f"run programs on this machine: {names}"]
+            return [f"run programs on this machine: {_all(items)}"]
         case "pack_tools":
-            return [f"run tools of its own, in a sandbox: {names}"]
+            return [f"run tools of its own, in a sandbox: {_all(items)}"]
         case "platforms":
-            return [f"work on: {names}"]
+            return [f"work on: {_all(items)}"]
         case "may_schedule":
             return _plans(line.schedules) or ["speak up by itself, on schedules"]
         case "schedules":
@@ -146,7 +159,7 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
         case "prompt":
             return [f"{_kilobytes(int(items[0]))} of text in each prompt"]
         case "depends_on":
-            return [f"needs the packs {names}"]
+            return [f"needs the packs {_all(items)}"]
         case "requires_core":
             return [f"needs aouo {names}"]
         case "signature" | "size" | "budget":
@@ -156,7 +169,7 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
 
 
 def _changed(change: Change) -> str:
-    before, after = code(change.before), code(change.after)
+    before, after = whole(change.before), whole(change.after)
     match change.topic:
         case "signature":
             return "who signed it (see below)"
@@ -217,13 +230,13 @@ def _tools(items: Sequence[str]) -> list[str]:
         return ["use no tools: it can only talk"]
     known = dict.fromkeys(_CAN[name] for name in items if _CAN.get(name))
     servers = [name for name in items if name.startswith(("mcp:", "mcp__"))]
-    more = [f"use what MCP servers offer: {_names(servers)}"] if servers else []
+    more = [f"use what MCP servers offer: {_all(servers)}"] if servers else []
     other = [name for name in items if name not in _CAN and name not in servers]
-    return [*known, *more, *([f"use {_names(other)}"] if other else [])]
+    return [*known, *more, *([f"use {_all(other)}"] if other else [])]
 
 
 def _hosts(items: Sequence[str]) -> str:
-    return "**any public host**" if "*" in items else _names(items)
+    return "**any public host**" if "*" in items else _all(items)
 
 
 def _scope(items: Sequence[str]) -> str:
@@ -237,7 +250,7 @@ def _plans(schedules: Sequence[Planned]) -> list[str]:
     return [
         f"speak up by itself, {_when(job.schedule)} ({code(job.skill)})"
         + ("" if job.enabled else ", off until you switch it on")
-        for job in schedules[:_LISTED_MAX]
+        for job in schedules
     ]
 
 
@@ -289,6 +302,11 @@ def _size(summary: Summary) -> str:
 
 def _kilobytes(size: int) -> str:
     return f"{size} bytes" if size < 1024 else f"{size / 1024:,.1f} kB"
+
+
+def _all(items: Sequence[str]) -> str:
+    """What somebody agrees to: every name, and the whole of it."""
+    return ", ".join(map(whole, items))
 
 
 def _names(items: Sequence[str]) -> str:

@@ -28,7 +28,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """All lines about one app; `before` is the installed version, "" = none."""
+    """All lines about one app; `before` is the installed version, "" = none.
+
+    `signer_changed`, `older`, `elsewhere` and `finds_data` are those of `compare.Difference`.
+    """
 
     new: Summary
     before: str
@@ -36,6 +39,9 @@ class Card:
     needs_consent: bool
     signer_changed: bool
     migrates: bool
+    older: bool = False
+    elsewhere: bool = False
+    finds_data: bool = False
 
     def of(self, part: Part) -> tuple[Line, ...]:
         return tuple(line for line in self.lines if line.part == part)
@@ -46,7 +52,8 @@ def card(summary: Summary, difference: Difference | None = None) -> Card:
     old = difference.old if difference else None
     if difference is None or old is None:
         lines = (*_may(summary), *_brings(summary))
-        return Card(summary, "", lines, difference is not None, False, False)
+        found = difference is not None and difference.finds_data
+        return Card(summary, "", lines, difference is not None, False, False, finds_data=found)
     return Card(
         summary,
         old.version,
@@ -54,6 +61,8 @@ def card(summary: Summary, difference: Difference | None = None) -> Card:
         difference.needs_consent,
         difference.signer_changed,
         difference.schema == "migrations",
+        difference.older,
+        difference.elsewhere,
     )
 
 

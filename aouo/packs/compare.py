@@ -13,6 +13,7 @@ from aouo.packs.manifest import Budget
 from aouo.packs.names import GROUP_TOOLS
 from aouo.packs.schema import Column
 from aouo.packs.summary import Planned, Summary
+from aouo.packs.versions import leading
 
 Topic: TypeAlias = Literal[
     "signature",
@@ -56,6 +57,9 @@ class Difference:
     """From one version (None: a first install) to another.
 
     `signer_changed`: the installed one was signed by a key, and this is not signed by it.
+    `older`: a version before the installed one. `elsewhere`: nothing says that it is by the same
+    author, since it came from another place and no key of the installed one's signed it.
+    `finds_data`: a first install that gets what a pack of this name left behind.
     """
 
     old: Summary | None
@@ -63,6 +67,9 @@ class Difference:
     changes: tuple[Change, ...]
     schema: SchemaChange
     signer_changed: bool = False
+    older: bool = False
+    elsewhere: bool = False
+    finds_data: bool = False
 
     @property
     def asks(self) -> tuple[Change, ...]:
@@ -72,7 +79,7 @@ class Difference:
     @property
     def needs_consent(self) -> bool:
         """Whether somebody has to agree: always to a first install."""
-        return self.old is None or bool(self.asks)
+        return self.old is None or self.older or self.elsewhere or bool(self.asks)
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.kind == kind)
@@ -85,7 +92,8 @@ def compare(old: Summary | None, new: Summary) -> Difference:
     signer_changed = bool(old.signature.key) and old.signature.key != new.signature.key
     schema = _schema_change(old.tables, new.tables)
     changes = (*_signature(old, new, signer_changed), *_permissions(old, new), *_contents(old, new))
-    return Difference(old, new, changes, schema, signer_changed)
+    older = leading(new.version) < leading(old.version)
+    return Difference(old, new, changes, schema, signer_changed, older)
 
 
 def _signature(old: Summary, new: Summary, changed: bool) -> Iterator[Change]:
@@ -189,7 +197,7 @@ def _below(path: str, old: Iterable[str]) -> bool:
     """Whether `path` is in a folder that was open; a pattern covers itself alone."""
     if ".." in path.split("/"):
         return False
-    plain = [known.rstrip("/") for known in old if not set(known) & set("*?[")]
+    plain = [known.rstrip("/") for known in old if known.strip() and not set(known) & set("*?[")]
     return any(path.rstrip("/") == known or path.startswith(f"{known}/") for known in plain)
 
 

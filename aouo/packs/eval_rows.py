@@ -12,7 +12,7 @@ from aouo.packs.evals import Row
 from aouo.packs.problems import did_you_mean
 from aouo.packs.rows import Table, cell, shown
 from aouo.packs.schema import tables
-from aouo.packs.schema_guard import open_database, quoted
+from aouo.packs.schema_guard import Guard, TookTooLong, open_database, quoted
 
 _SHOWN = 5
 
@@ -30,14 +30,19 @@ def put(file: Path, start: Mapping[str, Sequence[Row]], now: str) -> None:
         WrongRows: no such table or column, or a value it does not take.
     """
     with contextlib.closing(open_database(str(file))) as connection:
+        guard = Guard(connection)
         connection.execute("BEGIN IMMEDIATE")
         for name, rows in start.items():
             table = _table(connection, name)
             for row in rows:
                 try:
-                    _insert(connection, table, _filled(table, row, now))
+                    with guard.allow("write"):
+                        _insert(connection, table, _filled(table, row, now))
+                except TookTooLong as error:
+                    raise WrongRows(f"start.{name}: a trigger ran too long. {table}") from error
                 except sqlite3.Error as error:
-                    raise WrongRows(f"start.{name}: {error}. {table}") from error
+                    why = guard.refusal or error
+                    raise WrongRows(f"start.{name}: {why}. {table}") from error
         connection.execute("COMMIT")
 
 

@@ -21,6 +21,7 @@ from aouo.packs.yaml_text import FieldPath, YamlMapping, YamlRefused, field_name
 FOLDER = "evals"
 MAX_FILES = 100
 MEMORY_FILES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
+_ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"  # it is printed where a terminal would obey it
 _STRICT_KEYS: Any = ConfigDict(extra="forbid")
 
 
@@ -117,7 +118,7 @@ class Eval:
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=100)]
-    name: str = ""
+    name: Annotated[str, Field(max_length=200, pattern=_ONE_LINE)] = ""
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
     model: Literal["scripted", "real"] = "scripted"
     start: Mapping[str, tuple[Row, ...]] = field(default_factory=dict[str, Any])
@@ -215,7 +216,7 @@ def _mistakes_of(step: Step, *, scripted: bool) -> Iterable[tuple[FieldPath, str
     for at, pattern in enumerate(step.expect.reply_matches):
         try:
             re.compile(pattern)
-        except re.error as error:
+        except (re.error, RecursionError, OverflowError) as error:
             yield ("expect", "reply_matches", at), f"is not a regular expression: {error}"
     for name in step.expect.memory:
         if name not in MEMORY_FILES:

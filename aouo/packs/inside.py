@@ -73,7 +73,7 @@ def list_inside(folder: Path, relative: str = "") -> tuple[str, ...]:
     top = folder
     for part in PurePosixPath(relative).parts:
         top = top / part
-        if part in ("..", "/") or top.is_symlink():
+        if part in ("..", "/") or "\0" in part or top.is_symlink():
             return ()
     found: list[str] = []
     for root, folders, files in os.walk(top):

@@ -49,6 +49,7 @@ def read_json(text: str) -> JsonDocument:
     """
     try:
         value = cast("JsonValue", json.loads(text, parse_constant=_no_constant))
+        json.dumps(value, ensure_ascii=False).encode()  # `\u` can write half a character
     except json.JSONDecodeError as error:
         raise JsonRefused(f"is not JSON: {error.msg}", error.lineno) from error
     except RecursionError as error:

@@ -121,7 +121,7 @@ def scan(
     shelf = _Shelf(enabled, enabled_tools)
     for root in (home_packs, *scan_dirs):
         for folder in _candidates(root.expanduser()):
-            at_home = folder.parent == home_packs and not folder.is_symlink()
+            at_home = folder.parent == home_packs
             pin = (pinned or {}).get(folder.name, "") if at_home else ""
             shelf.put(folder, overrides, pin)
     shelf.check_enabled()
@@ -182,6 +182,11 @@ def _unusable(folder: Path, pin: str) -> str:
     """Why a folder is not even read, "" = it is."""
     if folder.is_symlink() and not folder.exists():
         return f"the link {folder} leads nowhere; restore its target or remove it"
+    if pin and folder.is_symlink():
+        return (
+            f"a link to {folder.resolve()} is where it was installed; remove the link and "
+            "install it again, or uninstall it and link it with `aouo pack link`"
+        )
     try:
         changed = bool(pin) and content_hash(folder) != pin
     except PackError as error:

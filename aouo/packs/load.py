@@ -78,6 +78,16 @@ def load_pack(
     `validate` reads: what loading forgives is an error there. `enabled_tools` are the tools
     and groups that the owner has not switched off, () = all.
     """
+    try:
+        return _loaded(folder, overrides, enabled_tools, strict=strict)
+    except (OSError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        # A stranger found what nothing below looks for; it must not keep others from loading.
+        return _broken(folder, (Problem(folder.name, 0, "", f"cannot be read: {error!r:.200}"),))
+
+
+def _loaded(
+    folder: Path, overrides: Path | None, enabled_tools: Sequence[str], *, strict: bool
+) -> LoadedPack:
     around = look_around(folder)
     try:
         text = read_inside(folder, FILE)

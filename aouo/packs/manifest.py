@@ -213,7 +213,7 @@ class Budget:
     """Ceilings the pack sets for itself; 0 = none."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
-    daily_usd: Annotated[float, Field(ge=0)] = 0.0
+    daily_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """US dollars a day, all people together."""
     daily_tokens: Count = 0
     """Tokens a day, all people together."""
@@ -228,7 +228,7 @@ class Manifest:
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
     name: str
     """1 to 32 of a-z, 0-9, _ and -, beginning with a letter; unique among the installed packs."""
-    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+")]
+    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+", max_length=64)]
     """Begins with three numbers, such as "1.0.0"."""
     display_name: Line
     """What people read."""

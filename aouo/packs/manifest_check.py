@@ -14,6 +14,10 @@ from aouo.packs.versions import wanted
 from aouo.packs.yaml_text import FieldPath
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_UNHASHED = frozenset({"aouo.sig", "__pycache__"})
+"""Beside hidden files, what `archive.content_hash` leaves out: nobody agrees to what is in it."""
+_NAME_BYTES = 200
+_HOST_MAX = 260  # a name of 253 and a port
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COLUMN_TYPE = re.compile(
     r"(TEXT|INTEGER|REAL|BLOB|NUMERIC)( NOT NULL)?"
@@ -22,6 +26,11 @@ _COLUMN_TYPE = re.compile(
 )
 # Source: unicode.org/reports/tr36, 2.6, bidirectional text spoofing.
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_HOST = re.compile(
+    r"(\*|(https?://|\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)+"  # written as a URL it opens nothing
+    r"|\[[0-9a-f:.]+\]|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f.]*)(:[0-9]{1,5})?",
+    re.ASCII | re.IGNORECASE,
+)
 _JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
 
 
@@ -121,6 +130,7 @@ class Check:
             if platform not in PLATFORMS | {"telegram"}:
                 message = f'no platform is called "{platform[:40]}": use tg or cli'
                 self._add(("permissions", "platforms", index), message, self._softly)
+        self._check_hosts(manifest.permissions.network)
         names: list[str] = []
         for key, tools in (
             (("custom_tools",), manifest.custom_tools),
@@ -137,6 +147,13 @@ class Check:
                 message = f'add "{external.name}" to permissions.external_commands'
                 self._add(("runtime", "external_tools", index, "name"), message, self._softly)
 
+    def _check_hosts(self, hosts: tuple[str, ...]) -> None:
+        """A card shows them as they are written, so each is written in the one plain form."""
+        for index, host in enumerate(hosts):
+            if len(host) > _HOST_MAX or not _HOST.fullmatch(host):
+                message = f"{host[:40]!r} is no host: use example.com, *.example.com or *"
+                self._add(("permissions", "network", index), message, self._softly)
+
     def _check_tool_path(self, path: FieldPath, text: str) -> None:
         tool = PurePosixPath(text)
         if is_javascript(text):
@@ -147,6 +164,8 @@ class Check:
             self._add(path, "a tool is a Python file: tools/<name>.py")
         if not _is_inside(text) or tool.parts[:1] != ("tools",):
             self._add(path, "must be a relative path below tools/, without ..")
+        elif any(part.startswith(".") or part in _UNHASHED for part in tool.parts):
+            self._add(path, "is no part of a pack that is shared: give it another name")
 
     def _check_schema(self, schema: Schema) -> None:
         for key, tables in (
@@ -179,6 +198,12 @@ class Check:
         for path, text in paths.items():
             if text and not _is_inside(text):
                 self._add(path, "must be a relative path inside the pack, without ..")
+            elif any(part.startswith(".") or part in _UNHASHED for part in _parts(text)):
+                self._add(path, "is no part of a pack that is shared: give it another name")
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return PurePosixPath(text).parts
 
 
 def is_javascript(path: str) -> bool:
@@ -198,4 +223,6 @@ def is_identifier(text: str) -> bool:
 
 def _is_inside(text: str) -> bool:
     path = PurePosixPath(text)
-    return not path.is_absolute() and ".." not in path.parts and "\\" not in text
+    if path.is_absolute() or ".." in path.parts or set(text) & set("\\\0"):
+        return False
+    return all(len(part.encode()) <= _NAME_BYTES for part in path.parts)

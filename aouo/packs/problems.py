@@ -22,9 +22,11 @@ class Problem:
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
-        return (
+        said = (
             f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
         )
+        # It quotes strangers, and is read in terminals, which obey some signs.
+        return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in said)
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from aouo.errors import PackError
+from aouo.packs import sql_functions
 
 Mode: TypeAlias = Literal["schema", "migration", "write", "read"]
 
@@ -125,6 +126,9 @@ class Guard:
         self._monotonic = monotonic
         self._protected: frozenset[str] = frozenset()
         self._hidden: frozenset[str] = frozenset()
+        self._ends_s: float | None = None
+        self._late = False
+        sql_functions.bound(connection, self._look_at_work)
 
     @contextlib.contextmanager
     def allow(
@@ -147,25 +151,31 @@ class Guard:
         self.refusal = ""
         self._protected = frozenset(name.lower() for name in protected)
         self._hidden = frozenset(name.lower() for name in hidden)
-        ends = self._monotonic() + seconds
-        late = False
-
-        def look() -> int:
-            nonlocal late
-            late = self._monotonic() > ends
-            return int(late)
-
+        self._ends_s, self._late = self._monotonic() + seconds, False
         self._connection.set_authorizer(judge)  # also makes kept statements ask again
-        self._connection.set_progress_handler(look, _TICKS)
+        self._connection.set_progress_handler(self._is_late, _TICKS)
         try:
             yield
         except sqlite3.Error as error:
-            if late:
+            if self._late:
                 raise TookTooLong from error
             raise
         finally:
+            self._ends_s = None
             self._connection.set_progress_handler(None, 0)
             self._connection.set_authorizer(None)
+
+    def _is_late(self) -> bool:
+        self._late = self._ends_s is not None and self._monotonic() > self._ends_s
+        return self._late
+
+    def _look_at_work(self, work: int) -> None:
+        """Raises: ValueError: a function has too much to do, or the time is over."""
+        if work > sql_functions.WORK_MAX:
+            self.refusal = "a text is too long to be searched for another one that long"
+            raise ValueError(self.refusal)
+        if self._is_late():
+            raise ValueError("late")
 
     def _deny(self, reason: str) -> int:
         self.refusal = self.refusal or reason

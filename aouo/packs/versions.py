@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 EXAMPLE = ">=0.1,<2"
 _NUMBERS = re.compile(r"([0-9]{1,6})(?:\.([0-9]{1,6}))?(?:\.([0-9]{1,6}))?([-+].*)?", re.ASCII)
+_LEADING = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})\.([0-9]{1,18})", re.ASCII)
 _CLAUSE = re.compile(r"(>=|<=|==|!=|>|<|=|\^|~)?\s*v?([0-9][^\s,]*)", re.ASCII)
 
 Numbers: TypeAlias = tuple[int, int, int]
@@ -25,6 +26,12 @@ def numbers(version: str) -> Numbers:
     return int(found[1]), int(found[2] or 0), int(found[3] or 0)
 
 
+def leading(version: str) -> Numbers:
+    """Return the three numbers that a pack's version begins with, whatever follows."""
+    found = _LEADING.match(version.strip())
+    return (int(found[1]), int(found[2]), int(found[3])) if found else (0, 0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """All versions from `at_least` on and below `below`, without `never`; None = no bound."""
@@ -35,7 +42,7 @@ class Wanted:
 
     def accepts(self, version: str) -> bool:
         """Whether a version is one of these; `-beta` and the like count as their numbers."""
-        found = numbers(version)
+        found = leading(version)
         fits = self.at_least <= found and (self.below is None or found < self.below)
         return fits and found not in self.never
 

@@ -139,6 +139,7 @@ def _value(run: dict[str, Any], given: dict[str, Any]) -> object:
     import importlib.util
 
     sys.path[:0] = run["path"]
+    sys.pycache_prefix = os.devnull  # what was compiled elsewhere is not what was looked at
     spec = importlib.util.spec_from_file_location(run["module"], run["file"])
     if spec is None or spec.loader is None:
         raise ImportError(f"{run['file']} is not a Python file")

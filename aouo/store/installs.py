@@ -151,6 +151,17 @@ def begin(tx: Tx, change_id: str, person: str) -> bool:
     return changed == 1
 
 
+def close_others(tx: Tx, change: Change, now: str) -> None:
+    """What else was asked about this pack was asked of one that is not installed any more."""
+    tx.run(
+        "UPDATE pack_changes SET state = 'declined', settled_at = ? WHERE pack = ? AND id <> ? "
+        "AND state = 'offered'",
+        now,
+        change.pack,
+        change.id,
+    )
+
+
 def settle(tx: Tx, change_id: str, state: State, now: str, why: str = "") -> None:
     tx.run(
         "UPDATE pack_changes SET state = ?, settled_at = ?, why = ? WHERE id = ? "

@@ -231,3 +231,26 @@ def test_a_strangers_name_is_one_span_of_code(text: str):
     assert len(told) == 1
     assert [entity.type for entity in told[0].entities] in (["code"], [])
     assert "\n" not in told[0].text
+
+
+def test_a_card_shows_all_that_is_agreed_to_however_much_and_however_long() -> None:
+    """What stands in "and 3 more", or behind a "…", nobody has agreed to."""
+    hosts = (*(f"cdn{number}.example.org" for number in range(30)), "evil.example")
+    path = "/" + "very-long-folder-name/" * 12 + "secret"
+    plans = tuple(Planned(f"p{n}", f"{n} 8 * * *", "study", True) for n in range(14))
+    greedy = replace(
+        PLAIN,
+        version="1.1.0",
+        network=hosts,
+        file_paths=(path,),
+        external_commands=(*(f"tool{n}" for n in range(12)), "curl"),
+        may_schedule=True,
+        schedules=plans,
+    )
+
+    for difference in (compare(None, greedy), compare(PLAIN, greedy)):
+        card = "".join(part.text for part in render(install_card(greedy, difference)))
+        assert "evil.example" in card
+        assert path in card
+        assert "curl" in card
+        assert "08:13" in card

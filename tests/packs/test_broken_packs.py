@@ -14,8 +14,10 @@ from aouo.cli.main import aouo
 from aouo.packs.library import scan
 from aouo.packs.load import load_pack
 from aouo.packs.problems import Problem
+from aouo.packs.validate import validate
 from tests.packs import broken
 from tests.packs.broken import Expected
+from tests.packs.writing import MakePack
 
 NEEDS_OTHERS = {"dependency-not-there", "dependency-too-old"}
 """What is wrong with these shows only beside other packs."""
@@ -98,3 +100,32 @@ def test_a_file_that_may_not_be_read_is_said(tmp_path: Path) -> None:
     (problem,) = load_pack(folder).problems
 
     assert (problem.file, problem.severity) == ("rules-additions.md", "error")
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (
+            "menu.json",
+            '[{"id": "a", "title": "x", "rows": [[{"text": "x", "callback": "\\ud800"}]]}]',
+        ),
+        ("i18n/de.json", '{"x": "\\ud800"}'),
+        ("pack.yml", 'fast_paths: {menu: "a\\0b", i18n: "x\\0y"}\n'),
+        ("pack.yml", f"fast_paths: {{i18n: {'b' * 3000}}}\n"),
+        ("evals/a.yml", f"steps: [{{say: x, expect: {{reply_matches: '{'(' * 5000}'}}}}]\n"),
+        ("evals/a.yml", "steps: [{say: x, expect: {reply_matches: 'a{99999999999}'}}]\n"),
+    ],
+    ids=["button", "translation", "nul", "long path", "nested pattern", "endless pattern"],
+)
+def test_whatever_a_file_holds_it_is_a_problem_and_never_an_exception(
+    make_pack: MakePack, tmp_path: Path, file: str, text: str
+) -> None:
+    """Each of these ended the process that looked for packs, or that looked at this one."""
+    head = "name: test\nversion: 1.0.0\ndisplay_name: Test\nprovided_skills: [hello]\n"
+    folder = make_pack(files={file: head + text if file == "pack.yml" else text})
+    make_pack("other")
+
+    found = validate(folder)
+
+    assert [one for one in found if one.severity == "error"]
+    assert "other" in scan(tmp_path / "packs").names

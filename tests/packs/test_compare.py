@@ -335,3 +335,27 @@ def plain_summary(base: Path) -> Summary:
         (folder / "pack.yml").write_text("{name: plain, version: 1.0.0, display_name: P}")
     assert content_hash(folder)
     return summarize_folder(folder, strict=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "older"),
+    [
+        ("1.0.0", "1.0.0", False),
+        ("1.9.0", "1.10.0", False),
+        ("1.10.0", "1.9.9", True),
+        ("1.0.0.4", "1.0.0 beta", False),
+        ("999999999.0.0", "1.0.0", True),
+    ],
+)
+def test_an_older_version_asks(make_pack: MakePack, before: str, after: str, older: bool) -> None:
+    old = summary(make_pack, version=before)
+    found = compare(old, summary(make_pack, "two", version=after))
+
+    assert (found.older, found.needs_consent) == (older, older)
+
+
+def test_a_path_of_nothing_covers_no_path_of_the_next_version(make_pack: MakePack) -> None:
+    old = summary(make_pack, permissions={"files": [""]})
+    found = compare(old, summary(make_pack, "two", permissions={"files": ["", "/etc"]}))
+
+    assert [change.item for change in found.asks] == ["/etc"]

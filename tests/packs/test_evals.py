@@ -260,3 +260,10 @@ def _database(make_pack: MakePack, tmp_path: Path) -> Path:
     file = tmp_path / "pack.db"
     PackStore(file, pack.manifest, pack.schema_sql).close()
     return file
+
+
+def test_the_name_of_an_eval_is_one_short_line_that_a_terminal_does_not_obey() -> None:
+    for name in ("\\e[2Jpassed", "a\\nb", "a" * 201):
+        found, problems = parse(f'name: "{name}"\nsteps: [{{say: hi}}]\n', "evals/a.yml")
+
+        assert (found, problems[0].field) == (None, "name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -316,3 +317,16 @@ def test_a_broken_pack_is_not_linked(make_pack: MakePack, tmp_path: Path) -> Non
         link(folder, tmp_path / "packs")
 
     assert not (tmp_path / "packs").exists()
+
+
+@pytest.mark.parametrize("version", ["1.0.0.4", "1.0.0 beta", "1234567.0.0", "1.0.0\u202e"])
+def test_a_version_written_oddly_keeps_no_other_pack_from_loading(
+    make_pack: MakePack, tmp_path: Path, version: str
+) -> None:
+    """A manifest asks for three numbers at its beginning, so whatever follows has to do."""
+    base = HEAD.replace("test", "base", 1).replace("1.0.0", json.dumps(version))
+    make_pack("base", {"pack.yml": base})
+    needs = "depends_on: [{name: base, version: '>=1'}]\n"
+    make_pack("top", {"pack.yml": HEAD.replace("test", "top", 1) + needs})
+
+    assert scan(tmp_path / "packs").names == ("base", "top")

@@ -303,3 +303,50 @@ def test_wrong_shapes_are_problems_and_never_an_exception(
     failed = any(problem.severity == "error" for problem in parsed.problems)
     assert (parsed.manifest is None) == failed
     assert all(str(problem) for problem in parsed.problems)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["[*]", "*.", "*:", "* ", "*.com.", "e\u0301vil.example", "**", "a" * 300 + ".example", ""],
+)
+def test_a_host_that_a_card_would_show_as_something_else_is_refused(host: str) -> None:
+    """Each of these opened everything, or something, and did not look like it."""
+    text = HEAD + f"permissions: {{network: [{json.dumps(host)}]}}\n"
+
+    (problem,) = problems(text, strict=True)
+
+    assert (problem.field, problem.severity) == ("permissions.network[0]", "error")
+    assert "is no host" in problem.message
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["example.com", "*.example.com:8443", "*", "*:8443", "127.0.0.1:80", "[2001:db8::1]:443"],
+)
+def test_hosts_are_written_with_a_star_before_and_a_port_behind(host: str) -> None:
+    assert problems(HEAD + f"permissions: {{network: [{json.dumps(host)}]}}\n", strict=True) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "schema: {file: .schema.sql}",
+        "schema: {file: aouo.sig}",
+        "fast_paths: {menu: aouo.sig}",
+        "fast_paths: {i18n: .i18n}",
+        "custom_tools: [{name: x, path: tools/.x.py}]",
+        "custom_tools: [{name: x, path: tools/__pycache__/x.py}]",
+    ],
+)
+def test_no_manifest_names_a_file_that_the_hash_of_a_pack_leaves_out(text: str) -> None:
+    """Nobody agreed to what is in it, and nobody would notice that it changed."""
+    found = problems(HEAD + text + "\n")
+
+    assert "is no part of a pack that is shared" in " ".join(str(one) for one in found)
+
+
+def test_what_a_terminal_would_obey_is_not_in_the_words_of_a_problem() -> None:
+    found = problems(HEAD + 'permissions: {tools: ["\\e[2J\\e[Hfine"]}\n')
+
+    assert "fine" in str(found[0])
+    assert "\x1b" not in str(found[0])

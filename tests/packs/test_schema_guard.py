@@ -6,6 +6,7 @@ import itertools
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -288,3 +289,61 @@ def test_a_statement_is_stopped_at_its_time_limit() -> None:
             connection.execute(f"{COUNTING} SELECT sum(i) FROM n").fetchall()
 
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+LONG = "replace(hex(zeroblob(1900000)), '0', 'b')"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT length(trim(hex(zeroblob(1900000)), {LONG} || '0'))",
+        f"SELECT instr(zeroblob(3900000), CAST(zeroblob(1900000) || x'01' AS BLOB)) > 0, {LONG}"
+        f" LIKE '%' || substr({LONG}, 1, 490) || 'a'",
+        f"SELECT replace({LONG}, substr({LONG}, 1, 1900000) || 'a', '') = ''",
+    ],
+    ids=["trim", "instr, like", "replace"],
+)
+def test_no_function_outlives_the_time_of_its_statement(tmp_path: Path, sql: str) -> None:
+    """SQLite looks at the clock between functions only; the first of these takes a day."""
+    began_s = time.monotonic()
+    with closing(open_database(str(tmp_path / "a.db"))) as connection:
+        guard = Guard(connection)
+        with pytest.raises((sqlite3.Error, TookTooLong)), guard.allow("read"):
+            connection.execute(sql).fetchall()
+
+    assert "too long to be searched" in guard.refusal
+    assert time.monotonic() - began_s < 20
+
+
+def test_many_heavy_functions_in_one_row_end_in_time(tmp_path: Path) -> None:
+    """There is no look at the clock in a row without a loop."""
+    heavy = ", ".join(["a LIKE '%' || substr(a, 1, 20) || 'b' || ?"] * 1000)
+    with closing(open_database(str(tmp_path / "a.db"))) as connection:
+        clock = itertools.count(0, 0.01)
+        with (
+            pytest.raises(TookTooLong),
+            Guard(connection, monotonic=lambda: next(clock)).allow("read"),
+        ):
+            connection.execute(
+                f"SELECT {heavy} FROM (SELECT hex(zeroblob(1000)) AS a)", ["x"] * 1000
+            ).fetchall()
+
+
+@given(
+    st.lists(
+        st.none()
+        | st.integers(-9, 9)
+        | st.floats(-9, 9)
+        | st.text("ab%_*Ä", max_size=4)
+        | st.text("ab", max_size=3).map(str.encode),
+        min_size=3,
+        max_size=3,
+    )
+)
+def test_limited_functions_answer_as_sqlite_does(values: list[object]) -> None:
+    calls = "trim(?1, ?2), ltrim(?1, ?2), rtrim(?1, ?2), instr(?1, ?2), replace(?1, ?2, ?3),"
+    sql = f"SELECT {calls} ?1 LIKE ?2, ?1 GLOB ?2, ?3"
+    with closing(sqlite3.connect(":memory:")) as plain, closing(open_database("")) as ours:
+        Guard(ours)
+        assert ours.execute(sql, values).fetchall() == plain.execute(sql, values).fetchall()

@@ -175,7 +175,9 @@ async def test_an_upgrade_asks_only_for_what_is_new_and_keeps_every_row(
     world: World, tmp_path: Path
 ) -> None:
     async with world.running() as bot:
-        await put(bot, shopping(tmp_path / "one"))
+        await install(bot, shopping(tmp_path / "one"))
+        await tap(bot, "Install")
+        await said(world, "“shopping” is installed, version 1.0.0.")
         save(bot, "milk")
         narrower = shopping(tmp_path / "two", "1.1.0", tools="[msg, persist]")
         (narrower / "schema.sql").write_text(SCHEMA.replace("UNIQUE", "UNIQUE, shop TEXT"))
@@ -215,11 +217,18 @@ async def test_an_upgrade_that_does_not_pass_its_own_evals_is_refused(
     evals = "steps:\n  - say: hello\n    model: [{say: hi}]\n    expect: {reply: goodbye}\n"
     async with world.running() as bot:
         await put(bot, shopping(tmp_path / "one"))
-        answer = await install(
-            bot, shopping(tmp_path / "two", "1.1.0", evals__greets_dot_yml=evals)
-        )
+        card = await install(bot, shopping(tmp_path / "two", "1.1.0", evals__greets_dot_yml=evals))
+        await tap(bot, "Upgrade")
+        await eventually(lambda: _told(world, "does not pass its own evals: greets"))
+        installed = bot.app.leases.library.packs["shopping"].manifest.version
+        left = list(world.home.packs.glob(".*"))
 
-    assert "does not pass its own evals: greets" in answer
+    assert "Upgrade Shopping (shopping) from 1.0.0 to 1.1.0?" in card  # nothing of it ran before
+    assert (installed, left) == ("1.0.0", [])
+
+
+async def _told(world: World, text: str) -> bool:
+    return any(text in answer for answer in await answers(world))
 
 
 async def test_a_turn_at_work_ends_before_its_pack_is_changed_and_the_next_one_has_the_new(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from collections.abc import Callable
@@ -18,11 +19,12 @@ from aouo.app.evaluating import evaluate
 from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.config_file import load_settings
 from aouo.errors import PackError
-from aouo.packs import evals
+from aouo.packs import evals, schema_guard
 from aouo.packs.evals import Reply
 from aouo.packs.load import load_pack
 from aouo.transcript import Finished, ModelRequest, UserSaid
 from aouo.turn import asides
+from aouo.web import client
 from tests.fakes.clock import FastClock
 from tests.path.world import ADA, ROOT, World
 
@@ -327,3 +329,48 @@ async def test_evals_that_do_not_end_are_ended(notes: Path) -> None:
     (notes / "evals" / "keep.yml").write_text(KEEP)
     with pytest.raises(PackError, match="did not end within"):
         await run_evals(notes, limit_s=0.05)
+
+
+async def test_a_scripted_eval_reaches_no_host_even_one_that_its_pack_may_ask(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever tries a stranger's pack has not agreed to its network. Source: docs/packs.md."""
+    asked: list[str] = []
+
+    async def lookup(host: str, port: int) -> list[str]:
+        asked.append(f"{host}:{port}")
+        return []
+
+    monkeypatch.setattr(client, "system_lookup", lookup)
+    manifest = (notes / "pack.yml").read_text()
+    wider = manifest.replace("tools: [", "network: ['*']\n  tools: [fetch, ")
+    (notes / "pack.yml").write_text(wider)
+    fetch = "- {call: fetch, arguments: {url: 'https://%s/'}}"
+    calls = "\n      ".join(fetch % host for host in ("example.com", "93.184.215.14"))
+    result = await play(
+        notes,
+        f"steps:\n  - say: look\n    model:\n      {calls}\n      - say: done\n"
+        "    expect: {failed_calls: [fetch, fetch]}\n",
+    )
+
+    assert wrong(result) == ""
+    assert wider != manifest
+    assert asked == []
+
+
+async def test_a_trigger_of_an_untried_pack_does_not_run_for_ever_in_its_eval(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema_guard, "SCHEMA_S", 0.05)
+    with (notes / "schema.sql").open("a") as file:
+        file.write(
+            "CREATE TABLE IF NOT EXISTS sums (total INTEGER);\n"
+            "CREATE TRIGGER IF NOT EXISTS forever AFTER INSERT ON entries BEGIN\n"
+            "  INSERT INTO sums SELECT max(i) FROM"
+            " (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n);\n"
+            "END;\n"
+        )
+    async with asyncio.timeout(30):
+        result = await play(notes, KEEP)
+
+    assert "start.entries: a trigger ran too long" in wrong(result)

@@ -209,3 +209,14 @@ async def test_a_packs_own_tokens_of_a_turn_end_it_between_two_calls(world: Worl
         "budget.turn_tokens in the pack.yml of “words”."
     )
     assert len(world.model.requests) == 1
+
+
+async def test_no_pack_reads_more_history_than_the_owner_lets_anybody(world: World) -> None:
+    pack(world, "context: {history_window: 999999999}\n")
+    world.config = {"advanced": {"max_history_messages": 4}}
+
+    await systems(world, *(f"message {number}" for number in range(6)))
+
+    texts = [str(message["content"]) for message in world.model.requests[-1]["messages"]]
+    assert [text for text in texts if "message 2" in text] == []  # the newest four, and this one
+    assert [text for text in texts if "message 3" in text] != []

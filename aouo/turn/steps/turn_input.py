@@ -57,7 +57,7 @@ def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[Tu
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         turn = ctx.facts.turn
-        limit = ctx.facts.pack.history_messages or max_messages
+        limit = min(ctx.facts.pack.history_messages or max_messages, max_messages)
 
         def load(tx: Tx) -> tuple[Past, list[Message], bool]:
             past = pasts.read(tx, turn.session_id, limit)

@@ -1,0 +1,17 @@
+"""The internet of a runtime that has none: no name is looked up, and no address is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aouo.web.addresses import Address
+
+
+async def nobody_looks_up(host: str, port: int) -> Sequence[str]:
+    """Raises: OSError: always."""
+    raise OSError(f"there is no network here, so {host}:{port} is not looked up")
+
+
+def nowhere(address: Address) -> bool:
+    del address
+    return False
