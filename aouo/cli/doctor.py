@@ -183,7 +183,12 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
     if library.names:
         yield Check("packs", "ok", ", ".join(library.names))
     elif not library.broken:
-        yield Check("packs", "warn", "none is installed", "Run `aouo pack link DIR`.")
+        yield Check(
+            "packs",
+            "warn",
+            "none is installed",
+            "Write /install to the bot, or run `aouo pack install DIR`.",
+        )
 
 
 def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:

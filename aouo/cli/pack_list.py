@@ -54,7 +54,7 @@ def list_(as_json: bool) -> None:
         for problem in problems:
             click.echo(f"  {problem.severity}: {problem}")
     if not library.names and not library.broken:
-        click.echo(f"No pack is installed in {home.packs}. Run `aouo pack link DIR`.")
+        click.echo(f"No pack is installed in {home.packs}. Run `aouo pack install DIR`.")
 
 
 @click.command()

@@ -36,6 +36,7 @@ class Card:
     needs_consent: bool
     signer_changed: bool
     migrates: bool
+    older: bool = False
 
     def of(self, part: Part) -> tuple[Line, ...]:
         return tuple(line for line in self.lines if line.part == part)
@@ -54,18 +55,19 @@ def card(summary: Summary, difference: Difference | None = None) -> Card:
         difference.needs_consent,
         difference.signer_changed,
         difference.schema == "migrations",
+        difference.older,
     )
 
 
 def _may(summary: Summary) -> Iterator[Line]:
     """What bounds an app, in the order of what a person would look for first."""
-    yield Line("may", "tools", summary.tools)
+    if "shell" in summary.tools:
+        yield Line("may", "tools", ("shell",))
     lists: tuple[tuple[Topic, tuple[str, ...]], ...] = (
-        ("network", summary.network),
-        ("file_paths", summary.file_paths),
         ("external_commands", summary.external_commands),
+        ("file_paths", summary.file_paths),
+        ("network", summary.network),
         ("pack_tools", tuple(tool.name for tool in summary.pack_tools)),
-        ("platforms", summary.platforms),
     )
     for topic, items in lists:
         if items:
@@ -74,6 +76,16 @@ def _may(summary: Summary) -> Iterator[Line]:
         yield Line("may", "may_schedule", schedules=summary.schedules)
     if summary.tables:
         yield Line("may", "scope", (summary.scope, *summary.tables))
+    yield from _harmless(summary)
+
+
+def _harmless(summary: Summary) -> Iterator[Line]:
+    """What every app can do, and what narrows it."""
+    rest = tuple(name for name in summary.tools if name != "shell")
+    if rest or not summary.tools:
+        yield Line("may", "tools", rest)
+    if summary.platforms:
+        yield Line("may", "platforms", summary.platforms)
 
 
 def _brings(summary: Summary) -> Iterator[Line]:
@@ -95,6 +107,8 @@ def _brings(summary: Summary) -> Iterator[Line]:
 def _differing(difference: Difference) -> Iterator[Line]:
     parts: dict[tuple[Part, Topic], list[Change]] = {}
     for change in difference.changes:
+        if change.topic == "size":  # it stands below the card
+            continue
         part: Part = "asks" if change.asks else "changes"
         if change.kind == "removed":
             part = "gone"

@@ -13,6 +13,7 @@ from aouo.packs.manifest import Budget
 from aouo.packs.names import GROUP_TOOLS
 from aouo.packs.schema import Column
 from aouo.packs.summary import Planned, Summary
+from aouo.packs.versions import numbers
 
 Topic: TypeAlias = Literal[
     "signature",
@@ -68,6 +69,16 @@ class Difference:
     def asks(self) -> tuple[Change, ...]:
         """Only what is new or wider."""
         return tuple(change for change in self.changes if change.asks)
+
+    @property
+    def older(self) -> bool:
+        """Whether it would take the installed one's place with an earlier version."""
+        if self.old is None:
+            return False
+        try:
+            return numbers(self.new.version) < numbers(self.old.version)
+        except ValueError:  # of a pack that is broken
+            return False
 
     @property
     def needs_consent(self) -> bool:

@@ -561,7 +561,7 @@ async def test_commands_are_answered_without_the_model(world: World) -> None:
     assert again.text == "“vocab” answers here already."
     assert wrong.text == "There is no pack “nothing”. Installed: notes, vocab."
     assert wrong_skill.text.startswith("“vocab” has no skill “nothing”. It has: ")
-    assert bare.text == "Write it like this: /use <pack>, for example /use notes"
+    assert bare.text == "“vocab” answers here. Tap another one to change it."
     assert unknown.text == "I do not know /frobnicate. /help lists what I know."
     assert stop.text == "Nothing is running here."
     assert nothing.text == "There is no earlier session here."
