@@ -77,10 +77,17 @@ def _run(source: str, yes: bool, as_json: bool, name: str = "") -> None:
     if as_json:
         print_json(facts)
     elif facts["same"]:
-        click.echo(f"{facts['pack']} {facts['version']} is installed already, exactly this one.")
+        click.echo(
+            f"{facts['pack']} {facts['version']} is installed already; there is nothing to do."
+        )
     elif facts["done"]:
-        verb = "upgraded to" if facts["kind"] == "upgrade" else "installed, version"
-        click.echo(f"{facts['pack']} is {verb} {facts['version']}.")
+        name, version = facts["pack"], facts["version"]
+        upgraded = facts["kind"] == "upgrade"
+        click.echo(
+            f"{name} is version {version} now."
+            if upgraded
+            else f"{name} is installed, version {version}."
+        )
     else:
         click.echo("Nothing has changed.")
     if not facts["done"] and not facts["same"]:
@@ -153,10 +160,13 @@ async def _asking() -> AsyncGenerator[Asking]:
 @asynccontextmanager
 async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
     from aouo.app.pack_verbs import at_rest
+    from aouo.logs import Logs, Nowhere
+    from aouo.redact import Redactor
 
     home.create()
     settings = load(home).settings
-    with home.lock():
+    logs = Logs(file=home.log_file, redactor=Redactor(settings.secrets()), stderr=Nowhere())
+    with home.lock(), logs:
         async with at_rest(home, settings) as verbs:
 
             async def local(verb: str, **arguments: object) -> Facts:

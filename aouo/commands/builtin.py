@@ -39,7 +39,12 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
     def show_help(tx: Tx, call: Call, library: Library) -> Result:
         pack = library.get(_route(tx, call).active_pack)
         skills = pack.skills.values() if pack else ()
-        own = tuple((s.command_name, s.description) for s in skills if s.command)
+        language = call.inbound.person.language
+        own = tuple(
+            (skill.command_name, pack.translations.text(language, skill.description))
+            for skill in skills
+            if pack and skill.command
+        )
         has_menu = pack is not None and pack.menu.first is not None
         ours = tuple(line for line in commands.menu() if line[0] != "menu" or has_menu)
         return Result(notices.Help(ours, own))

@@ -281,3 +281,33 @@ async def propose(home: Home) -> None:
     place = Place(ConversationAddress("tg", "1"), "private", "1")
     async with at_rest(home, load_settings(home.path, {}).settings) as port:
         await port.propose(pack.manifest, place, consent=True)
+
+
+def test_a_pack_is_installed_at_rest_and_another_one_that_is_broken_does_not_spoil_the_facts(
+    run: Run, home: Home
+):
+    broken = home.packs / "bad"
+    broken.mkdir(parents=True)
+    (broken / "pack.yml").write_text("name: bad\n")
+
+    made = facts(run("install", "notes", "--yes", "--json"))
+
+    assert (made["pack"], made["done"]) == ("notes", True)
+    assert (home.packs / "notes" / "pack.yml").is_file()
+    assert "pack_broken" in home.log_file.read_text()
+
+
+def test_an_older_version_is_put_back_only_after_a_yes(run: Run, home: Home):
+    run("new", "shop")
+    manifest = Path("shop/pack.yml")
+    newer = manifest.read_text().replace("version: 0.1.0", "version: 0.2.0")
+    older = manifest.read_text()
+    manifest.write_text(newer)
+    run("install", "shop", "--yes")
+    manifest.write_text(older)
+
+    asked = run("install", "shop", fails=2)
+    agreed = run("install", "shop", "--yes")
+
+    assert "Take back" in asked.stdout
+    assert agreed.stdout.endswith("shop is version 0.1.0 now.\n")

@@ -272,3 +272,17 @@ def _targets(world: World, number: int) -> list[str]:
         if tool["function"]["name"] == "memory"
     ]
     return spec["parameters"]["properties"]["target"]["enum"]
+
+
+async def test_a_templates_empty_mark_is_no_line_that_was_lost_and_empty_files_have_no_button(
+    world: World,
+) -> None:
+    world.install("notes")
+    remembers(world, "- Likes tea", "user")
+    async with world.running() as bot:
+        await bot.ask("I like tea")
+        shown = await card(bot)
+
+    assert shown.text.endswith("from your message “I like tea”: + Likes tea")
+    assert "USER.md, added" in shown.text
+    assert [button.text for button in shown.buttons] == ["Show USER.md", "Undo last change"]

@@ -578,6 +578,17 @@ async def test_help_names_the_skills_of_the_active_pack(world: World) -> None:
     assert "/study" not in answer.text
 
 
+async def test_help_says_in_the_persons_language_what_a_packs_commands_do(world: World) -> None:
+    world.install("vocab")
+    world.config = {"telegram": {"allowed_user_ids": [ADA, 4711]}}
+    async with world.running() as bot:
+        karl = await bot.people.create_user("Karl", user_id=4711, language="de-AT")
+        await bot.ask("/use vocab", user=karl)
+        answer = await bot.ask("/help", user=karl)
+
+    assert "/study – Die fälligen Wörter abfragen" in answer.text
+
+
 async def test_a_button_of_an_earlier_time_is_explained(world: World) -> None:
     """The pack has no menu, so no button can open one."""
     folder = world.home.packs / "tiny"
