@@ -354,3 +354,42 @@ async def put(bot: Running, folder: Path) -> None:
 def save(bot: Running, name: str) -> None:
     store = bot.app.packs.stores.open("shopping", "")
     store.run("save", {"name": name}, call_id=name, session_key="", now="")
+
+
+@pytest.mark.parametrize("way", ["without a word", "and a reply to it"])
+async def test_a_pack_that_is_sent_is_offered_without_asking_a_model(
+    world: World, tmp_path: Path, way: str
+) -> None:
+    folder = shopping(tmp_path / "shopping")
+    archive = folder.with_suffix(".aouo")
+    pack_archive(folder, archive)
+    async with world.running() as bot:
+        caption = "" if way == "without a word" else "look at this"
+        sent = await bot.people.send_file(
+            ADA, ADA, "document", archive.read_bytes(), name=archive.name, caption=caption
+        )
+        if caption:
+            answer = await bot.people.next_message(ADA, after=sent.id)
+            await bot.people.say(ADA, ADA, "/install", reply_to=sent.id)
+            sent = answer
+        await eventually(lambda: _asked(world, sent.id))
+        await settled(bot)
+
+    assert len(world.model.requests) == (1 if caption else 0)
+
+
+async def _asked(world: World, after: int) -> bool:
+    found = await world.people.messages(ADA)
+    return any(m.text.startswith("Install Shopping") for m in found if m.id > after)
+
+
+async def test_of_somebody_else_a_pack_that_is_sent_is_not_even_fetched(
+    world: World, tmp_path: Path
+) -> None:
+    async with world.running() as bot:
+        sent = await bot.people.send_file(BEN, BEN, "document", b"x", name="x.aouo")
+        answer = await bot.people.next_message(BEN, after=sent.id)
+        fetched = await bot.people.calls("getFile")
+
+    assert answer.text == "Only the owner of this bot can use /install."
+    assert fetched == []
