@@ -62,11 +62,13 @@ class Picker:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """`about` is what the pack is in the person's own language, "" = it says nothing in it."""
+    """`about` is what the pack is in the person's own language, "" = it says nothing in it.
+    `skill` is the one that was asked for by name, "" = none."""
 
     pack: str
     before: str = ""
     about: str = ""
+    skill: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,15 @@ class InstallUsage:
 
 @dataclass(frozen=True, slots=True)
 class PackOffered:
-    """A question to the owner; `card` is Markdown that says what the pack may do."""
+    """A question to the owner; `card` is Markdown that says what the pack may do.
+
+    `older`: it would take the place of a later version.
+    """
 
     change: str
     card: str
     upgrade: bool
+    older: bool = False
 
 
 @dataclass(frozen=True, slots=True)

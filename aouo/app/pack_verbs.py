@@ -42,7 +42,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
             "version": change.version,
             "kind": change.kind,
             "card": install_card(made.summary, made.difference),
-            "needs_consent": made.difference.needs_consent,
+            "needs_consent": made.difference.needs_consent or made.difference.older,
             "same": made.same,
             "asks": [f"{one.topic}: {one.item or one.after}" for one in made.difference.asks],
         }

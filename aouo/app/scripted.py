@@ -58,12 +58,12 @@ class ScriptedModel:
         else:
             reply = self._script.popleft() if self._script else Reply(say=_BEYOND)
         calls = tuple(self._call(made.call, made.arguments) for made in reply.made)
-        if reply.say:
-            yield TextDelta(reply.say)
-        said = sum(estimate_tokens(call.arguments) for call in calls) + estimate_tokens(reply.say)
+        if reply.words:
+            yield TextDelta(reply.words)
+        said = sum(estimate_tokens(call.arguments) for call in calls) + estimate_tokens(reply.words)
         asked = estimate_tokens(encode(chat_body(request, model=self.model)).decode())
         usage = Usage(input_tokens=asked, output_tokens=said)
-        yield Finished(AssistantSaid(reply.say, calls), usage, "tool_calls" if calls else "stop")
+        yield Finished(AssistantSaid(reply.words, calls), usage, "tool_calls" if calls else "stop")
 
     def _call(self, name: str, arguments: object) -> ToolCall:
         self._calls += 1

@@ -180,7 +180,12 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
     if library.names:
         yield Check("packs", "ok", ", ".join(library.names))
     elif not library.broken:
-        yield Check("packs", "warn", "none is installed", "Run `aouo pack install notes`, or DIR.")
+        yield Check(
+            "packs",
+            "warn",
+            "none is installed",
+            "Write /install to the bot, or run `aouo pack install notes`.",
+        )
 
 
 def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:

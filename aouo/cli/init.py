@@ -90,7 +90,7 @@ def _next_steps(home: Home) -> list[str]:
     elif not telegram.allowed_user_ids:
         steps.append(("config set telegram.allowed_user_ids …", "your id; the bot tells it on /id"))
     steps += [
-        ("pack link DIR", "install a pack"),
+        ("pack install DIR", "install a pack"),
         ("doctor", "check everything"),
         ("start", "run the bot"),
         ("try", "try it without Telegram"),

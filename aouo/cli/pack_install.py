@@ -84,10 +84,12 @@ def _run(source: str, yes: bool, as_json: bool, name: str = "") -> None:
     elif as_json:
         print_json(facts)
     elif facts["same"]:
-        click.echo(f"{facts['pack']} {facts['version']} is installed already, exactly this one.")
+        click.echo(
+            f"{facts['pack']} {facts['version']} is installed already; there is nothing to do."
+        )
     else:
-        verb = "upgraded to" if facts["kind"] == "upgrade" else "installed, version"
-        click.echo(f"{facts['pack']} is {verb} {facts['version']}.")
+        done = "version {} now" if facts["kind"] == "upgrade" else "installed, version {}"
+        click.echo(f"{facts['pack']} is {done.format(facts['version'])}.")
 
 
 def _tell_unchanged(as_json: bool, facts: Facts) -> None:

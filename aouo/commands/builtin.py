@@ -39,7 +39,12 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
     def show_help(tx: Tx, call: Call, library: Library) -> Result:
         pack = library.get(_route(tx, call).active_pack)
         skills = pack.skills.values() if pack else ()
-        own = tuple((s.command_name, s.description) for s in skills if s.command)
+        language = call.inbound.person.language
+        own = tuple(
+            (skill.command_name, pack.translations.text(language, skill.description))
+            for skill in skills
+            if pack and skill.command
+        )
         has_menu = pack is not None and pack.menu.first is not None
         ours = tuple(line for line in commands.menu() if line[0] != "menu" or has_menu)
         return Result(notices.Help(ours, own))
@@ -57,7 +62,7 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
             Entry("stop", "stop the running answer", stop),
             Entry("retry", "answer my last message again", unbound),
             Entry("setup_topics", "a topic for each pack, in a group with topics", no_topics),
-            Entry("install", "install a pack; the owner's", install_elsewhere),
+            Entry("install", "install a pack (the owner only)", install_elsewhere),
             Entry("otr", "off the record: nothing is kept, nothing is changed", otr),
             Entry("whereami", "which chat, pack and session this is", whereami),
             Entry("id", "your Telegram id", own_id),
@@ -103,7 +108,7 @@ def use(tx: Tx, call: Call, library: Library) -> Result:
     """`/use <pack>[:<skill>]`; the skill becomes the active one, stored qualified."""
     name, _, skill = (part.strip() for part in call.rest.partition(":"))
     if not name:
-        return Result(notices.UsageOf("/use <pack>, for example /use notes"))
+        return pick(tx, call, library)
     if library.get(name) is None:
         return Result(notices.NoSuchPack(name, library.names))
     qualified = ""
@@ -125,7 +130,8 @@ def bind(tx: Tx, call: Call, library: Library, pack: str, skill: str = "") -> Re
     before = "" if skill else route.active_pack
     about = _about(library.get(pack), call.inbound.person.language)
     replayed = jobs.replay_parked(tx, call.inbound.address)
-    return Result(notices.Bound(pack, before, about), replay=replayed > 0)
+    named = skill.rpartition(":")[2]
+    return Result(notices.Bound(pack, before, about, named), replay=replayed > 0)
 
 
 def new(tx: Tx, call: Call, library: Library) -> Result:

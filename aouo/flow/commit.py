@@ -71,7 +71,7 @@ class Commit:
             said = AssistantSaid(text, native=answer.native)
             turns.close_ack(tx, facts.turn, said, ctx.thoughts, now)
             sessions.want_title(tx, facts.turn.session_id)
-            if _said_already(tx, facts.turn.id, text):
+            if answer.shown or _said_already(tx, facts.turn.id, text):
                 return self._queue(tx, job, facts.turn.id, (), filled, now)
             skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.owner)
             buttons = wording.skip_onboarding() if skips else ()

@@ -105,39 +105,46 @@ class Installing:
             await self._desk.answer(job, notices.OwnersCommand("install"))
             return
         try:
-            source = await self._source(job, rest.strip())
+            wanted = rest.strip()
+            source = await self._source(job, wanted)
             if not source:
                 await self._desk.answer(job, self._usage())
                 return
             lasting = source != str(self._downloaded(job))
+            ours = source == str(self._bundled().get(wanted))
             async with typing(self._outbox.action, self._clock, job.inbound.address):
                 offer = await self._shop.offer(source, job.inbound.person.id, lasting=lasting)
-                notice = await self._asked(job, offer)
+                notice = await self._asked(job, offer, ours=ours)
         except PackError as error:
-            notice = NotInstalled(str(error))
+            notice = NotInstalled(str(error).replace(str(self._downloaded(job)), "The file"))
         finally:
             self._downloaded(job).unlink(missing_ok=True)
         await self._desk.answer(job, notice)
 
-    async def _asked(self, job: Job, offer: Offer) -> Notice:
-        """A card; or, where there is nothing to ask, what was done."""
+    async def _asked(self, job: Job, offer: Offer, *, ours: bool) -> Notice:
+        """A card; or, where there is nothing to ask, what was done. `ours`: it came with aouo."""
         change = offer.change
         if offer.same:
             await self._shop.decline(change.id)
             return InstalledAlready(change.pack, change.version)
-        if offer.difference.needs_consent:
+        if offer.difference.needs_consent or offer.difference.older:
             return PackOffered(
                 change.id,
-                install_card(offer.summary, offer.difference),
+                install_card(offer.summary, offer.difference, ours=ours),
                 upgrade=change.kind == "upgrade",
+                older=offer.difference.older,
             )
         await self._shop.accept(change.id, job.inbound.person.id)
         return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
 
     async def tap(self, job: Job, key: str) -> None:
-        """Carry out `install_<change>_<yes|no>`, or explain why not."""
+        """Carry out `install_<change>_<yes|no>` or `install_offer_<name>`, or explain why not."""
         inbound = job.inbound
         change_id, _, answer = key.removeprefix(PREFIX).partition("_")
+        if change_id == "offer" and self._is_owner(inbound) and answer in self._bundled():
+            await self._tell(job, "")
+            await self.run(job, answer)
+            return
         change = await self._shop.look(change_id)
         objection = ""
         if not self._is_owner(inbound):
@@ -195,9 +202,11 @@ class Installing:
         if rest in self._bundled():
             return str(self._bundled()[rest])
         if rest and not rest.startswith("https://"):
+            names = ", ".join(self._bundled()) or "none"
             raise PackError(
-                f"{rest[:200]!r} is no https address.",
-                fix="Write /install and an address, or send the .aouo file with /install under it.",
+                f"“{rest[:200]}” is no pack that came with me ({names}) and no https address.",
+                fix="Write /install and one of these, or send the .aouo file with /install under "
+                "it.",
             )
         return rest
 

@@ -115,9 +115,10 @@ def _sentence(notice: Notice) -> str:
             return f"Your Telegram id is {person}."
         case notices.NotAuthorized():
             return NOT_AUTHORIZED
-        case notices.Bound(pack, before, about):
+        case notices.Bound(pack, before, about, skill):
             when = "already" if pack == before else "now"
-            return f"“{pack}” answers here {when}.\n{about}".rstrip("\n")
+            how = f", beginning with “{skill}”" if skill else ""
+            return f"“{pack}” answers here {when}{how}.\n{about}".rstrip("\n")
         case notices.NoSuchPack(name, packs):
             return _no_such_pack(name, packs)
         case notices.NoSuchSkill(name, pack, skills):
@@ -317,7 +318,7 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
 
 def skip_onboarding() -> Rows:
     """The button under the first answer of a pack's first conversation."""
-    return ((ButtonSpec("Skip", "nav:onboarding_skip"),),)
+    return ((ButtonSpec("Skip introduction", "nav:onboarding_skip"),),)
 
 
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
@@ -511,7 +512,7 @@ def _greeting(notice: notices.Greeting) -> str:
     if not notice.packs:
         return (
             "Hello! I am aouo. No pack is installed yet, so I just answer. "
-            "The owner adds one with: aouo pack link DIR"
+            "The owner adds one with /install."
         )
     names = ", ".join(shown for _, shown in notice.packs)
     here = f" “{notice.active}” answers here." if notice.active else ""
@@ -541,7 +542,7 @@ def _whereabouts(notice: notices.Whereabouts) -> str:
 
 def _no_such_pack(name: str, packs: Sequence[str]) -> str:
     if not packs:
-        return "No pack is installed. The owner adds one with: aouo pack link DIR"
+        return "No pack is installed. The owner adds one with /install."
     return f"There is no pack “{name}”. Installed: {', '.join(packs)}."
 
 

@@ -18,6 +18,7 @@ from aouo.outbound.render import render
 from aouo.ports import ButtonSpec, Rendered
 
 _CUT = "… The card is too long for one message: read all of it with `aouo pack info`."
+_NAMED_MAX = 6
 
 
 def worded(notice: InstallNotice) -> Rendered:
@@ -27,13 +28,16 @@ def worded(notice: InstallNotice) -> Rendered:
             return _usage(bundled)
         case PackOffered():
             return _card(notice)
-        case PackInstalled(pack, version, upgraded, open_here):
-            done = "upgraded to" if upgraded else "installed, version"
-            text = f"“{pack}” is {done} {version}."
+        case PackInstalled(pack, version, upgraded=True):
+            return _said(f"“{pack}” is version {version} now.")
+        case PackInstalled(pack, version, open_here=open_here):
+            text = f"“{pack}” is installed, version {version}."
+            if not open_here:
+                return _said(f"{text} It answers in a topic of its own here.")
             talk = [ButtonSpec("Talk to it here", f"pack:{pack}")]
-            return _said(text, talk) if open_here else _said(text)
+            return _said(text, talk)
         case InstalledAlready(pack, version):
-            return _said(f"“{pack}” {version} is installed already, exactly this one.")
+            return _said(f"“{pack}” {version} is installed already; there is nothing to do.")
         case PackDeclined(pack):
             return _said(f"“{pack}” was not installed; nothing has changed.")
         case NotInstalled(why):
@@ -50,12 +54,13 @@ def _usage(bundled: tuple[str, ...]) -> Rendered:
     if not bundled:
         return _said(text)
     names = ", ".join(f"/install {name}" for name in bundled)
-    return _said(f"{text}\nThese come with me: {names}")
+    buttons = [ButtonSpec(name, f"nav:install_offer_{name}") for name in bundled[:_NAMED_MAX]]
+    return _said(f"{text}\nThese come with me: {names}", buttons)
 
 
 def _card(notice: PackOffered) -> Rendered:
     parts = render(notice.card)
-    yes = "Upgrade" if notice.upgrade else "Install"
+    yes = "Take back" if notice.older else "Upgrade" if notice.upgrade else "Install"
     buttons = (
         (
             ButtonSpec(yes, f"nav:install_{notice.change}_yes"),

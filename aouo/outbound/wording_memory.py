@@ -25,7 +25,9 @@ def shown(notice: MemoryShown) -> Rendered:
     if notice.changes:
         lines += ["", "Newest changes:", *(_change(change) for change in notice.changes)]
     show = [
-        ButtonSpec(f"Show {file.name}", f"nav:memory_show_{file.name}") for file in notice.files
+        ButtonSpec(f"Show {file.name}", f"nav:memory_show_{file.name}")
+        for file in notice.files
+        if file.text
     ]
     undo = [ButtonSpec("Undo last change", f"nav:memory_undo_{notice.undo}")] if notice.undo else []
     rows = [tuple(show[n : n + 2]) for n in range(0, len(show), 2)] + (
@@ -77,8 +79,9 @@ def _change(change: MemoryChange) -> str:
         case "tool":
             words = _cut(change.words, _WORDS_CHARS)
             source = f", from {whose} “{words}”" if words else ""
-            verb = "changed" if change.removed else "added"
-            if change.removed and not change.added:
+            removed = _told(change.removed)
+            verb = "changed" if removed else "added"
+            if removed and not change.added:
                 verb = "removed"
             return f"· {change.file}, {verb} {when}{source}: {what}"
         case "summary":
@@ -92,11 +95,17 @@ def _change(change: MemoryChange) -> str:
 
 
 def _lines(added: Sequence[str], removed: Sequence[str]) -> str:
+    added, removed = _told(added), _told(removed)
     first = [f"+ {line.lstrip('-* ')}" for line in added[:1]]
     first += [f"− {line.lstrip('-* ')}" for line in removed[:1]]
     more = len(added) + len(removed) - len(first)
     said = ", ".join(_cut(line, _LINE_CHARS) for line in first) or "blank lines"
     return f"{said} and {more} more" if more else said
+
+
+def _told(lines: Sequence[str]) -> list[str]:
+    """What a person would miss: a template's `(empty)` is no line of theirs."""
+    return [line for line in lines if line.strip().casefold() != "(empty)"]
 
 
 def _cut(text: str, limit: int) -> str:

@@ -31,10 +31,13 @@ _FINDS_DATA = (
     "**A pack of this name was here before and left data.** This one gets all of it; if it is "
     "another pack, delete the data first: install the old one, then uninstall it with --purge."
 )
+_PLAIN_TALK = {"msg", "memory", "clarify"}
+"""What `core` is for a person; one line for all of them."""
+
 _CAN = {
     "core": "answer you, ask with buttons, and remember things in files of its own",
     "files": "read and write files in its own folder",
-    "web": "read web pages of the hosts below, and search the web",
+    "web": "read web pages of the hosts it may reach, and search the web",
     "documents": "read documents you send",
     "voice": "speak",
     "schedule": "change its own schedules",
@@ -51,7 +54,7 @@ _CAN = {
     "read_file": "read files in its own folder",
     "write_file": "write files in its own folder",
     "list_dir": "list its own folder",
-    "fetch": "read web pages of the hosts below",
+    "fetch": "read web pages of the hosts it may reach",
     "web_search": "search the web",
     "read_document": "read documents you send",
     "tts": "speak",
@@ -60,10 +63,13 @@ _CAN = {
 }
 
 
-def install_card(summary: Summary, difference: Difference | None = None) -> str:
+def install_card(
+    summary: Summary, difference: Difference | None = None, *, ours: bool = False
+) -> str:
     """The card that is shown before an app is installed or upgraded, as Markdown.
 
-    Without `difference` it says what an installed app may do, and asks nothing.
+    Without `difference` it says what an installed app may do, and asks nothing. `ours`: it came
+    with aouo itself.
     """
     made = card(summary, difference)
     sections = [_head(made, asking=difference is not None)]
@@ -75,7 +81,10 @@ def install_card(summary: Summary, difference: Difference | None = None) -> str:
             _section("It may", made.of("may")),
             _section("It brings", made.of("brings")),
         ]
-    sections += [signature_line(summary.signature, changed=made.signer_changed), _size(summary)]
+    signed = signature_line(summary.signature, changed=made.signer_changed)
+    if ours and summary.signature.state == "none" and not made.signer_changed:
+        signed = "It comes with aouo."
+    sections += [signed, _size(summary)]
     return "\n\n".join(section for section in sections if section)
 
 
@@ -91,7 +100,8 @@ def _head(made: Card, *, asking: bool) -> str:
     name = f"{plain(new.display_name)} ({code(new.name)})"
     version = plain(new.version)
     if made.before:
-        title = f"**Upgrade {name} from {plain(made.before)} to {version}?**"
+        verb = "Take back" if made.older else "Upgrade"
+        title = f"**{verb} {name} from {plain(made.before)} to {version}?**"
     else:
         title = f"**Install {name} {version}?**" if asking else f"**{name} {version}**"
     described = plain(new.description, _TEXT_MAX)
@@ -228,7 +238,11 @@ def _ceiling(change: Change) -> str:
 def _tools(items: Sequence[str]) -> list[str]:
     if not items:
         return ["use no tools: it can only talk"]
-    known = dict.fromkeys(_CAN[name] for name in items if _CAN.get(name))
+    named = [*(["shell"] if "shell" in items else []), *items]
+    if set(items) >= _PLAIN_TALK:
+        named = ["core", *(name for name in named if name not in _PLAIN_TALK)]
+        named.sort(key=lambda name: name != "shell")
+    known = dict.fromkeys(_CAN[name] for name in named if _CAN.get(name))
     servers = [name for name in items if name.startswith(("mcp:", "mcp__"))]
     more = [f"use what MCP servers offer: {_all(servers)}"] if servers else []
     other = [name for name in items if name not in _CAN and name not in servers]

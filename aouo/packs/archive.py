@@ -157,9 +157,9 @@ def _top(files: Mapping[str, object], archive: Path) -> str:
         return f"{top}/"
     if any(name.endswith(f"/{FILE}") for name in files):
         problem = f"{archive} has its {FILE} in a folder among others."
-        raise PackError(problem, fix="Pack one app alone, with `aouo pack export`.")
+        raise PackError(problem, fix="Pack one folder alone, with `aouo pack export`.")
     names = ", ".join(shown(name) for name in list(files)[:3]) or "nothing"
-    raise PackError(f"{archive} is not an app: no {FILE} in it, but {names}.", fix=REMAKE)
+    raise PackError(f"{archive} is not a pack: no {FILE} in it, but {names}.", fix=REMAKE)
 
 
 def _file_hash(path: Path) -> tuple[str, int]:

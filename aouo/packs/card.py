@@ -68,13 +68,13 @@ def card(summary: Summary, difference: Difference | None = None) -> Card:
 
 def _may(summary: Summary) -> Iterator[Line]:
     """What bounds an app, in the order of what a person would look for first."""
-    yield Line("may", "tools", summary.tools)
+    if "shell" in summary.tools:
+        yield Line("may", "tools", ("shell",))
     lists: tuple[tuple[Topic, tuple[str, ...]], ...] = (
-        ("network", summary.network),
-        ("file_paths", summary.file_paths),
         ("external_commands", summary.external_commands),
+        ("file_paths", summary.file_paths),
+        ("network", summary.network),
         ("pack_tools", tuple(tool.name for tool in summary.pack_tools)),
-        ("platforms", summary.platforms),
     )
     for topic, items in lists:
         if items:
@@ -83,6 +83,16 @@ def _may(summary: Summary) -> Iterator[Line]:
         yield Line("may", "may_schedule", schedules=summary.schedules)
     if summary.tables:
         yield Line("may", "scope", (summary.scope, *summary.tables))
+    yield from _harmless(summary)
+
+
+def _harmless(summary: Summary) -> Iterator[Line]:
+    """What every app can do, and what narrows it."""
+    rest = tuple(name for name in summary.tools if name != "shell")
+    if rest or not summary.tools:
+        yield Line("may", "tools", rest)
+    if summary.platforms:
+        yield Line("may", "platforms", summary.platforms)
 
 
 def _brings(summary: Summary) -> Iterator[Line]:
@@ -104,6 +114,8 @@ def _brings(summary: Summary) -> Iterator[Line]:
 def _differing(difference: Difference) -> Iterator[Line]:
     parts: dict[tuple[Part, Topic], list[Change]] = {}
     for change in difference.changes:
+        if change.topic == "size":  # it stands below the card
+            continue
         part: Part = "asks" if change.asks else "changes"
         if change.kind == "removed":
             part = "gone"

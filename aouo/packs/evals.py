@@ -50,13 +50,20 @@ class ScriptedCall:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the scripted model answers to one request: words, calls, or both."""
+    """What the scripted model answers to one request: words, calls, or both.
+
+    `say: ""` is silence on purpose, which ends a turn that has shown a card.
+    """
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
-    say: str = ""
+    say: str | None = None
     call: str = ""
     arguments: Arguments = field(default_factory=dict[str, Any])
     calls: tuple[ScriptedCall, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return self.say or ""
 
     @property
     def made(self) -> tuple[ScriptedCall, ...]:
@@ -209,7 +216,7 @@ def _mistakes_of(step: Step, *, scripted: bool) -> Iterable[tuple[FieldPath, str
     for at, reply in enumerate(step.model):
         if reply.call and reply.calls:
             yield ("model", at), "has call and calls: put all of them into calls"
-        elif not reply.say and not reply.made:
+        elif reply.say is None and not reply.made:
             yield ("model", at), "needs say, call or calls"
         if reply.arguments and not reply.call:
             yield ("model", at, "arguments"), "belongs to call, which is missing"

@@ -59,7 +59,7 @@ class Signature:
         """
         if self.state == "wrong":
             raise PackError(
-                f"The signature of this app is wrong: {self.comment}.",
+                f"The signature of this pack is wrong: {self.comment}.",
                 fix="It was changed after it was signed, or is damaged: get it from its author.",
             )
 

@@ -46,6 +46,8 @@ async def fetch_source(
             await _download(text, archive, web or Web(), permits, https)
             return await asyncio.to_thread(unpack, archive, app)
         return await asyncio.to_thread(_take, text, archive, app)
+    except PackError as error:  # of our copy, which nobody knows
+        raise PackError(error.problem.replace(str(archive), text), fix=error.fix) from error
     except OSError as error:
         raise PackError(f"{text} cannot be read: {error.strerror or error}.") from error
 
@@ -77,7 +79,7 @@ async def _download(text: str, archive: Path, web: Web, permits: Permits, https:
         with archive.open("xb") as out:
             found = await web.download(text, permits, out, max_bytes=MAX_ARCHIVE_BYTES, https=https)
     except ToolFailed as error:
-        raise PackError(f"The app was not fetched: {error}") from error
+        raise PackError(f"The pack was not fetched: {error}") from error
     url = URL(found)
     detached = archive.with_name(archive.name + MINISIG)
     try:

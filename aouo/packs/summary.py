@@ -156,7 +156,7 @@ def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
     first, *others = found
     more = f" (and {len(others)} more)" if others else ""
     raise PackError(
-        f"The app {loaded.name} is broken: {first}{more}.",
+        f"The pack {loaded.name} is broken: {first}{more}.",
         fix="All of it is said by `aouo pack validate`.",
     )
 

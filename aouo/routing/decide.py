@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+from aouo.attachments import Attachment
 from aouo.events import (
     Album,
     Attached,
@@ -77,6 +78,8 @@ def decide(
             | Album(command=Command(name, rest))
         ):
             return _command(name, rest, active_pack, installed)
+        case Attached(item, about=(), command=None) if _is_pack(item) and not answers_gate:
+            return ObeyCommand("install", "")
         case Attached() | Album() as content:
             captions = "\n".join(item.caption for item in content.items if item.caption)
             return _turn(captions, active_pack or installed.named(inbound.title), installed)
@@ -92,6 +95,11 @@ def decide(
             return _turn(said, active_pack or installed.named(inbound.title), installed)
         case _:
             assert_never(inbound.content)
+
+
+def _is_pack(item: Attachment) -> bool:
+    """A pack that somebody sends without a word: there is only one thing to do with it."""
+    return item.name.casefold().endswith(".aouo") and not (item.caption or item.referred)
 
 
 def _command(name: str, rest: str, active_pack: str, installed: Installed) -> Decision:

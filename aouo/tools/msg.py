@@ -99,7 +99,7 @@ def _button(cell: str) -> ButtonSpec:
 def msg() -> Tool:
     return tool(
         "msg",
-        "Show a message or buttons now, before the final answer. Your final text is sent anyway.",
+        "Show a message or buttons now. Your final text is sent too; after a msg it may be empty.",
         Msg,
         _say,
         effect=True,

@@ -24,10 +24,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The turn has an answer; `native` as in `AssistantSaid`, "" once the text is another one."""
+    """The turn has an answer; `native` as in `AssistantSaid`, "" once the text is another one.
+
+    `shown`: the person has read it already, so only history gets it.
+    """
 
     text: str
     native: str = ""
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +234,9 @@ class DispatchContext:
         self.answered_by: tuple[str, str] = ("", "")  # provider and model
         self.again: Retry | None = None
 
-    def ack(self, text: str, native: str = "") -> None:
-        """The loop ends with this answer."""
-        self.turn.end(Ack(text, native))
+    def ack(self, text: str, native: str = "", *, shown: bool = False) -> None:
+        """The loop ends with this answer; `shown` as in `Ack`."""
+        self.turn.end(Ack(text, native, shown))
 
     def nack(self, error: Exception) -> None:
         """The loop ends without one."""

@@ -87,8 +87,8 @@ Install Vocab (vocab) 1.0.0?
 Learns words with you
 
 It may
-• answer you, ask with buttons, and remember things in files of its own
 • keep a database, for each person alone: words
+• answer you, ask with buttons, and remember things in files of its own
 
 It brings
 • skills: study, add
@@ -111,17 +111,17 @@ Install Vocab (vocab) 1.1.0?
 Learns words with you
 
 It may
-• answer you, ask with buttons, and remember things in files of its own
-• read web pages of the hosts below, and search the web
 • run any command on this machine
-• use what MCP servers offer: mcp:mail
-• reach on the internet: api.example.org
-• touch files outside its folder, where the bot's settings open them: ~/books
 • run programs on this machine: count
+• touch files outside its folder, where the bot's settings open them: ~/books
+• reach on the internet: api.example.org
 • run tools of its own, in a sandbox: count
 • speak up by itself, every day at 08:00 (study)
 • speak up by itself, every 2 days (add), off until you switch it on
 • keep a database, shared by all who may talk to it: words, more
+• answer you, ask with buttons, and remember things in files of its own
+• read web pages of the hosts it may reach, and search the web
+• use what MCP servers offer: mcp:mail
 
 It brings
 • skills: study, quiz
@@ -148,8 +148,8 @@ Upgrade Vocab (vocab) from 1.0.0 to 1.1.0?
 Learns words with you
 
 New, and needs your yes
-• read web pages of the hosts below, and search the web
 • run any command on this machine
+• read web pages of the hosts it may reach, and search the web
 • use what MCP servers offer: mcp:mail
 • run tools of its own, in a sandbox: count
 • reach on the internet: api.example.org
@@ -213,6 +213,26 @@ Not signed: nothing says who made it.
 
 def test_an_installed_app_is_not_asked_about():
     assert shown(install_card(PLAIN)).splitlines()[0] == "Vocab (vocab) 1.0.0"
+
+
+def test_tools_named_one_by_one_are_told_like_the_group_they_make_up():
+    one_by_one = replace(PLAIN, tools=("msg", "memory", "skill_view", "clarify", "persist", "db"))
+
+    assert install_card(one_by_one) == install_card(replace(PLAIN, tools=("core",)))
+
+
+def test_an_older_version_is_called_one():
+    told = shown(install_card(PLAIN, compare(replace(PLAIN, version="1.10.0"), PLAIN)))
+
+    assert told.startswith("Take back Vocab (vocab) from 1.10.0 to 1.0.0?\n")
+    assert "This is older than what is installed." in told
+
+
+def test_an_app_that_comes_along_does_not_say_that_nobody_knows_who_made_it():
+    ours = install_card(PLAIN, compare(None, PLAIN), ours=True)
+
+    assert "It comes with aouo." in ours
+    assert "nothing says who made it" not in ours
 
 
 @given(st.text(max_size=60) | MARKED)

@@ -205,7 +205,7 @@ def test_too_many_files_are_refused(tmp_path: Path):
     [
         (b"", "is not a zip file"),
         (b"hello" * 100, "is not a zip file"),
-        (b"PK\x05\x06" + b"\0" * 18, "is not an app"),
+        (b"PK\x05\x06" + b"\0" * 18, "is not a pack"),
         (b"PK\x05\x06" + b"\xff" * 16 + b"\0\0", "too many files"),
         (b"PK\x06\x07" + b"\0" * 16 + b"PK\x05\x06" + b"\0" * 18, "too many files"),
     ],

@@ -103,7 +103,7 @@ def test_a_changed_app_with_a_signature_is_refused(make_pack: MakePack):
     (folder / SIGNATURE_FILE).write_bytes(sign_app(folder, new_key(), "x"))
     (folder / "new.md").write_text("")
 
-    with pytest.raises(PackError, match="signature of this app is wrong"):
+    with pytest.raises(PackError, match="signature of this pack is wrong"):
         summarize_folder(folder)
 
 

@@ -106,7 +106,7 @@ def test_whatever_was_changed_after_signing_is_wrong_and_refused(
     found = verify(folder, {"Ada": key.public.text} if is_trusted else {})
 
     assert found.state == "wrong"
-    with pytest.raises(PackError, match="signature of this app is wrong"):
+    with pytest.raises(PackError, match="signature of this pack is wrong"):
         found.refuse_wrong()
 
 

@@ -111,7 +111,11 @@ async def test_in_a_forum_an_installed_pack_gets_a_topic_of_its_own(
     async with world.running() as bot:
         await install(bot, shopping(tmp_path / "shopping"), HOUSEHOLD)
         await tap(bot, "Install", chat=HOUSEHOLD)
-        await said(world, "“shopping” is installed, version 1.0.0.", HOUSEHOLD)
+        await said(
+            world,
+            "“shopping” is installed, version 1.0.0. It answers in a topic of its own here.",
+            HOUSEHOLD,
+        )
         await settled(bot)
         topics = await bot.rows(
             "SELECT active_pack FROM conversation_routes WHERE chat_id = ? AND thread_id <> ''",
@@ -146,6 +150,60 @@ async def _offers(world: World, command: str) -> bool:
     calls = await world.people.calls("setMyCommands")
     newest = calls[-1]["params"]["commands"] if calls else []
     return command in str(newest)
+
+
+async def test_packs_that_come_along_are_offered_by_a_tap_to_the_owner_alone(world: World) -> None:
+    async with world.running() as bot:
+        menu = await bot.ask("/install", chat=FAMILY)
+        await tap(bot, "notes", chat=FAMILY)
+        card = await bot.people.next_message(FAMILY, after=menu.id)
+        tapped = await bot.people.tap(BEN, FAMILY, menu.id, "nav:install_offer_vocab")
+        await settled(bot)
+        shown = await answers(world, FAMILY)
+
+    assert [button.text for button in menu.buttons] == ["create", "notes", "vocab"]
+    assert card.text.startswith("Install Notes (notes) ")
+    assert "It comes with aouo." in card.text
+    assert tapped == {"text": "Only the owner can decide this.", "show_alert": True}
+    assert shown == [menu.text, card.text]
+    assert world.model.requests == []
+
+
+async def test_a_name_that_is_nowhere_is_told_what_there_is(world: World) -> None:
+    async with world.running() as bot:
+        answer = await bot.ask("/install ntoes")
+
+    assert answer.text == (
+        "“ntoes” is no pack that came with me (create, notes, vocab) and no https address. "
+        "Write /install and one of these, or send the .aouo file with /install under it."
+    )
+
+
+async def test_a_file_that_is_no_pack_is_refused_without_a_path_of_this_machine(
+    world: World,
+) -> None:
+    async with world.running() as bot:
+        sent = await bot.people.send_file(
+            ADA, ADA, "document", b"not a zip", name="x.aouo", caption="/install"
+        )
+        answer = await bot.people.next_message(ADA, after=sent.id)
+
+    assert answer.text.startswith("The file is not a zip file")
+    assert str(world.home.path) not in answer.text
+
+
+async def test_an_older_version_is_never_put_back_without_a_yes(
+    world: World, tmp_path: Path
+) -> None:
+    async with world.running() as bot:
+        await put(bot, shopping(tmp_path / "two", "2.0.0"))
+        card = await install(bot, shopping(tmp_path / "one", "1.9.0"))
+        before = bot.app.leases.library.packs["shopping"].manifest.version
+        await tap(bot, "Take back")
+        await said(world, "“shopping” is version 1.9.0 now.")
+
+    assert card.startswith("Take back Shopping (shopping) from 2.0.0 to 1.9.0?")
+    assert before == "2.0.0"
 
 
 async def _loads(bot: Running, name: str) -> bool:
@@ -186,10 +244,10 @@ async def test_an_upgrade_asks_only_for_what_is_new_and_keeps_every_row(
         shutil.copy(narrower / "schema.sql", more)
         wider = await install(bot, more)
         await tap(bot, "Upgrade")
-        await said(world, "“shopping” is upgraded to 1.2.0.")
+        await said(world, "“shopping” is version 1.2.0 now.")
         rows = bot.app.packs.stores.open("shopping", "").read("SELECT name, shop FROM items")
 
-    assert silent == "“shopping” is upgraded to 1.1.0."
+    assert silent == "“shopping” is version 1.1.0 now."
     assert "Upgrade Shopping (shopping) from 1.1.0 to 1.2.0?" in wider
     assert "New, and needs your yes" in wider
     assert rows == [{"name": "milk", "shop": None}]
@@ -350,3 +408,42 @@ async def test_only_the_newest_card_of_a_pack_counts(world: World, tmp_path: Pat
 
     assert expired["show_alert"] is True
     assert [child.name for child in world.home.packs.iterdir()] == ["shopping"]
+
+
+@pytest.mark.parametrize("way", ["without a word", "and a reply to it"])
+async def test_a_pack_that_is_sent_is_offered_without_asking_a_model(
+    world: World, tmp_path: Path, way: str
+) -> None:
+    folder = shopping(tmp_path / "shopping")
+    archive = folder.with_suffix(".aouo")
+    pack_archive(folder, archive)
+    async with world.running() as bot:
+        caption = "" if way == "without a word" else "look at this"
+        sent = await bot.people.send_file(
+            ADA, ADA, "document", archive.read_bytes(), name=archive.name, caption=caption
+        )
+        if caption:
+            answer = await bot.people.next_message(ADA, after=sent.id)
+            await bot.people.say(ADA, ADA, "/install", reply_to=sent.id)
+            sent = answer
+        await eventually(lambda: _asked(world, sent.id))
+        await settled(bot)
+
+    assert len(world.model.requests) == (1 if caption else 0)
+
+
+async def _asked(world: World, after: int) -> bool:
+    found = await world.people.messages(ADA)
+    return any(m.text.startswith("Install Shopping") for m in found if m.id > after)
+
+
+async def test_of_somebody_else_a_pack_that_is_sent_is_not_even_fetched(
+    world: World, tmp_path: Path
+) -> None:
+    async with world.running() as bot:
+        sent = await bot.people.send_file(BEN, BEN, "document", b"x", name="x.aouo")
+        answer = await bot.people.next_message(BEN, after=sent.id)
+        fetched = await bot.people.calls("getFile")
+
+    assert answer.text == "Only the owner of this bot can use /install."
+    assert fetched == []

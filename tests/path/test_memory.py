@@ -71,11 +71,7 @@ async def test_a_change_is_shown_with_the_message_it_came_from(world: World) -> 
     assert lines[-1].startswith(f"· USER.md, added {when} ")
     assert lines[-1].endswith(", from your message “I like tea”: + likes tea")
     assert shown.reply_to == asked.id
-    assert [b.text for b in shown.buttons] == [
-        "Show USER.md",
-        "Show MEMORY.md",
-        "Undo last change",
-    ]
+    assert [b.text for b in shown.buttons] == ["Show USER.md", "Undo last change"]
 
 
 async def test_undo_takes_changes_back_one_after_another_and_is_a_version_itself(
@@ -255,9 +251,7 @@ async def test_a_pack_that_keeps_a_state_can_name_it_and_another_cannot(world: W
     assert "- be brief" in system
     assert "# State" in system
     assert "- lesson 3" in system
-    assert [b.text for b in shown.buttons][:4] == [
-        f"Show {name}.md" for name in ("USER", "MEMORY", "SOUL", "STATE")
-    ]
+    assert [b.text for b in shown.buttons][:2] == ["Show SOUL.md", "Show STATE.md"]
 
 
 async def test_a_pack_without_a_state_is_told_what_it_has(world: World) -> None:
@@ -278,3 +272,17 @@ def _targets(world: World, number: int) -> list[str]:
         if tool["function"]["name"] == "memory"
     ]
     return spec["parameters"]["properties"]["target"]["enum"]
+
+
+async def test_a_templates_empty_mark_is_no_line_that_was_lost_and_empty_files_have_no_button(
+    world: World,
+) -> None:
+    world.install("notes")
+    remembers(world, "- Likes tea", "user")
+    async with world.running() as bot:
+        await bot.ask("I like tea")
+        shown = await card(bot)
+
+    assert shown.text.endswith("from your message “I like tea”: + Likes tea")
+    assert "USER.md, added" in shown.text
+    assert [button.text for button in shown.buttons] == ["Show USER.md", "Undo last change"]

@@ -86,7 +86,7 @@ async def test_it_runs_until_the_model_says_it_is_done_and_never_again(world: Wo
         rows = await bot.rows("SELECT state, summary, turns FROM onboarding")
 
     assert [is_first(body) for body in world.model.requests] == [True, True, True, False, False]
-    assert labels(first) == ["Skip"]
+    assert labels(first) == ["Skip introduction"]
     assert rows == [{"state": "done", "summary": "is called Ada", "turns": 2}]
 
 
@@ -104,7 +104,7 @@ async def test_the_button_skips_it_and_is_shown_once(world: World) -> None:
         await bot.ask("now?")
         rows = await records(bot)
 
-    assert (labels(first), labels(second), labels(shown)) == (["Skip"], [], [])
+    assert (labels(first), labels(second), labels(shown)) == (["Skip introduction"], [], [])
     assert shown.text == first.text
     assert not is_first(world.model.requests[-1])
     assert {row["state"] for row in rows} == {"skipped"}
@@ -241,7 +241,7 @@ async def test_a_failed_first_answer_leaves_the_button_to_the_next(world: World)
         answer = await bot.ask("hi again")
 
     assert labels(failed) == []
-    assert labels(answer) == ["Skip"]
+    assert labels(answer) == ["Skip introduction"]
 
 
 async def test_outside_of_it_the_tool_is_not_there(world: World) -> None:

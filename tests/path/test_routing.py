@@ -561,7 +561,7 @@ async def test_commands_are_answered_without_the_model(world: World) -> None:
     assert again.text == "“vocab” answers here already."
     assert wrong.text == "There is no pack “nothing”. Installed: notes, vocab."
     assert wrong_skill.text.startswith("“vocab” has no skill “nothing”. It has: ")
-    assert bare.text == "Write it like this: /use <pack>, for example /use notes"
+    assert bare.text == "“vocab” answers here. Tap another one to change it."
     assert unknown.text == "I do not know /frobnicate. /help lists what I know."
     assert stop.text == "Nothing is running here."
     assert nothing.text == "There is no earlier session here."
@@ -576,6 +576,17 @@ async def test_help_names_the_skills_of_the_active_pack(world: World) -> None:
 
     assert "/daily_note – Take today's note with one question" in answer.text
     assert "/study" not in answer.text
+
+
+async def test_help_says_in_the_persons_language_what_a_packs_commands_do(world: World) -> None:
+    world.install("vocab")
+    world.config = {"telegram": {"allowed_user_ids": [ADA, 4711]}}
+    async with world.running() as bot:
+        karl = await bot.people.create_user("Karl", user_id=4711, language="de-AT")
+        await bot.ask("/use vocab", user=karl)
+        answer = await bot.ask("/help", user=karl)
+
+    assert "/study – Die fälligen Wörter abfragen" in answer.text
 
 
 async def test_a_button_of_an_earlier_time_is_explained(world: World) -> None:

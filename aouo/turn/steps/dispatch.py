@@ -7,6 +7,7 @@ from aouo.turn import history
 from aouo.turn.context import DispatchContext
 from aouo.turn.money import own_key
 from aouo.turn.pipelines import Next, Step
+from aouo.turn.shown import last_words
 from aouo.turn.steps.context import sent_anyway
 from aouo.turn.tokens import Estimator
 
@@ -87,7 +88,8 @@ def record_usage(estimator: Estimator) -> Step[DispatchContext]:
 
 
 def decide() -> Step[DispatchContext]:
-    """Calls go on, text is the answer, silence is asked once more."""
+    """Calls go on, text is the answer, silence is asked once more, but for silence right behind
+    a `msg`: there those words are the answer."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         await call_next()
@@ -100,6 +102,8 @@ def decide() -> Step[DispatchContext]:
             ctx.ack(text + LENGTH_NOTE)
         elif text:
             ctx.ack(text, ctx.said.native)
+        elif ctx.finish_reason != "length" and (shown := last_words(ctx.turn.said)):
+            ctx.ack(shown, shown=True)
         elif ctx.turn.nudges == 0:
             ctx.turn.nudges = 1
             ctx.retry(NUDGE)

@@ -15,7 +15,7 @@ def safety(redact: Callable[[str], str]) -> Step[TurnContext]:
         if isinstance(ctx.ending, Ack):
             text, native = ctx.ending.text, ctx.ending.native
             clean = redact(text) == text and redact(native) == native
-            ctx.ending = Ack(redact(text), native if clean else "")
+            ctx.ending = Ack(redact(text), native if clean else "", ctx.ending.shown)
         await call_next()
 
     return Step("safety", run)
