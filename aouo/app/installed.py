@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -74,7 +74,7 @@ async def scanned(home: Home, settings: Settings, database: Database) -> Library
     return library
 
 
-def going_on(old: Library, new: Library, home: Home) -> Library:
+def going_on(old: Library, new: Library, home: Home, pinned: Collection[str]) -> Library:
     """`new`, but what is edited where it lies goes on as it was while it does not load.
 
     A pack that was installed does not: its files are not what the owner agreed to.
@@ -82,7 +82,7 @@ def going_on(old: Library, new: Library, home: Home) -> Library:
     kept = {
         name: pack
         for name, pack in old.packs.items()
-        if name in new.broken and _is_edited_there(pack.folder, home)
+        if name in new.broken and name not in pinned and _is_edited_there(pack.folder, home)
     }
     return replace(new, packs=MappingProxyType(dict(sorted({**new.packs, **kept}.items()))))
 

@@ -147,7 +147,9 @@ class Packs:
         await self._write_down(change)
         keeps = kind == "install" and await asyncio.to_thread(self.stores.keeps, new.name)
         found = replace(
-            compare(old, new), elsewhere=_is_elsewhere(kind, before, change), finds_data=keeps
+            compare(old, new),
+            elsewhere=not upgrade and _is_elsewhere(kind, before, change),
+            finds_data=keeps,
         )
         return Offer(change, new, found, same=same)
 
@@ -340,7 +342,10 @@ class Packs:
 
 
 def _is_elsewhere(kind: Kind, before: Install | None, change: Change) -> bool:
-    """Whether nothing ties a new version to the installed one: neither its place nor its key."""
+    """Whether nothing ties a new version to the installed one: neither its place nor its key.
+
+    Somebody who names both, pack and place, means it.
+    """
     if kind != "upgrade":
         return False
     if before is None:

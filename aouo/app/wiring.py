@@ -58,6 +58,7 @@ from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
 from aouo.sandbox.run import Sandbox
 from aouo.settings import Settings
+from aouo.store import installs
 from aouo.store.database import Database
 from aouo.tools.registry import Tool
 
@@ -176,7 +177,8 @@ def _wire(base: Base, built: Built, running: Running) -> App:
 
     async def refresh() -> None:
         found = await scanned(base.home, settings, database)
-        library = going_on(leases.library, found, base.home)
+        pinned = await database.read(installs.all_of)
+        library = going_on(leases.library, found, base.home, pinned)
         for name in changed(leases.library, library):
             await asyncio.to_thread(built.stores.release, name)
         leases.swap(built.renewed(library))

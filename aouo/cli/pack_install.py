@@ -62,9 +62,7 @@ def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     """Remove the pack NAME. Its data stays for another time, unless it is purged."""
     what = f"Remove {name} and delete all it keeps?" if purge else f"Remove {name}?"
     there = os.path.lexists(current_home().packs / name)  # else it is said without a question
-    if there and as_json and not yes:
-        raise click.UsageError(f"{what} Nobody is asked with --json: say it with --yes.")
-    if there and not yes and not _agreed(what):
+    if there and not yes and (as_json or not _agreed(what)):
         _tell_unchanged(as_json, {"pack": name, "done": False})
         return
     facts = {**_asked("pack_remove", pack=name, purge=purge), "done": True}

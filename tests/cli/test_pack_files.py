@@ -303,8 +303,8 @@ def test_installing_and_upgrading_print_a_card_and_one_line_and_no_log(
     assert installed.stdout.startswith("Install Shop (shop) 0.1.0?")
     assert installed.stdout.endswith("\n\nshop is installed, version 0.1.0.\n")
     assert "• table items gets shop\n" in upgraded.stdout
-    assert upgraded.stdout.endswith("\n\nshop is upgraded to 0.2.0.\n")
-    assert again.stdout == "shop 0.2.0 is installed already, exactly this one.\n"
+    assert upgraded.stdout.endswith("\n\nshop is version 0.2.0 now.\n")
+    assert again.stdout == "shop 0.2.0 is installed already; there is nothing to do.\n"
     assert installed.stderr + upgraded.stderr == ""
 
 

@@ -225,8 +225,8 @@ def test_an_upgrade_asks_only_for_what_is_new(
     wider = pack(runner, "upgrade", "shopping", shopping(tmp_path / "three", "1.2.0"))
 
     assert (same.exit_code, silent.exit_code, wider.exit_code) == (0, 0, 2)
-    assert same.stdout == "shopping 1.0.0 is installed already, exactly this one.\n"
-    assert silent.stdout.endswith("shopping is upgraded to 1.1.0.\n")
+    assert same.stdout == "shopping 1.0.0 is installed already; there is nothing to do.\n"
+    assert silent.stdout.endswith("shopping is version 1.1.0 now.\n")
     assert "New, and needs your yes" in wider.stdout
     assert "send messages" in wider.stdout
     assert installed(home) == {"shopping": "1.1.0"}

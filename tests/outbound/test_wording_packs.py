@@ -225,7 +225,7 @@ def test_an_older_version_is_called_one():
     told = shown(install_card(PLAIN, compare(replace(PLAIN, version="1.10.0"), PLAIN)))
 
     assert told.startswith("Take back Vocab (vocab) from 1.10.0 to 1.0.0?\n")
-    assert "This is older than what is installed." in told
+    assert "It is older than the installed version" in told
 
 
 def test_an_app_that_comes_along_does_not_say_that_nobody_knows_who_made_it():

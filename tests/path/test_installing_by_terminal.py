@@ -71,7 +71,7 @@ async def test_a_pack_is_installed_upgraded_and_removed_while_the_bot_runs(
     assert [button.text for button in told.buttons] == ["Shopping"]
     assert (asked[0], json.loads(asked[1])["done"]) == (1, False)
     assert (wider[0], json.loads(wider[1])["done"]) == (0, True)
-    assert same[:2] == (0, "shopping 1.1.0 is installed already, exactly this one.\n")
+    assert same[:2] == (0, "shopping 1.1.0 is installed already; there is nothing to do.\n")
     assert (refused[0], "pack.yml" in refused[2], version) == (3, True, "1.1.0")
     assert (gone[0], after) == (0, ())
     assert list(world.home.store.glob("shopping*")) == []

@@ -35,8 +35,8 @@ AMONG = "pack"
 """The places of a change all say it."""
 OWNERS = (f"tg_{ADA}", f"tg_{BEN}")
 PERSON = "schema: {owned_tables: [items]}", "schema: {owned_tables: [items], scope: person}"
-DONE = "“shopping” is upgraded to 2.0.0."
-ALREADY = "“shopping” 2.0.0 is installed already, exactly this one."
+DONE = "“shopping” is version 2.0.0 now."
+ALREADY = "“shopping” 2.0.0 is installed already; there is nothing to do."
 HI = "Hello from notes."
 BADGE = "\n\n— notes"
 
