@@ -13,6 +13,7 @@ from aouo.app.clock import SystemClock
 from aouo.app.control import Request, Verb
 from aouo.app.installed import as_if, changed, scanned
 from aouo.app.packs import Packs
+from aouo.app.samples import sample_packs
 from aouo.app.stores import PackStores
 from aouo.app.zones import zone_of
 from aouo.home import Home
@@ -34,6 +35,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
 
     async def offer(request: Request) -> dict[str, Any]:
         name = str(request.get("upgrade", ""))
+        ours = str(request.get("source", "")) in map(str, sample_packs())
         made = await packs.offer(str(request.get("source", "")), OWNER, upgrade=name)
         change = made.change
         return {
@@ -41,7 +43,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
             "pack": change.pack,
             "version": change.version,
             "kind": change.kind,
-            "card": install_card(made.summary, made.difference),
+            "card": install_card(made.summary, made.difference, ours=ours),
             "needs_consent": made.difference.needs_consent or made.difference.older,
             "same": made.same,
             "asks": [f"{one.topic}: {one.item or one.after}" for one in made.difference.asks],

@@ -12,11 +12,11 @@ from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
-from aouo.app.installed import as_if, changed, going_on, scanned
 from aouo.app.mcp import Servers
 from aouo.app.media import intake_of
 from aouo.app.models import model_of
 from aouo.app.packs import Packs
+from aouo.app.refreshing import Refreshing
 from aouo.app.samples import sample_packs
 from aouo.app.schedules import Schedules
 from aouo.app.telegram import CAPABILITIES, TelegramChannel
@@ -58,7 +58,6 @@ from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
 from aouo.sandbox.run import Sandbox
 from aouo.settings import Settings
-from aouo.store import installs
 from aouo.store.database import Database
 from aouo.tools.registry import Tool
 
@@ -172,30 +171,8 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     editing = Editing(
         database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
     )
-
-    menu_changed = asyncio.Event()
-
-    async def refresh() -> None:
-        found = await scanned(base.home, settings, database)
-        pinned = await database.read(installs.all_of)
-        library = going_on(leases.library, found, base.home, pinned)
-        for name in changed(leases.library, library):
-            await asyncio.to_thread(built.stores.release, name)
-        leases.swap(built.renewed(library))
-        menu_changed.set()
-
-    packs = Packs(
-        home=base.home,
-        clock=clock,
-        database=database,
-        stores=built.stores,
-        library=lambda: leases.library,
-        alone=leases.change,
-        scan=partial(as_if, base.home, settings, database),
-        refresh=refresh,
-        trusted_keys=lambda: settings.packs.trusted_keys,
-        zone_of=zones,
-    )
+    refreshing = Refreshing(base, built)
+    packs = refreshing.packs(zones)
     flow = _flow(
         base,
         built,
@@ -235,7 +212,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         ),
         mcp=built.servers,
         packs=packs,
-        menu_changed=menu_changed,
+        menu_changed=refreshing.menu_changed,
         schedules=Schedules(database=database, clock=clock, zone_of=zones),
         sandbox=built.sandbox,
     )
