@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import os
 import sqlite3
 from collections.abc import Callable
@@ -39,7 +40,8 @@ class BackUps:
 def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datetime) -> Path:
     """Copy an open database to `<folder>/<utc stamp>[-<owner>].db` and return that file.
 
-    Of each owner the newest `KEPT` stay. The file is whole or not there.
+    Of each owner the newest `KEPT` stay. The file is whole or not there. Where the newest holds
+    the same, that one is returned: a change that fails again and again pushes none out.
 
     Raises:
         PackError: the copy cannot be written.
@@ -53,6 +55,9 @@ def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datet
             connection.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, without a log beside
         _synced(draft)
+        if newest := _newest_if_the_same(folder, owner, draft):
+            draft.unlink()
+            return newest
         draft.replace(file)
         _synced(folder)
     except (OSError, sqlite3.Error) as error:
@@ -91,6 +96,11 @@ def restore_database(backup: Path, target: Path) -> None:
             source.backup(copy)  # one transaction of the target
     except (OSError, sqlite3.Error) as error:
         raise PackError(f"{backup.name} cannot be put back: {error}.") from error
+
+
+def _newest_if_the_same(folder: Path, owner: str, draft: Path) -> Path | None:
+    newest = backups(folder, owner)[-1:]
+    return next((file for file in newest if filecmp.cmp(file, draft, shallow=False)), None)
 
 
 def _free_name(folder: Path, owner: str, now: datetime) -> Path:

@@ -29,6 +29,9 @@ def check_fields(contract: PersistContract, table: Table, row: Mapping[str, obje
     if not contract.required_fields or not contract.optional_fields:
         return  # `Table.column` refuses the name, with the columns there are
     wrong = [name for name in row if not table.has(name.lower())]
+    if promised := [name for name in wrong if name in contract.optional_fields]:
+        lacks = f"{table.name} has no column {', '.join(promised)}, though the pack names it"
+        raise ToolFailed(f"{lacks}: leave it out of data. {table}")
     if wrong:
         end = near(wrong[0], [*fields, *(item.name for item in table.columns)])
         raise ToolFailed(

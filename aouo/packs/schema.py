@@ -77,7 +77,7 @@ def _try(statements: Sequence[Statement], extends: Extends) -> Made:
     with contextlib.closing(open_database(":memory:", max_pages=_TRIAL_PAGES)) as connection:
         guard = Guard(connection)
         seeds = Seeds(connection, guard, grown=False)
-        _run(connection, guard, statements, seeds, ())
+        _run(connection, guard, statements, seeds, None)
         _extend(connection, extends)
         made = Made(tables(connection), shapes(connection), derived(connection))
         _run(connection, guard, statements, seeds, made.tables)
@@ -92,7 +92,7 @@ def selected(sql: str, extends: Mapping[str, Mapping[str, str]], query: str) -> 
     """
     with contextlib.closing(open_database(":memory:", max_pages=_TRIAL_PAGES)) as connection:
         guard = Guard(connection)
-        _run(connection, guard, split(sql), Seeds(connection, guard, grown=False), ())
+        _run(connection, guard, split(sql), Seeds(connection, guard, grown=False), None)
         _extend(connection, extends)
         try:
             with guard.allow("read"):
@@ -254,21 +254,23 @@ def _run(
     guard: Guard,
     statements: Sequence[Statement],
     seeds: Seeds,
-    protected: Mapping[str, object] | tuple[()],
+    protected: Mapping[str, object] | None,
 ) -> None:
+    """`protected`: tables that are there and keep their rows; None = as written, nothing is."""
     for statement in statements:
         try:
             if statement.head in ("INSERT", "REPLACE"):
                 seeds.plant(statement)
                 continue
-            with guard.allow("schema", protected=protected):
-                connection.execute(statement.sql).fetchall()
+            with guard.allow("schema", protected=protected or ()):
+                made = statement.sql if protected is None else statement.unless_there
+                connection.execute(made).fetchall()
         except TookTooLong as error:
             raise SchemaRefused(f"ran longer than {SCHEMA_S:.0f} s", statement.line) from error
         except (sqlite3.Error, sqlite3.Warning) as error:
             said = guard.refusal or str(error)
             if said.endswith("already exists"):
-                said = f"{said}: write {statement.head} IF NOT EXISTS"
+                said = f"{said}: it is made twice here; take one away"
             raise SchemaRefused(said, statement.line) from error
 
 

@@ -49,6 +49,18 @@ class Statement:
         return hashlib.sha256(normal(self.sql).encode()).hexdigest()
 
     @property
+    def unless_there(self) -> str:
+        """The same, doing nothing where what it makes is there already."""
+        found = [token for token in tokens(self.sql)[:6] if not token.quoted]
+        words = [token.plain for token in found]
+        kinds = ("table", "index", "view", "trigger")
+        at = next((at for at, word in enumerate(words[:4]) if word in kinds), 0)
+        if words[:1] != ["create"] or not at or words[at + 1 : at + 3] == ["if", "not"]:
+            return self.sql
+        end = found[at].end
+        return f"{self.sql[:end]} IF NOT EXISTS{self.sql[end:]}"
+
+    @property
     def head(self) -> str:
         """What it does: its first word in capitals, `CREATE TABLE` and its like with two."""
         words = [token.plain.upper() for token in tokens(self.sql)[:4]]

@@ -186,12 +186,26 @@ def test_the_newest_backups_of_each_owner_are_kept(tmp_path: Path) -> None:
     with closing(open_database(str(tmp_path / "a.db"))) as connection:
         for owner in ("", "ada", "da-ada"):
             for number in range(KEPT + 2):
+                connection.execute(f"PRAGMA user_version = {number + 1}").fetchall()
                 back_up(connection, folder, owner, NOW + timedelta(seconds=number // 2))
     kept = [backups(folder, owner) for owner in ("", "ada", "da-ada")]
 
     assert [len(files) for files in kept] == [KEPT] * 3
     assert sorted(folder.iterdir()) == sorted(file for files in kept for file in files)
     assert kept[1][-1].name == "20260302T120003000000Z-ada.db"
+
+
+def test_a_change_that_fails_again_and_again_pushes_no_backup_out(lab: Lab) -> None:
+    lab.install(lab.version("1.1.0", OLD + "CREATE TABLE IF NOT EXISTS more (x);"))
+    lab.words("ada")
+    (older,) = lab.backups("ada")
+    lab.install(lab.version("2.0.0", NEW))
+    for _ in range(KEPT + 1):
+        with pytest.raises(ToolFailed, match=r"words\.word is gone"):
+            lab.words("ada")
+
+    assert lab.backups("ada")[0] == older
+    assert len(lab.backups("ada")) == 2
 
 
 def test_a_backup_that_cannot_be_written_keeps_the_change_from_happening(lab: Lab) -> None:

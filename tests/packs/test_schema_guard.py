@@ -103,7 +103,6 @@ HOSTILE = {
     "huge value": "INSERT INTO items (name) VALUES (zeroblob(900000000));",
     "a table it drops when run again": "DROP TABLE IF EXISTS items; CREATE TABLE items (id);",
     "rows it deletes when run again": "DELETE FROM items;",
-    "a table made once only": "CREATE TABLE b (x);",
     "update": "UPDATE items SET name = 'x';",
     "drop of a view": "DROP VIEW IF EXISTS v;",
     "alter": "ALTER TABLE items ADD COLUMN x;",
@@ -154,6 +153,22 @@ def test_hostile_sql_is_refused_and_nothing_changes(tmp_path: Path, what: str) -
     assert not fresh.exists()
 
 
+def test_if_not_exists_may_be_left_out(tmp_path: Path) -> None:
+    """A schema is applied once a content: nobody needs to write it as if it ran at each start."""
+    made = (
+        "CREATE TABLE b (x TEXT UNIQUE{more});\nCREATE TABLE\"if\" (y);\n"
+        "CREATE UNIQUE INDEX i ON b (x);\nCREATE VIEW v AS SELECT x FROM b;\n"
+        "CREATE TRIGGER t AFTER INSERT ON b BEGIN UPDATE b SET x = x; END;\n"
+        "CREATE VIRTUAL TABLE f USING fts5(x);\nINSERT INTO b (x) VALUES ('first');\n"
+    )
+    path = tmp_path / "pack.db"
+    trial(made.format(more=""), {}, strict=True)
+    assert apply(path, made.format(more=""))
+    assert not apply(path, made.format(more=""))
+    assert apply(path, made.format(more=", z DEFAULT 3"))
+    assert rows(path, "SELECT x, z FROM b") == [("first", 3)]
+
+
 REFUSALS = {
     "UPDATE items SET name = 'x';": "write it into migrations/NNNN_name.sql",
     "DROP TABLE items;": "write it into migrations/NNNN_name.sql",
@@ -161,7 +176,7 @@ REFUSALS = {
     "ALTER TABLE items ADD COLUMN x;": "write a new column into its CREATE TABLE",
     "INSERT INTO items (name) SELECT 'x';": "write them as VALUES",
     'INSERT INTO items (name) VALUES ("x");': "text stands in 'quotes'",
-    "CREATE TABLE b (x);": "write CREATE TABLE IF NOT EXISTS",
+    "CREATE TABLE b (x); CREATE TABLE b (x);": "it is made twice here",
     "CREATE TABEL b (x);": 'near "TABEL": syntax error',
     "PRAGMA locking_mode = EXCLUSIVE;": "PRAGMA locking_mode cannot be used",
     "CREATE VIRTUAL TABLE IF NOT EXISTS b USING dbstat;": "virtual tables of the kind dbstat",

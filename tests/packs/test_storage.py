@@ -359,14 +359,19 @@ name: test
 version: 1.0.0
 display_name: Test
 schema: {owned_tables: [cards, decks, days], shared_tables: [grammar]}
-persist_contract: {required_fields: [deck], optional_fields: [box, due]}
+persist_contract: {required_fields: [deck], optional_fields: [box, due, note]}
 """
 CARD: Mapping[str, object] = {"deck": "german"}
 RULES: dict[str, tuple[str, dict[str, object], str]] = {
     "a field that is none": (
         "save",
         {"data": {**CARD, "boxx": 1}},
-        'boxx is no field of this pack; did you mean "box"? Fields: deck, box, due.',
+        'boxx is no field of this pack; did you mean "box"? Fields: deck, box, due, note.',
+    ),
+    "a field that the pack names and the table lacks": (
+        "save",
+        {"data": {**CARD, "note": 1}},
+        "cards has no column note, though the pack names it: leave it out of data. Columns",
     ),
     "a shared table is not written": (
         "save",
