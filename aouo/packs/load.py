@@ -182,8 +182,17 @@ class _Reader:
         return skills
 
     def _templates(self) -> dict[str, str]:
-        texts = {name: self._text(f"templates/{name}.tmpl") for name in _TEMPLATES}
-        return {name: text for name, text in texts.items() if text}
+        most = self._manifest.memory.max_bytes
+        found: dict[str, str] = {}
+        for name in _TEMPLATES:
+            file = f"templates/{name}.tmpl"
+            text = self._text(file)
+            if (size := len(text.encode())) > most:
+                message = f"has {size:,} bytes; a memory file holds {most:,} (memory.max_bytes)"
+                self._add(file, "", message, self._softly)
+            elif text:
+                found[name] = text
+        return found
 
     def _schema(self) -> str:
         schema = self._manifest.schema

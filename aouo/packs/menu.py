@@ -142,14 +142,14 @@ class _Reader:
             self._add(path, "must be a page: {id, title, rows}")
             return None
         self._unknown(path, value, _PAGE_KEYS)
-        page_id = self._page_id(path, value)
+        page_id = named = self._page_id(path, value)
         texts = {key: self._text(path, value, key) for key in _PAGE_KEYS[1:-1]}
         if not any((texts["title"], texts["text"], texts["sql"])):
             self._add(path, f'the page "{page_id}" needs a title or a text')
-            return None
+            page_id = ""
         if not self._sound_listing((*path, "row"), texts):
-            return None
-        rows = self._rows((*path, "rows"), value.get("rows"), page_id)
+            page_id = ""
+        rows = self._rows((*path, "rows"), value.get("rows"), named)
         if not page_id:
             return None
         return Page(page_id, rows=rows, **texts)

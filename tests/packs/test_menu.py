@@ -110,6 +110,20 @@ def test_a_page_with_a_problem_says_where_and_what(page: str, field: str, said: 
     assert said in first[2]
 
 
+def test_a_page_that_cannot_be_shown_still_has_its_buttons_checked() -> None:
+    page = (
+        '{"id": "b", "sql": "SELECT 1", "rows": [[{"text": "On", "callback": "nav:no"}]]},'
+        '{"id": "c", "rows": [[{"text": "On", "callback": "skill:no"}]]}'
+    )
+
+    assert {field for _, field, _ in one(page)} == {
+        "[1].row",
+        "[1].rows[0][0].callback",
+        "[2]",
+        "[2].rows[0][0].callback",
+    }
+
+
 def test_what_is_wrong_is_left_out_and_the_rest_stays() -> None:
     text = '[{"id": "a", "title": "A", "rows": [[{"text": "x", "callback": "nav:b"}, 1]]}, {}]'
 

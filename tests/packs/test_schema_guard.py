@@ -156,7 +156,7 @@ def test_hostile_sql_is_refused_and_nothing_changes(tmp_path: Path, what: str) -
 def test_if_not_exists_may_be_left_out(tmp_path: Path) -> None:
     """A schema is applied once a content: nobody needs to write it as if it ran at each start."""
     made = (
-        "CREATE TABLE b (x TEXT UNIQUE{more});\nCREATE TABLE\"if\" (y);\n"
+        'CREATE TABLE b (x TEXT UNIQUE{more});\nCREATE TABLE"if" (y);\n'
         "CREATE UNIQUE INDEX i ON b (x);\nCREATE VIEW v AS SELECT x FROM b;\n"
         "CREATE TRIGGER t AFTER INSERT ON b BEGIN UPDATE b SET x = x; END;\n"
         "CREATE VIRTUAL TABLE f USING fts5(x);\nINSERT INTO b (x) VALUES ('first');\n"
