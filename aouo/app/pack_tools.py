@@ -67,7 +67,8 @@ def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
 
 def _tool(pack: Pack, item: PackTool, shop: Workshop) -> Tool:
     name = f"{pack.name}__{item.name}"
-    arguments = type("PackArguments", (RawArguments,), {"raw_schema": item.schema} | _HERE)
+    ours = {"raw_schema": item.schema, "look_inside": isinstance(item.does, Calls)}
+    arguments = type("PackArguments", (RawArguments,), ours | _HERE)
     return Tool(
         name=name,
         description=item.description,

@@ -127,9 +127,14 @@ def _show(card: str) -> None:
 
 
 def _agreed(question: str) -> bool:
-    if not sys.stdin.isatty():
-        raise click.UsageError(f"{question} Nobody is there to answer: say it with --yes.")
-    return click.confirm(question, default=False)
+    """What a person answers, or what is piped in: `echo y | aouo pack install …`."""
+    try:
+        return click.confirm(question, default=False)
+    except click.Abort as abort:
+        if sys.stdin.isatty():
+            raise
+        nobody = f"{question} Nobody is there to answer: say it with --yes."
+        raise click.UsageError(nobody) from abort
 
 
 def _absolute(source: str) -> str:

@@ -207,12 +207,14 @@ class _Reader:
             self.problems.append(Problem(schema.file, refused.line, "", refused.message))
             return text
         names = {name.lower() for name in made}
-        for key in ("owned_tables", "shared_tables"):
+        # The original read no shared_tables: a pack of it may name a table that is elsewhere.
+        severities: dict[str, Severity] = {"owned_tables": "error", "shared_tables": self._softly}
+        for key, severity in severities.items():
             listed: tuple[str, ...] = getattr(schema, key)
             for index, table in enumerate(listed):
                 if table.lower() not in names:
                     message = f'{schema.file} makes no table "{table}"{did_you_mean(table, made)}'
-                    self._add(FILE, f"schema.{key}[{index}]", message)
+                    self._add(FILE, f"schema.{key}[{index}]", message, severity)
         return text
 
     def _migrations(self) -> tuple[Migration, ...]:

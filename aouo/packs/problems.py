@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Severity: TypeAlias = Literal["error", "warning"]
+_WORTH = 3
+"""Letters that a word has to have for its beginning to say what was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean "x"?` for the nearest known word, or ""."""
-    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.5)
+    """Return `; did you mean "x"?` for the nearest known word, or ""; what it begins is nearest."""
+    names = sorted(known)
+    begins = [name for name in names if len(word) >= _WORTH and name.startswith(word)]
+    near = begins or difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     return f'; did you mean "{near[0]}"?' if near else ""

@@ -155,8 +155,9 @@ def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
         return loaded.pack
     first, *others = found
     more = f" (and {len(others)} more)" if others else ""
+    name = f" {loaded.name}" if loaded.draft else ""  # else the folder's, which may be our copy's
     raise PackError(
-        f"The pack {loaded.name} is broken: {first}{more}.",
+        f"The pack{name} is broken: {first}{more}.",
         fix="All of it is said by `aouo pack validate`.",
     )
 

@@ -100,10 +100,13 @@ def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool,
     return tuple(made.values())
 
 
-def problems(schema: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+def problems(
+    schema: Mapping[str, Any], given: Mapping[str, Any], *, inside: bool = False
+) -> list[str]:
     """What is plainly wrong with `given`: missing, unknown, of another type, not among the values.
 
-    Only the top level is looked at; the server judges the rest.
+    Only the top level is looked at, and the server judges the rest; `inside`: lists and objects
+    in it as well, for a sound schema of ours.
     """
     properties = cast("dict[str, Any]", schema.get("properties") or {})
     found = [f"{name} is missing" for name in schema.get("required") or () if name not in given]
@@ -120,7 +123,23 @@ def problems(schema: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
         if isinstance(values, list) and value not in cast("list[Any]", values):
             shown = ", ".join(json.dumps(item) for item in cast("list[Any]", values)[:20])
             found.append(f"{name} has to be one of {shown}")
+        if inside:
+            found += _inside(name, cast("dict[str, Any]", field), value)
     return found
+
+
+def _inside(name: str, field: Mapping[str, Any], value: Any) -> list[str]:
+    """What is wrong in a list or an object."""
+    items = field.get("items")
+    if isinstance(value, list) and isinstance(items, dict):
+        each = {f"{name}[{n}]": item for n, item in enumerate(cast("list[Any]", value))}
+        return problems(
+            {"properties": dict.fromkeys(each, cast("dict[str, Any]", items))}, each, inside=True
+        )
+    if isinstance(value, dict) and field.get("properties"):
+        wrong = problems(field, cast("dict[str, Any]", value), inside=True)
+        return [f"{name}: {problem}" for problem in wrong]
+    return []
 
 
 class RawArguments(BaseModel):
@@ -128,6 +147,7 @@ class RawArguments(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
     raw_schema: ClassVar[Mapping[str, Any]] = {}
+    look_inside: ClassVar[bool] = False
 
     @classmethod
     def model_json_schema(cls, *args: Any, **how: Any) -> dict[str, Any]:
@@ -137,7 +157,7 @@ class RawArguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check(cls, given: Any) -> Any:
-        if found := problems(cls.raw_schema, given):
+        if found := problems(cls.raw_schema, given, inside=cls.look_inside):
             raise PydanticCustomError("schema", "{found}", {"found": ", ".join(found)})
         return given
 

@@ -250,7 +250,7 @@ def _parsed(item: Tool, payload: Mapping[str, Any]) -> BaseModel:
     try:
         return item.arguments.model_validate(kept)
     except ValidationError as error:
-        raise ToolFailed(_in_words(item.name, error)) from error
+        raise ToolFailed(_in_words(item, error)) from error
 
 
 def _is_raw(arguments: type[BaseModel]) -> bool:
@@ -262,13 +262,13 @@ def _needs(fields: Mapping[str, Any], name: str) -> bool:
     return name in fields and fields[name].is_required()
 
 
-def _in_words(name: str, error: ValidationError) -> str:
+def _in_words(item: Tool, error: ValidationError) -> str:
     """Every wrong argument at once, so that one more call can be right."""
-    found = "; ".join(
-        f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
-        for item in error.errors(include_url=False, include_input=False)
-    )
-    return f"Wrong arguments for {name}: {found}."
+    wrong = error.errors(include_url=False, include_input=False)
+    found = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in wrong)
+    extra = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in wrong)
+    known = f" It takes: {', '.join(item.arguments.model_fields)}." if extra else ""
+    return f"Wrong arguments for {item.name}: {found}.{known}"
 
 
 def _compact(schema: dict[str, Any]) -> dict[str, Any]:

@@ -134,6 +134,37 @@ def test_where_nobody_can_answer_it_is_wrong_usage_and_nothing_is_left(
     assert installed(home) == {"notes": "1.0.0"}
 
 
+@pytest.mark.parametrize(
+    ("answer", "code", "there"), [("y\n", 0, {"shopping": "1.0.0"}), ("n\n", 1, {})]
+)
+def test_an_answer_may_come_through_a_pipe(
+    runner: CliRunner,
+    home: Home,
+    tmp_path: Path,
+    answer: str,
+    code: int,
+    there: dict[str, str],
+) -> None:
+    words = ["pack", "install", str(shopping(tmp_path / "shopping"))]
+    result = runner.invoke(aouo, words, input=answer)
+
+    assert result.exit_code == code
+    assert installed(home) == there
+
+
+def test_a_folder_whose_manifest_is_wrong_is_not_called_by_the_name_of_our_copy(
+    runner: CliRunner, home: Home, tmp_path: Path
+) -> None:
+    folder = shopping(tmp_path / "shopping")
+    (folder / "pack.yml").write_text(
+        (folder / "pack.yml").read_text() + "budget: {daily_usd: -1}\n"
+    )
+    result = pack(runner, "install", folder, "--yes")
+
+    assert result.exit_code == 3
+    assert "The pack is broken: pack.yml:7: budget.daily_usd" in result.stderr
+
+
 def test_with_json_nothing_is_done_unless_it_is_said(
     runner: CliRunner, home: Home, tmp_path: Path
 ) -> None:

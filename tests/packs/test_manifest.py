@@ -142,6 +142,12 @@ def test_an_unknown_key_is_a_warning_at_load_and_an_error_in_validate() -> None:
     assert parse(text, strict=True).manifest is None
 
 
+def test_a_key_that_another_begins_with_is_nearest_to_it() -> None:
+    """ "cron" has as many letters in common with "version"."""
+    (problem,) = problems(HEAD + "cron: {daily: x}\n")
+    assert problem.message == 'unknown key; did you mean "cron_defaults"?'
+
+
 def test_an_unknown_tool_is_a_warning_with_the_nearest_name() -> None:
     (problem,) = problems(HEAD + "permissions: {tools: [persits]}\n", strict=True)
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 from structlog.testing import capture_logs
 
 from aouo.packs.library import scan
 from aouo.packs.load import load_pack
+from aouo.packs.problems import errors
+from aouo.packs.validate import validate
 from tests.fakes.model_server import CallPart
 from tests.packs.test_broken_packs import digest
 from tests.path.world import ADA, ROOT, World
@@ -37,6 +42,21 @@ def test_it_loads_unchanged_and_only_its_javascript_tool_is_refused() -> None:
     assert loaded.pack.menu.first
     assert loaded.pack.menu.first.id == "english_main"
     assert loaded.pack.translations.text("zh-hans", "Dictation") == "听写"
+
+
+def test_a_shared_table_of_another_pack_is_a_warning_until_it_is_validated(tmp_path: Path) -> None:
+    """The original read no `shared_tables`."""
+    folder = tmp_path / "english"
+    shutil.copytree(PACK, folder)
+    manifest = (folder / "pack.yml").read_text()
+    (folder / "pack.yml").write_text(
+        manifest.replace("shared_tables: []", "shared_tables: [entries]")
+    )
+    said = './schema.sql makes no table "entries"'
+
+    assert load_pack(folder).pack is not None
+    assert said in [problem.message for problem in load_pack(folder).problems]
+    assert said in [problem.message for problem in errors(validate(folder))]
 
 
 def test_it_needs_the_pack_that_it_depends_on() -> None:

@@ -117,6 +117,20 @@ def shown(world: World, request: int = 0) -> dict[str, Any]:
     return {item["function"]["name"]: item["function"] for item in tools}
 
 
+async def test_a_value_of_a_wrong_type_inside_a_list_never_reaches_the_function(
+    world: World,
+) -> None:
+    desk(world.home)
+    world.model.calls(CallPart("desk__total", {"numbers": [1.5, "two"]}))
+    world.model.say("Not that.")
+    async with world.running() as bot:
+        await bot.ask("Add up")
+
+    assert results(world) == [
+        "Wrong arguments for desk__total: arguments: numbers[1] has to be of type number."
+    ]
+
+
 async def test_a_packs_function_answers_in_the_chat(world: World) -> None:
     desk(world.home)
     world.model.call("desk__total", {"numbers": [1.5, 2]})
