@@ -243,9 +243,8 @@ def _holds(of: Of, arguments: BaseModel) -> bool:
 
 
 def _parsed(item: Tool, payload: Mapping[str, Any]) -> BaseModel:
-    given = {key: value for key, value in payload.items() if value not in ("", None)}
-    required = item.arguments.model_fields
-    kept = {k: v for k, v in payload.items() if k in given or _needs(required, k)}
+    fields = item.arguments.model_fields
+    kept = {k: v for k, v in payload.items() if v not in ("", None) or _needs(fields, k)}
     kept = payload if _is_raw(item.arguments) else kept
     try:
         return item.arguments.model_validate(kept)
