@@ -135,7 +135,7 @@ def bind(tx: Tx, call: Call, library: Library, pack: str, skill: str = "") -> Re
 
 
 def new(tx: Tx, call: Call, library: Library) -> Result:
-    """A truly fresh session; going back is explicit."""
+    """A truly fresh session, without the skill of the one before; going back is explicit."""
     route = _route(tx, call)
     pack = route.active_pack or (library.names[0] if len(library.names) == 1 else "")
     session_id = sessions.create(tx, call.inbound.address, pack, call.now)
@@ -143,7 +143,7 @@ def new(tx: Tx, call: Call, library: Library) -> Result:
         routes.set_pack(tx, route, pack, call.now)
         route = _route(tx, call)
     kept = any(s.messages for s in sessions.recent(tx, call.inbound.address.session_key(pack), 2))
-    routes.set_session(tx, route, session_id, call.now)
+    routes.set_session(tx, route, session_id, call.now, afresh=True)
     return Result(notices.FreshSession(kept))
 
 

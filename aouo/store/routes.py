@@ -69,9 +69,10 @@ def set_pack(tx: Tx, route: Route, pack: str, now: str, *, skill: str = "") -> b
     return _write(tx, route, pack, skill, session_id, now)
 
 
-def set_session(tx: Tx, route: Route, session_id: str, now: str) -> bool:
-    """Point to a session; False as in `set_pack`."""
-    return _write(tx, route, route.active_pack, route.active_skill, session_id, now)
+def set_session(tx: Tx, route: Route, session_id: str, now: str, *, afresh: bool = False) -> bool:
+    """Point to a session, `afresh` without the skill that was active; False as in `set_pack`."""
+    skill = "" if afresh else route.active_skill
+    return _write(tx, route, route.active_pack, skill, session_id, now)
 
 
 def _write(tx: Tx, route: Route, pack: str, skill: str, session_id: str, now: str) -> bool:

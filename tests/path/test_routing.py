@@ -265,6 +265,21 @@ async def test_a_skill_is_stored_qualified_however_it_was_named(world: World) ->
     assert [row["skill"] for row in turns] == ["notes:review", "notes:daily-note"]
 
 
+async def test_a_fresh_session_leaves_the_skill_of_the_one_before(world: World) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        await bot.ask("/review the week")
+        during = (await route(bot))["active_skill"]
+        await bot.ask("/new")
+        await bot.ask("hello")
+        systems = [str(body["messages"][0]["content"]) for body in world.model.requests]
+        after = (await route(bot))["active_skill"]
+
+    assert (during, after) == ("notes:review", "")
+    assert "Without a wish, the last seven days. Cho" in systems[0]
+    assert "Without a wish, the last seven days. Cho" not in systems[-1]
+
+
 async def test_the_newest_choice_of_a_skill_counts(world: World) -> None:
     """`/use pack:skill`, then `/skill`, then `/use` again: each replaces the one before.
 
