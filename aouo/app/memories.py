@@ -8,6 +8,7 @@ from pathlib import Path
 from aouo.flow.prepare import targets_of
 from aouo.memory.files import ALWAYS, MemoryFiles
 from aouo.packs.library import Library
+from aouo.packs.load import Pack
 
 
 class Memories:
@@ -18,11 +19,22 @@ class Memories:
     ) -> None:
         self._library = library
         self._folder_of = folder_of
+        self._open: dict[tuple[str, str], tuple[Pack | None, MemoryFiles]] = {}
 
     def files(self, pack: str, owner: str) -> MemoryFiles:
-        """The memory files of a pack ("" = of none) for `owner`; made from its templates."""
+        """The memory files of a pack ("" = of none) for `owner`; made from its templates.
+
+        They remember what they have read, so they are kept until their pack is another one.
+        """
         found = self._library().get(pack)
         folder = self._folder_of(pack, owner)
+        made, files = self._open.get((pack, owner), (None, None))
+        if files is None or made is not found:
+            files = self._made(found, folder)
+            self._open[pack, owner] = (found, files)
+        return files
+
+    def _made(self, found: Pack | None, folder: Path) -> MemoryFiles:
         if found is None:
             return MemoryFiles(folder)
         return MemoryFiles(

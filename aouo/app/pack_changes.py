@@ -6,7 +6,7 @@ Each step may be done twice, so whoever finds a change half done after a kill do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import structlog
 
@@ -99,13 +99,13 @@ class PackChanges:
         moment = self._clock.now()
         now = iso(moment)
 
-        def write(tx: Tx) -> None:
+        def write(tx: Tx) -> tuple[str, ...]:
             installs.record(tx, change, now)
             scheduling.reconcile(tx, pack.manifest, moment, self._zone_of, consent=True)
             installs.settle(tx, change.id, "done", now)
-            installs.close_others(tx, change, now)
+            return installs.close_asked(tx, change.pack, now)
 
-        await self._database.transact(write, durable=True)
+        await clear(self._home, change.pack, await self._database.transact(write, durable=True))
 
     async def _undo(
         self, change: Change, places: Places, before: Install | None, error: BaseException
@@ -133,19 +133,26 @@ class PackChanges:
             failpoint.reached("after a pack's data is purged")
         now = stamp(self._clock)
 
-        def write(tx: Tx) -> None:
+        def write(tx: Tx) -> tuple[str, ...]:
             if change.purge:
                 memory_versions.forget(tx, change.pack)
                 onboarding.forget(tx, change.pack)
             installs.forget(tx, change.pack)
             schedules.remove_of_pack(tx, change.pack)
             installs.settle(tx, change.id, "done", now)
-            installs.close_others(tx, change, now)
+            return installs.close_asked(tx, change.pack, now)
 
-        await self._database.transact(write, durable=True)
+        closed = await self._database.transact(write, durable=True)
         failpoint.reached("after a pack is forgotten")
+        await clear(self._home, change.pack, closed)
         await self._refresh()
         await asyncio.to_thread(places.clear)
+
+
+async def clear(home: Home, pack: str, closed: Iterable[str]) -> None:
+    """Remove what waited for the answers to questions that are closed."""
+    for change_id in closed:
+        await asyncio.to_thread(Places.of(home.packs, change_id, pack).clear)
 
 
 def _unchanged(places: Places, change: Change) -> Pack:

@@ -17,7 +17,7 @@ import structlog
 
 from aouo import failpoint
 from aouo.app.eval_process import run_evals
-from aouo.app.pack_changes import PackChanges
+from aouo.app.pack_changes import PackChanges, clear
 from aouo.app.stores import PackStores
 from aouo.errors import PackError
 from aouo.flow.installing import Offer
@@ -155,13 +155,11 @@ class Packs:
 
     async def _write_down(self, change: Change) -> None:
         def write(tx: Tx) -> tuple[str, ...]:
-            older = installs.close_older(tx, change.pack, change.created_at)
+            closed = installs.close_asked(tx, change.pack, change.created_at)
             installs.offer(tx, change)
-            return older
+            return closed
 
-        for older in await self._database.transact(write, durable=True):
-            places = Places.of(self._home.packs, older, change.pack)
-            await asyncio.to_thread(places.clear)
+        await clear(self._home, change.pack, await self._database.transact(write, durable=True))
         failpoint.reached("after a pack is offered")
 
     async def _play(self, change: Change) -> None:

@@ -127,7 +127,7 @@ class Installing:
         if offer.same:
             await self._shop.decline(change.id)
             return InstalledAlready(change.pack, change.version)
-        if offer.difference.needs_consent or offer.difference.older:
+        if offer.difference.needs_consent:
             return PackOffered(
                 change.id,
                 install_card(offer.summary, offer.difference, ours=ours),

@@ -27,7 +27,7 @@ from aouo.outbound import (
     wording_schedules,
     wording_topics,
 )
-from aouo.outbound.entities import LIMIT
+from aouo.outbound.saying import say
 from aouo.ports import ButtonSpec, Rendered
 
 THINKING = "Thinking…"
@@ -47,17 +47,6 @@ TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
 
 Rows: TypeAlias = tuple[tuple[ButtonSpec, ...], ...]
-
-
-def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
-    """A plain sentence with buttons; nothing in it is formatted, so nothing can be refused.
-
-    What it quotes may be as long as a message is: the sentence ends where a message does.
-    """
-    units = text.encode("utf-16-le", "replace")
-    if len(units) > 2 * LIMIT:
-        text = units[: 2 * (LIMIT - 1)].decode("utf-16-le", "ignore") + "…"
-    return Rendered(text, (), tuple(tuple(row) for row in rows), 0, False)
 
 
 def word(notice: Notice) -> Rendered:

@@ -15,6 +15,7 @@ from aouo.notices_install import (
 )
 from aouo.outbound.entities import LIMIT
 from aouo.outbound.render import render
+from aouo.outbound.saying import say
 from aouo.ports import ButtonSpec, Rendered
 
 _CUT = "… The card is too long for one message: read all of it with `aouo pack info`."
@@ -29,19 +30,19 @@ def worded(notice: InstallNotice) -> Rendered:
         case PackOffered():
             return _card(notice)
         case PackInstalled(pack, version, upgraded=True):
-            return _said(f"“{pack}” is version {version} now.")
+            return say(f"“{pack}” is version {version} now.")
         case PackInstalled(pack, version, open_here=open_here):
             text = f"“{pack}” is installed, version {version}."
             if not open_here:
-                return _said(f"{text} It answers in a topic of its own here.")
+                return say(f"{text} It answers in a topic of its own here.")
             talk = [ButtonSpec("Talk to it here", f"pack:{pack}")]
-            return _said(text, talk)
+            return say(text, talk)
         case InstalledAlready(pack, version):
-            return _said(f"“{pack}” {version} is installed already; there is nothing to do.")
+            return say(f"“{pack}” {version} is installed already; there is nothing to do.")
         case PackDeclined(pack):
-            return _said(f"“{pack}” was not installed; nothing has changed.")
+            return say(f"“{pack}” was not installed; nothing has changed.")
         case NotInstalled(why):
-            return _said(why)
+            return say(why)
         case _:
             assert_never(notice)
 
@@ -52,10 +53,10 @@ def _usage(bundled: tuple[str, ...]) -> Rendered:
         "I show what the pack may do, and ask, before anything is installed."
     )
     if not bundled:
-        return _said(text)
+        return say(text)
     names = ", ".join(f"/install {name}" for name in bundled)
     buttons = [ButtonSpec(name, f"nav:install_offer_{name}") for name in bundled[:_NAMED_MAX]]
-    return _said(f"{text}\nThese come with me: {names}", buttons)
+    return say(f"{text}\nThese come with me: {names}", buttons)
 
 
 def _card(notice: PackOffered) -> Rendered:
@@ -72,7 +73,3 @@ def _card(notice: PackOffered) -> Rendered:
     # Nobody is asked to agree to what they cannot read here.
     opening = render(notice.card, limit=LIMIT - len(_CUT) - 2)[0]
     return Rendered(f"{opening.text}\n\n{_CUT}", opening.entities, (), 0, False)
-
-
-def _said(text: str, *rows: list[ButtonSpec]) -> Rendered:
-    return Rendered(text[: LIMIT // 2], (), tuple(tuple(row) for row in rows), 0, False)

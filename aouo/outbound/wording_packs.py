@@ -7,7 +7,7 @@ line, without letters that nobody sees, so that none can pass for a sentence of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import assert_never
 
 from aouo.outbound.quoting import code, plain, whole
@@ -15,10 +15,9 @@ from aouo.packs.card import Card, Line, card
 from aouo.packs.compare import Change, Difference
 from aouo.packs.signing import Signature
 from aouo.packs.summary import Planned, Summary
-from aouo.schedule import Cron, Every, NotASchedule, Once, parse
-from aouo.schedule_words import in_words
+from aouo.schedule import NotASchedule
+from aouo.schedule_words import text_in_words
 
-_ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _LISTED_MAX = 12
 _TEXT_MAX = 300
 
@@ -275,16 +274,9 @@ def _planned(change: Change) -> str:
 
 def _when(text: str) -> str:
     try:
-        found = parse(text, _ANY_DAY, UTC)
+        return plain(text_in_words(text, UTC))
     except NotASchedule:
         return code(text)
-    match found:
-        case Every() | Cron():
-            return plain(in_words(found, UTC))
-        case Once():
-            return f"once, {code(text)}"
-        case _:
-            assert_never(found)
 
 
 def signature_line(signature: Signature, *, changed: bool = False) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from aouo.packs.yaml_text import FieldPath, field_name
+from aouo.packs.yaml_text import FieldPath, TextRefused, field_name, nearest_line
 
 JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -17,14 +17,8 @@ _MAX_VALUES = 20_000
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++')
 
 
-class JsonRefused(Exception):
-    """Text that is not the JSON we take; `line` counts from 1, 0 is unknown."""
-
-    def __init__(self, message: str, line: int = 0, field: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
-        self.field = field
+class JsonRefused(TextRefused):
+    """It is not the JSON we take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +29,8 @@ class JsonDocument:
     lines: dict[FieldPath, int]
 
     def line_of(self, path: FieldPath) -> int:
-        """Return the line of `path`, or of the nearest thing around it, or 0."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return self.lines.get(path, 0)
+        """See `nearest_line`."""
+        return nearest_line(self.lines, path)
 
 
 def read_json(text: str) -> JsonDocument:

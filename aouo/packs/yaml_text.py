@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -27,14 +28,25 @@ _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 
-class YamlRefused(Exception):
-    """Text that is not the YAML we take; `line` counts from 1, 0 is unknown."""
+class TextRefused(Exception):
+    """Text that is not what we take; `line` counts from 1, 0 is unknown."""
 
     def __init__(self, message: str, line: int = 0, field: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.line = line
         self.field = field
+
+
+class YamlRefused(TextRefused):
+    """It is not the YAML we take."""
+
+
+def nearest_line(lines: Mapping[FieldPath, int], path: FieldPath) -> int:
+    """Return the line of `path`, or of the nearest thing around it, or 0."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +57,8 @@ class YamlMapping:
     lines: dict[FieldPath, int]
 
     def line_of(self, path: FieldPath) -> int:
-        """Return the line of `path`, or of the nearest thing around it, or 0."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return self.lines.get(path, 0)
+        """See `nearest_line`."""
+        return nearest_line(self.lines, path)
 
 
 def field_name(path: FieldPath) -> str:

@@ -125,8 +125,9 @@ def offer(tx: Tx, change: Change) -> None:
     )
 
 
-def close_older(tx: Tx, pack: str, now: str) -> tuple[str, ...]:
-    """Close the questions about a pack that nobody answered; return their ids."""
+def close_asked(tx: Tx, pack: str, now: str) -> tuple[str, ...]:
+    """Close the questions about a pack that nobody answered, since they were about what it was or
+    is not any more; return their ids."""
     rows = tx.all(
         "UPDATE pack_changes SET state = 'declined', settled_at = ? "
         "WHERE pack = ? AND state = 'offered' RETURNING id",
@@ -149,17 +150,6 @@ def begin(tx: Tx, change_id: str, person: str) -> bool:
         change_id,
     )
     return changed == 1
-
-
-def close_others(tx: Tx, change: Change, now: str) -> None:
-    """What else was asked about this pack was asked of one that is not installed any more."""
-    tx.run(
-        "UPDATE pack_changes SET state = 'declined', settled_at = ? WHERE pack = ? AND id <> ? "
-        "AND state = 'offered'",
-        now,
-        change.pack,
-        change.id,
-    )
 
 
 def settle(tx: Tx, change_id: str, state: State, now: str, why: str = "") -> None:

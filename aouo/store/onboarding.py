@@ -43,11 +43,6 @@ def is_open(tx: Tx, pack: str, owner: str) -> bool:
     return _state(tx, pack, owner) == "open"
 
 
-def is_over(tx: Tx, pack: str, owner: str) -> bool:
-    """Whether it has ended, in whichever way."""
-    return _state(tx, pack, owner) not in ("", "open")
-
-
 def offer(tx: Tx, pack: str, owner: str) -> bool:
     """Whether the button that skips it is to be shown now: once, while it is open."""
     return (

@@ -1,0 +1,19 @@
+"""One plain sentence as a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aouo.outbound.entities import LIMIT
+from aouo.ports import ButtonSpec, Rendered
+
+
+def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
+    """A plain sentence with buttons; nothing in it is formatted, so nothing can be refused.
+
+    What it quotes may be as long as a message is: the sentence ends where a message does.
+    """
+    units = text.encode("utf-16-le", "replace")
+    if len(units) > 2 * LIMIT:
+        text = units[: 2 * (LIMIT - 1)].decode("utf-16-le", "ignore") + "…"
+    return Rendered(text, (), tuple(tuple(row) for row in rows), 0, False)
