@@ -14,6 +14,7 @@ from aouo.packs import manifest as manifests
 from aouo.packs.archive import content_hash
 from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.packs.manifest import Dependency
+from aouo.packs.manifest_places import Places
 from aouo.packs.problems import Problem, did_you_mean, errors
 from aouo.packs.skills import Skill
 from aouo.packs.validate import validate
@@ -207,6 +208,7 @@ class _Shelf:
         self._enabled_tools = enabled_tools
         self._seen: set[str] = set()
         self._packs: dict[str, Pack] = {}
+        self._places: dict[str, Places] = {}
         self._broken: dict[str, tuple[Problem, ...]] = {}
         self._warnings: dict[str, list[Problem]] = {}
 
@@ -225,6 +227,7 @@ class _Shelf:
             self._broken.setdefault(loaded.name, loaded.problems)
         else:
             self._packs[loaded.name] = loaded.pack
+            self._places[loaded.name] = loaded.places
             for problem in loaded.problems:
                 self._warn(loaded.name, problem)
 
@@ -242,7 +245,8 @@ class _Shelf:
             if (why := self._missing(need))
         ]:
             for name, index, why in missing:
-                found = Problem(manifests.FILE, 0, f"depends_on[{index}]", why)
+                line = self._places[name].line_of(("depends_on", index))
+                found = Problem(manifests.FILE, line, f"depends_on[{index}]", why)
                 self._broken[name] = (*self._broken.get(name, ()), found)
                 self._packs.pop(name, None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -43,8 +44,10 @@ class Add(Protocol):
 class Check:
     """All checks of one manifest; what loading forgives is reported as `softly`."""
 
-    def __init__(self, add: Add, softly: Severity) -> None:
+    def __init__(self, add: Add, sure: Callable[..., bool], softly: Severity) -> None:
+        """`sure` says whether all that was written at a path (its keys) could be taken."""
         self._add = add
+        self._sure = sure
         self._softly: Severity = softly
 
     def all(self, manifest: Manifest) -> None:
@@ -109,11 +112,12 @@ class Check:
             except schedule.NotASchedule as error:
                 self._add(("cron_defaults", index, "schedule"), str(error), self._softly)
             own = job.skill.removeprefix(f"{manifest.name}:")
-            if own not in skills:
+            if own not in skills and self._sure("provided_skills"):
                 hint = did_you_mean(own, skills)
                 message = f'"{job.skill}" is not in provided_skills{hint}'
                 self._add(("cron_defaults", index, "skill"), message)
-        if manifest.cron_defaults and not manifest.permissions.cron:
+        allowed = manifest.permissions.cron or not self._sure("permissions", "cron")
+        if manifest.cron_defaults and not allowed:
             message = "has schedules: set permissions.cron to true, or they stay off"
             self._add(("cron_defaults",), message, self._softly)
 
@@ -142,8 +146,9 @@ class Check:
                 names.append(tool.name.lower())
         for index, tool in enumerate(manifest.custom_tools):
             self._check_tool_path(("custom_tools", index, "path"), tool.path)
+        listed = self._sure("permissions", "external_commands")
         for index, external in enumerate(manifest.runtime.external_tools):
-            if external.name not in manifest.permissions.external_commands:
+            if listed and external.name not in manifest.permissions.external_commands:
                 message = f'add "{external.name}" to permissions.external_commands'
                 self._add(("runtime", "external_tools", index, "name"), message, self._softly)
 
@@ -182,7 +187,7 @@ class Check:
             for column, kind in columns.items():
                 if not is_identifier(column):
                     self._add((*here, column), f"{column[:40]!r} is not a column name")
-                if not _COLUMN_TYPE.fullmatch(kind):
+                if not is_column_type(kind):
                     self._add(
                         (*here, column),
                         "use TEXT, INTEGER, REAL, BLOB or NUMERIC, then "
@@ -219,6 +224,11 @@ def _turns_text_around(letter: str) -> bool:
 def is_identifier(text: str) -> bool:
     """Say whether `text` is a plain SQL name that is not one of ours."""
     return bool(_IDENTIFIER.fullmatch(text)) and not text.lower().startswith(("sqlite_", "_aouo"))
+
+
+def is_column_type(text: str) -> bool:
+    """Say whether a column with this behind its name can be added."""
+    return bool(_COLUMN_TYPE.fullmatch(text))
 
 
 def _is_inside(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 from aouo.errors import ToolFailed
 from aouo.packs.inside import NotInside, list_inside, read_inside
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
-from aouo.packs.yaml_text import YamlMapping, YamlRefused, YamlValue, field_name, read_mapping
+from aouo.packs.yaml_text import (
+    YamlFaulty,
+    YamlMapping,
+    YamlRefused,
+    YamlValue,
+    field_name,
+    read_mapping,
+)
 
 FILE = "SKILL.md"
 MAX_BYTES = 64 * 1024
@@ -84,10 +91,15 @@ _COMMAND_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 @dataclass(frozen=True, slots=True)
 class ParsedSkill:
-    """What a SKILL.md says (None: it cannot be used), and every problem in it."""
+    """What a SKILL.md says (None: it cannot be used), and every problem in it.
+
+    `draft` is what could be read of it, `header` its front matter, for finding more problems.
+    """
 
     skill: Skill | None
     problems: tuple[Problem, ...]
+    draft: Skill | None = None
+    header: YamlMapping | None = None
 
 
 def load_skill(pack: str, root: Path, name: str, *, strict: bool = False) -> ParsedSkill:
@@ -108,11 +120,9 @@ def parse_skill(
 ) -> ParsedSkill:
     """Read the front matter and the body of one skill; never raises."""
     header, body = _split(text)
-    try:
-        document = read_mapping(header, first_line=2)
-    except YamlRefused as refused:
-        return ParsedSkill(None, (Problem(file, refused.line, refused.field, refused.message),))
+    document, faults = _header(header)
     front = _FrontMatter(document, file, "error" if strict else "warning")
+    front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
     title = front.text("name")
     skill = Skill(
         pack=pack,
@@ -126,8 +136,20 @@ def parse_skill(
         requires=front.texts("requires"),
         fallback=front.text("fallback"),
     )
-    front.check(skill)
-    return ParsedSkill(None if errors(front.problems) else skill, tuple(front.problems))
+    if document.values or not faults:
+        front.check(skill)
+    sound = None if errors(front.problems) else skill
+    return ParsedSkill(sound, tuple(front.problems), skill, document)
+
+
+def _header(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
+    """Read a front matter as far as it can be read."""
+    try:
+        return read_mapping(text, first_line=2), ()
+    except YamlFaulty as faulty:
+        return faulty.rest, faulty.faults
+    except YamlRefused as refused:
+        return YamlMapping({}, {}), (refused,)
 
 
 def with_overrides(

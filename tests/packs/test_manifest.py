@@ -236,7 +236,7 @@ def test_a_tool_in_javascript_is_refused_with_what_to_do() -> None:
     ],
 )
 def test_a_value_that_cannot_be_is_named_with_what_can(text: str, field: str, message: str) -> None:
-    assert problems(HEAD + text) == (Problem("pack.yml", 4, field, message),)
+    assert problems(HEAD + text, strict=True) == (Problem("pack.yml", 4, field, message),)
 
 
 def test_a_platform_that_does_not_exist_is_named_with_those_that_do() -> None:
