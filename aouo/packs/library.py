@@ -194,8 +194,9 @@ def _unusable(folder: Path, pin: str) -> str:
         return str(error)
     if changed:
         return (
-            "its files are not those that were installed; `aouo pack install "
-            f"{folder}` shows what they may do and asks for a yes"
+            f"its files are not those that were installed: `aouo pack upgrade {folder.name}` puts "
+            f"those back; if you changed them, `aouo pack install {folder}` shows what they may do "
+            "now and asks for a yes"
         )
     return ""
 

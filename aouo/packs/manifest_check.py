@@ -18,6 +18,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _UNHASHED = frozenset({"aouo.sig", "__pycache__"})
 """Beside hidden files, what `archive.content_hash` leaves out: nobody agrees to what is in it."""
 _NAME_BYTES = 200
+_HOSTS = "use example.com, *.example.com or *"
 _HOST_MAX = 260  # a name of 253 and a port
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COLUMN_TYPE = re.compile(
@@ -28,9 +29,12 @@ _COLUMN_TYPE = re.compile(
 # Source: unicode.org/reports/tr36, 2.6, bidirectional text spoofing.
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _HOST = re.compile(
-    r"(\*|(https?://|\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)+"  # written as a URL it opens nothing
+    r"(\*|(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)+"
     r"|\[[0-9a-f:.]+\]|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f.]*)(:[0-9]{1,5})?",
     re.ASCII | re.IGNORECASE,
+)
+_HOST_OF = re.compile(
+    r"([a-z][a-z0-9+.-]*://)?([^/?#]*@)?(?P<host>[^/?#@]+)", re.ASCII | re.IGNORECASE
 )
 _JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
 
@@ -156,7 +160,10 @@ class Check:
         """A card shows them as they are written, so each is written in the one plain form."""
         for index, host in enumerate(hosts):
             if len(host) > _HOST_MAX or not _HOST.fullmatch(host):
-                message = f"{host[:40]!r} is no host: use example.com, *.example.com or *"
+                found = _HOST_OF.match(host[:_HOST_MAX])
+                meant = found["host"] if found and found["host"] != host else ""
+                write = f'write "{meant}"' if _HOST.fullmatch(meant) else _HOSTS
+                message = f"{host[:40]!r} is no host: {write}"
                 self._add(("permissions", "network", index), message, self._softly)
 
     def _check_tool_path(self, path: FieldPath, text: str) -> None:

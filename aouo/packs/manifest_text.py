@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast, get_args, get_type_hints
@@ -29,6 +30,7 @@ from aouo.packs.yaml_text import (
 _PLACEHOLDERS = {"name": "nameless", "version": "0.0.0", "display_name": "nameless"}
 _POLICY = "memory_policy"
 _MEMORY_POLICIES = {"": "full", "summary_plus_query": "full"}  # the latter is the original's
+_URL = re.compile(r"https?://([a-z0-9_.-]+(?::[0-9]{1,5})?)/?", re.ASCII | re.IGNORECASE)
 _NOT_READ = frozenset({"context", "memory"})
 """What the original read nothing of: a wrong value is a warning at load, and the default counts."""
 _REQUIRED = frozenset({"name", "id", "schedule", "skill", "path", "command"})
@@ -108,6 +110,16 @@ def _understand(known: dict[str, Any]) -> None:
     for name in ("soul", "state"):
         if str(memory.get(name)).endswith(".md"):
             memory[name] = True  # it names a path there
+    permissions = _mapping(known, "permissions")
+    hosts = permissions.get("network")
+    if isinstance(hosts, list):
+        permissions["network"] = [_host_of(host) for host in cast("list[YamlValue]", hosts)]
+
+
+def _host_of(host: YamlValue) -> YamlValue:
+    """Take the host of a URL that says nothing else; any other is left to the check."""
+    found = _URL.fullmatch(host) if isinstance(host, str) else None
+    return found[1] if found else host
 
 
 def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:

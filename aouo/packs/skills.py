@@ -121,7 +121,7 @@ def parse_skill(
     """Read the front matter and the body of one skill; never raises."""
     header, body = _split(text)
     document, faults = _header(header)
-    front = _FrontMatter(document, file, "error" if strict else "warning")
+    front = _FrontMatter(document, file, strict)
     front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
     title = front.text("name")
     skill = Skill(
@@ -215,11 +215,12 @@ def _first_line(body: str) -> str:
 class _FrontMatter:
     """Takes typed values out of a front matter and collects what is wrong with it."""
 
-    def __init__(self, document: YamlMapping, file: str, unknown: Severity) -> None:
+    def __init__(self, document: YamlMapping, file: str, strict: bool) -> None:
         self.problems: list[Problem] = []
         self._document = document
         self._file = file
-        self._unknown: Severity = unknown
+        self._strict = strict
+        self._softly: Severity = "error" if strict else "warning"
 
     def text(self, key: str) -> str:
         return self._get(key, str, "", "must be text").strip()
@@ -240,11 +241,14 @@ class _FrontMatter:
         stated: dict[str, YamlValue] = self._document.values
         for key in stated:
             if key not in _OURS | _ACCEPTED:
-                self._add(key, f"unknown key{did_you_mean(key, _OURS)}", self._unknown)
+                self._add(key, f"unknown key{did_you_mean(key, _OURS)}", self._softly)
         if stated.get("pack", skill.pack) != skill.pack:
             self._add("pack", f'belongs to "{skill.pack}"; correct it or leave it out', "warning")
+        if self._strict and isinstance(stated.get("name"), str) and stated["name"] != skill.name:
+            message = f'is not that of its folder, which counts: write "{skill.name}"'
+            self._add("name", f"{message}, and what people read as display_name", "warning")
         if not stated.get("description"):
-            self._add("description", "say in one line what the skill does", self._unknown)
+            self._add("description", "say in one line what the skill does", self._softly)
         if not skill.body:
             self._add("", "has no body: nothing would tell the model what to do")
 

@@ -127,21 +127,15 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
     )
 
 
-def summarize_folder(
-    folder: Path, trusted: Mapping[str, str] | None = None, *, strict: bool = True
-) -> Summary:
-    """Load the app in `folder`, verify who signed it, and sum it up.
-
-    `strict`: as `validate` reads, and as an install has to; else as an installed app is loaded,
-    whose owner may have changed it.
+def summarize_folder(folder: Path, trusted: Mapping[str, str] | None = None) -> Summary:
+    """Load the app in `folder` as an install has to, verify who signed it, and sum it up.
 
     Raises:
-        PackError: it does not load, or, if `strict`, its signature is wrong.
+        PackError: it is not sound, or its signature is wrong.
     """
     signature = verify(folder, trusted)
-    if strict:
-        signature.refuse_wrong()
-    return summarize(sound_pack(folder, strict=strict), signature)
+    signature.refuse_wrong()
+    return summarize(sound_pack(folder), signature)
 
 
 def sound_pack(folder: Path, *, strict: bool = True) -> Pack:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from aouo import schedule
 from aouo.packs import evals, menu
 from aouo.packs import manifest as manifests
 from aouo.packs.fast_paths import missing, unused
@@ -16,16 +20,20 @@ from aouo.packs.schema_guard import SchemaRefused
 from aouo.packs.schema_trial import selected
 from aouo.packs.yaml_text import field_name
 
+_LAST_ZONE = timezone(-timedelta(hours=12))  # where a moment comes last
 
-def validate(folder: Path) -> tuple[Problem, ...]:
+
+def validate(folder: Path, *, now: datetime | None = None) -> tuple[Problem, ...]:
     """Return every problem of the pack in `folder`; what loading forgives is an error here.
 
+    `now` (aware) is for finding what lies in the past; None = that is not looked for.
     The schema runs in a throw-away database; nothing is written anywhere.
     """
     loaded = load_pack(folder, strict=True)
     found = list(loaded.problems)
     found += evals.load(folder)[1]
     found += _unused_skills(loaded)
+    found += _past(loaded, now) if now else ()
     if loaded.draft is not None:
         found += _translations(loaded.draft)
         schema = loaded.draft.manifest.schema.file
@@ -47,6 +55,21 @@ def _unused_skills(loaded: LoadedPack) -> list[Problem]:
         for name in skills_below(pack.folder)
         if name not in pack.manifest.provided_skills
     ]
+
+
+def _past(loaded: LoadedPack, now: datetime) -> Iterator[Problem]:
+    """Name the moments of cron_defaults that are over, wherever the owner is."""
+    jobs = loaded.draft.manifest.cron_defaults if loaded.draft else ()
+    for index, job in enumerate(jobs):
+        with suppress(schedule.NotASchedule):
+            match schedule.parse(job.schedule, now, _LAST_ZONE):
+                case schedule.Once(at) if at < now:
+                    field = f"cron_defaults[{index}].schedule"
+                    message = f'"{job.schedule}" is in the past: it never comes'
+                    found = Problem(manifests.FILE, 0, field, message, "warning")
+                    yield from filter(None, [loaded.places.placed(found)])
+                case _:
+                    pass
 
 
 def _listings(pack: Pack) -> list[Problem]:
