@@ -143,7 +143,7 @@ def link(folder: Path, home_packs: Path) -> Path:
         first, *others = errors(loaded.problems)
         more = f" (and {len(others)} more)" if others else ""
         raise PackError(
-            f"{folder} cannot be linked: {first}{more}.", fix="See `aouo pack validate`."
+            f"{folder} cannot be linked: {first}{more}.", fix=f"See `aouo pack validate {folder}`."
         )
     target, source = home_packs / loaded.name, folder.resolve()
     home_packs.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from aouo import schedule
 from aouo.packs import evals, menu
@@ -92,7 +92,7 @@ def _listings(pack: Pack) -> list[Problem]:
 
 def _of_page(pack: Pack, page: Page, key: str, message: str) -> Problem:
     """What is wrong with a page that was read, where its author has it."""
-    file = pack.manifest.fast_paths.menu or menu.FILE
+    file = PurePosixPath(pack.manifest.fast_paths.menu or menu.FILE).as_posix()
     document = read_json(read_inside(pack.folder, file))
     pages = document.value if isinstance(document.value, list) else []
     ids = [each.get("id") if isinstance(each, dict) else None for each in pages]
