@@ -25,7 +25,7 @@ from aouo.packs.needs import Allowance
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.schema_trial import trial
 from aouo.packs.skills import FILE as SKILL_FILE
-from aouo.packs.skills import Skill, load_skill, with_overrides
+from aouo.packs.skills import Skill, load_skill, skills_below, with_overrides
 from aouo.packs.tools_text import PackTool, tools_of
 from aouo.packs.yaml_text import YamlMapping
 
@@ -110,13 +110,6 @@ def _loaded(
     if parsed.manifest is None:
         return LoadedPack(folder.name, None, found, pack if parsed.draft else None, parsed.places)
     return LoadedPack(pack.name, None if errors(found) else pack, found, pack, parsed.places)
-
-
-def skills_below(folder: Path) -> tuple[str, ...]:
-    """Return the folders below skills/ that hold a skill."""
-    root = folder / "skills"
-    found = root.glob(f"*/{SKILL_FILE}") if root.is_dir() else ()
-    return tuple(sorted(file.parent.name for file in found))
 
 
 def _broken(folder: Path, problems: tuple[Problem, ...]) -> LoadedPack:

@@ -102,6 +102,13 @@ class ParsedSkill:
     header: YamlMapping | None = None
 
 
+def skills_below(folder: Path) -> tuple[str, ...]:
+    """Return the folders below skills/ that hold a skill."""
+    root = folder / "skills"
+    found = root.glob(f"*/{FILE}") if root.is_dir() else ()
+    return tuple(sorted(file.parent.name for file in found))
+
+
 def load_skill(pack: str, root: Path, name: str, *, strict: bool = False) -> ParsedSkill:
     """Read `<root>/skills/<name>/SKILL.md`; never raises."""
     relative = f"skills/{name}/{FILE}"

@@ -13,11 +13,12 @@ from aouo.packs import manifest as manifests
 from aouo.packs.fast_paths import missing, unused
 from aouo.packs.inside import read_inside
 from aouo.packs.json_text import read_json
-from aouo.packs.load import LoadedPack, Pack, load_pack, skills_below
+from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.packs.menu import Page
 from aouo.packs.problems import Problem, did_you_mean, errors
 from aouo.packs.schema_guard import SchemaRefused
 from aouo.packs.schema_trial import selected
+from aouo.packs.skills import skills_below
 from aouo.packs.yaml_text import field_name
 
 _LAST_ZONE = timezone(-timedelta(hours=12))  # where a moment comes last

@@ -62,6 +62,8 @@ FILES = {
     "skills/plan/SKILL.md": PLAN,
     "menu.json": MENU,
     "migrations/0001_a.sql": "ATTACH 'x' AS y;\nVACUUM;\n",
+    "evals/a.yml": "name: a\nname: b\nsteps: [{say: x, expext: {reply: x}}]\n",
+    "examples.yml": "# Three\nexamples: {}\n",
 }
 
 
@@ -111,8 +113,11 @@ def test_every_mistake_of_a_pack_is_said_at_once_with_its_file_and_line(
         ("schema.sql", 2, ""),
         ("schema.sql", 3, ""),
         ("schema.sql", 5, ""),
+        ("examples.yml", 2, "examples"),
         ("migrations/0001_a.sql", 1, ""),
         ("migrations/0001_a.sql", 2, ""),
+        ("evals/a.yml", 2, "name"),
+        ("evals/a.yml", 3, "steps[0].expext"),
     ]
 
 
