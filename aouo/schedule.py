@@ -143,15 +143,20 @@ def _moment(words: str, zone: tzinfo) -> datetime:
 
 
 def _cron(words: str, text: str) -> Cron:
-    """Read five fields; what does not even begin like some is told all the forms there are."""
+    """Read five fields, or six with 0 as the seconds.
+
+    What does not even begin like some is told all the forms there are.
+    """
     fields = _NICKNAMES.get(words.lower(), words).upper().split()
     if len(fields) not in (5, 6) or not all(map(_FIELD.fullmatch, fields)):
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
     if not fields[0][0].isdigit() and fields[0][0] not in "*?":
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
     if len(fields) == 6:
-        message = "has six fields, and seconds cannot be scheduled: leave the first one out"
-        raise NotASchedule(f"{_quoted(text)} {message}.")
+        seconds, *fields = fields
+        if seconds.strip("0"):
+            message = "has six fields, and seconds cannot be scheduled: write 0 as the first one"
+            raise NotASchedule(f"{_quoted(text)} {message}.")
     expression = " ".join("*" if field == "?" else field for field in fields)
     try:
         next(CronSim(expression, _ANY_DAY))

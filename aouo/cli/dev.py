@@ -23,9 +23,10 @@ def dev(folder: Path, port: int, language: str) -> None:
     import asyncio
 
     from aouo.app import trial
+    from aouo.app.clock import SystemClock
     from aouo.packs.library import validate
 
-    problems = validate(folder)
+    problems = validate(folder, now=SystemClock().now())
     for problem in problems:
         click.echo(f"{problem.severity}: {problem}", err=True)
     if any(problem.severity == "error" for problem in problems):

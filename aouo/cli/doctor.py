@@ -15,6 +15,7 @@ from aouo.cli.context import current_home, json_option, print_json, told
 from aouo.config_file import ConfigBroken, Loaded, load_settings
 from aouo.errors import SetupError
 from aouo.home import Home, is_locked, running_pid
+from aouo.packs.problems import Problem
 from aouo.settings import Settings
 
 _PYTHON = (3, 11)
@@ -165,15 +166,23 @@ def _people(settings: Settings) -> Iterator[Check]:
         yield Check("people", "ok", f"{len(allowed)} allowed, owner {settings.telegram.owner}")
 
 
+def _mending(home: Home, name: str, problem: Problem) -> str:
+    """What to do about a broken pack; "" where the problem says so itself."""
+    if problem.file in (name, home.config.name):
+        return ""
+    if problem.field.startswith("depends_on"):
+        return "Install or upgrade the pack that it depends on."
+    folder = home.packs / name
+    return f"Run `aouo pack validate {folder}`." if folder.exists() else ""
+
+
 def _packs(home: Home, settings: Settings) -> Iterator[Check]:
     from aouo.app.installed import scan_at_rest
 
     library = scan_at_rest(home, settings)
     for name, problems in library.broken.items():
         for problem in problems:
-            yield Check(
-                f"pack {name}", "fail", str(problem), f"Run `aouo pack validate` on {name}."
-            )
+            yield Check(f"pack {name}", "fail", str(problem), _mending(home, name, problem))
     for name, problems in library.warnings.items():
         for problem in problems:
             yield Check(f"pack {name}", "warn", str(problem))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from aouo.app.clock import SystemClock
 from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_install import refresh
@@ -62,7 +63,7 @@ def list_(as_json: bool) -> None:
 @json_option
 def validate(folder: Path, as_json: bool) -> None:
     """Check the pack in FOLDER, strictly: 0 if it is sound, else 1."""
-    name, problems = load_pack(folder).name, find_problems(folder)
+    name, problems = load_pack(folder).name, find_problems(folder, now=SystemClock().now())
     sound = not errors(problems)
     if as_json:
         print_json(

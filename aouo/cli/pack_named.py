@@ -9,13 +9,17 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, load
 from aouo.errors import PackError
 from aouo.packs.library import Library
+from aouo.packs.load import load_pack
 from aouo.packs.problems import did_you_mean
+from aouo.packs.signing import verify
 from aouo.packs.sources import fetch_source
-from aouo.packs.summary import Summary, summarize_folder
+from aouo.packs.summary import Summary, sound_pack, summarize
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +67,16 @@ def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
 
 
 def summary_of(pack: Named) -> Summary:
-    """What it may do; an installed one is read as the bot does, another one strictly.
+    """What it may do, read as the bot reads it; what that forgives is said on stderr.
 
     Raises:
-        PackError: it does not load, or its signature is wrong.
+        PackError: it does not load, or is not installed and its signature is wrong.
     """
-    trusted = load(current_home()).settings.packs.trusted_keys
-    return summarize_folder(pack.folder, trusted, strict=not pack.installed)
+    signature = verify(pack.folder, load(current_home()).settings.packs.trusted_keys)
+    if not pack.installed:
+        signature.refuse_wrong()
+    loaded = load_pack(pack.folder)
+    for problem in loaded.problems:
+        if loaded.pack is not None:
+            click.echo(f"{problem.severity}: {problem}", err=True)
+    return summarize(sound_pack(pack.folder, strict=False), signature)

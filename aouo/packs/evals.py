@@ -16,7 +16,14 @@ from pydantic_core import ErrorDetails
 from aouo.packs.inside import NotInside, list_inside, read_inside
 from aouo.packs.manifest_check import is_identifier
 from aouo.packs.problems import Problem, did_you_mean
-from aouo.packs.yaml_text import FieldPath, YamlMapping, YamlRefused, field_name, read_mapping
+from aouo.packs.yaml_text import (
+    FieldPath,
+    YamlFaulty,
+    YamlMapping,
+    YamlRefused,
+    field_name,
+    read_mapping,
+)
 
 FOLDER = "evals"
 MAX_FILES = 100
@@ -156,11 +163,15 @@ def load(folder: Path) -> tuple[tuple[Eval, ...], tuple[Problem, ...]]:
 
 def parse(text: str, file: str) -> tuple[Eval | None, tuple[Problem, ...]]:
     """Read one file; None with at least one problem, an eval with none."""
+    faults: tuple[YamlRefused, ...] = ()
     try:
         document = read_mapping(text)
+    except YamlFaulty as faulty:
+        document, faults = faulty.rest, faulty.faults
     except YamlRefused as refused:
         return None, (Problem(file, refused.line, refused.field, refused.message),)
-    problems = [
+    problems = [Problem(file, each.line, each.field, each.message) for each in faults]
+    problems += [
         Problem(file, document.line_of((key,)), key, f"unknown key{did_you_mean(key, _keys(Eval))}")
         for key in sorted(document.values.keys() & {"file", "lines"})  # ours, not the author's
     ]

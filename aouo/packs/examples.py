@@ -38,7 +38,8 @@ def parse(text: str) -> tuple[tuple[Example, ...], tuple[Problem, ...]]:
         return (), (Problem(FILE, error.line, "", str(error)),)
     listed = document.values.get("examples", [])
     if not isinstance(listed, list):
-        return (), (Problem(FILE, 0, "examples", "must be a list"),)
+        line = document.line_of(("examples",))
+        return (), (Problem(FILE, line, "examples", "must be a list"),)
     found: list[Example] = []
     problems: list[Problem] = []
     for index, entry in enumerate(listed):

@@ -14,6 +14,7 @@ from aouo.packs import manifest as manifests
 from aouo.packs.archive import content_hash
 from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.packs.manifest import Dependency
+from aouo.packs.manifest_places import Places
 from aouo.packs.problems import Problem, did_you_mean, errors
 from aouo.packs.skills import Skill
 from aouo.packs.validate import validate
@@ -142,7 +143,7 @@ def link(folder: Path, home_packs: Path) -> Path:
         first, *others = errors(loaded.problems)
         more = f" (and {len(others)} more)" if others else ""
         raise PackError(
-            f"{folder} cannot be linked: {first}{more}.", fix="See `aouo pack validate`."
+            f"{folder} cannot be linked: {first}{more}.", fix=f"See `aouo pack validate {folder}`."
         )
     target, source = home_packs / loaded.name, folder.resolve()
     home_packs.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -193,8 +194,9 @@ def _unusable(folder: Path, pin: str) -> str:
         return str(error)
     if changed:
         return (
-            "its files are not those that were installed; `aouo pack install "
-            f"{folder}` shows what they may do and asks for a yes"
+            f"its files are not those that were installed: `aouo pack upgrade {folder.name}` puts "
+            f"those back; if you changed them, `aouo pack install {folder}` shows what they may do "
+            "now and asks for a yes"
         )
     return ""
 
@@ -207,6 +209,7 @@ class _Shelf:
         self._enabled_tools = enabled_tools
         self._seen: set[str] = set()
         self._packs: dict[str, Pack] = {}
+        self._places: dict[str, Places] = {}
         self._broken: dict[str, tuple[Problem, ...]] = {}
         self._warnings: dict[str, list[Problem]] = {}
 
@@ -225,6 +228,7 @@ class _Shelf:
             self._broken.setdefault(loaded.name, loaded.problems)
         else:
             self._packs[loaded.name] = loaded.pack
+            self._places[loaded.name] = loaded.places
             for problem in loaded.problems:
                 self._warn(loaded.name, problem)
 
@@ -242,7 +246,8 @@ class _Shelf:
             if (why := self._missing(need))
         ]:
             for name, index, why in missing:
-                found = Problem(manifests.FILE, 0, f"depends_on[{index}]", why)
+                line = self._places[name].line_of(("depends_on", index))
+                found = Problem(manifests.FILE, line, f"depends_on[{index}]", why)
                 self._broken[name] = (*self._broken.get(name, ()), found)
                 self._packs.pop(name, None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -16,17 +16,22 @@ from aouo.packs.folder import look_around
 from aouo.packs.i18n import Translations
 from aouo.packs.inside import NotInside, read_inside
 from aouo.packs.manifest import FILE, Manifest
-from aouo.packs.manifest_text import parse
+from aouo.packs.manifest_check import is_column_type, is_identifier
+from aouo.packs.manifest_places import Places
+from aouo.packs.manifest_text import Parsed, parse
 from aouo.packs.menu import Menu
 from aouo.packs.migrations import Migration, read_migrations
 from aouo.packs.needs import Allowance
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
-from aouo.packs.schema import trial
-from aouo.packs.schema_guard import SchemaRefused
-from aouo.packs.skills import Skill, load_skill, with_overrides
+from aouo.packs.schema_trial import trial
+from aouo.packs.skills import FILE as SKILL_FILE
+from aouo.packs.skills import Skill, load_skill, skills_below, with_overrides
 from aouo.packs.tools_text import PackTool, tools_of
+from aouo.packs.yaml_text import YamlMapping
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
+_SKILLS_MOST = 100
+"""That are looked at where no manifest says which there are."""
 _TEMPLATES = ("USER.md", "MEMORY.md", "SOUL.md", "STATE.md")
 
 
@@ -56,13 +61,15 @@ class Pack:
 class LoadedPack:
     """A pack (None: broken) with its problems; `name` is the manifest's, else the folder's.
 
-    `draft` is what could be read of it where the manifest is sound, for finding more problems.
+    `draft` is what could be read of it if pack.yml is a manifest, for finding more problems,
+    and `places` where that is written.
     """
 
     name: str
     pack: Pack | None
     problems: tuple[Problem, ...]
     draft: Pack | None = None
+    places: Places = field(default_factory=lambda: Places(None))
 
 
 def load_pack(
@@ -97,14 +104,12 @@ def _loaded(
         said = said if folder.is_dir() else "there is no such folder"
         return _broken(folder, (*around, Problem(FILE, 0, "", said)))
     parsed = parse(text, strict=strict)
-    if parsed.draft is None:
-        return _broken(folder, (*around, *parsed.problems))
-    reader = _Reader(folder, parsed.draft, strict, trusted=parsed.manifest is not None)
+    reader = _Reader(folder, parsed, strict)
     pack = reader.pack(overrides, enabled_tools)
-    found = _once((*around, *parsed.problems, *reader.problems))
+    found = _once((*around, *parsed.problems, *reader.found()))
     if parsed.manifest is None:
-        return LoadedPack(folder.name, None, found)
-    return LoadedPack(pack.name, None if errors(found) else pack, found, pack)
+        return LoadedPack(folder.name, None, found, pack if parsed.draft else None, parsed.places)
+    return LoadedPack(pack.name, None if errors(found) else pack, found, pack, parsed.places)
 
 
 def _broken(folder: Path, problems: tuple[Problem, ...]) -> LoadedPack:
@@ -116,23 +121,56 @@ def _once(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
     unreadable: set[str] = set()
     found: list[Problem] = []
     for problem in problems:
-        if problem.file not in unreadable or problem.field:
+        if problem.file not in unreadable or problem.field or problem.line:
             found.append(problem)
         if not problem.field and not problem.line:
             unreadable.add(problem.file)
     return tuple(found)
 
 
-class _Reader:
-    """Reads the files that a manifest names; an untrusted manifest has errors of its own."""
+def _draft(folder: Path, parsed: Parsed) -> Manifest:
+    """Return what to read the other files by; columns that were refused never reach SQL."""
+    if parsed.manifest is not None:
+        return parsed.manifest
+    name, skills = folder.name, skills_below(folder)[:_SKILLS_MOST]
+    manifest = parsed.draft or Manifest(name, "0.0.0", name, provided_skills=skills)
+    extends = {
+        table: {
+            column: kind
+            for column, kind in columns.items()
+            if is_identifier(column) and is_column_type(kind)
+        }
+        for table, columns in manifest.schema.extends_columns.items()
+        if is_identifier(table)
+    }
+    return replace(manifest, schema=replace(manifest.schema, extends_columns=extends))
 
-    def __init__(self, folder: Path, manifest: Manifest, strict: bool, *, trusted: bool) -> None:
+
+class _Reader:
+    """Reads the files that a manifest names, and without one those that are usual."""
+
+    def __init__(self, folder: Path, parsed: Parsed, strict: bool) -> None:
         self.problems: list[Problem] = []
         self._folder = folder
-        self._manifest = manifest
+        self._parsed = parsed
+        self._manifest = _draft(folder, parsed)
         self._strict = strict
         self._softly: Severity = "error" if strict else "warning"
-        self._trusted = trusted
+        self._headers: dict[str, YamlMapping] = {}
+
+    def found(self) -> Iterator[Problem]:
+        """Yield the problems with their lines; what pack.yml was told of itself is not repeated."""
+        told = {problem.field for problem in errors(self._parsed.problems)}
+        for problem in self.problems:
+            header = self._headers.get(problem.file)
+            if problem.file == FILE:
+                placed = self._parsed.places.placed(problem)
+                if placed and placed.field not in told:
+                    yield placed
+            elif header and not problem.line:
+                yield replace(problem, line=header.line_of((problem.field,)))
+            else:
+                yield problem
 
     def pack(self, overrides: Path | None, enabled_tools: Sequence[str]) -> Pack:
         skills = self._skills()
@@ -143,7 +181,8 @@ class _Reader:
         menu, translations = self._fast_paths(skills)
         tools = self._tools()
         allowance = Allowance(self._manifest, own=[tool.name for tool in tools])
-        self.problems += needs.problems(skills, allowance, self._softly)
+        if self._parsed.places.sure("permissions", "tools"):
+            self.problems += needs.problems(skills, allowance, self._softly)
         skills = needs.fitted(skills, replace(allowance, enabled=enabled_tools))
         return Pack(
             manifest=self._manifest,
@@ -177,8 +216,10 @@ class _Reader:
         for name in self._manifest.provided_skills:
             parsed = load_skill(self._manifest.name, self._folder, name, strict=self._strict)
             self.problems += parsed.problems
-            if parsed.skill is not None:
-                skills[name] = parsed.skill
+            if parsed.draft is not None:
+                skills[name] = parsed.draft
+            if parsed.header is not None:
+                self._headers[f"skills/{name}/{SKILL_FILE}"] = parsed.header
         return skills
 
     def _templates(self) -> dict[str, str]:
@@ -201,19 +242,19 @@ class _Reader:
             message = f"owned_tables are declared but {schema.file} is missing or empty"
             self._add(FILE, "schema.file", message)
             return text
-        try:
-            made = trial(text, schema.extends_columns if self._trusted else {}, strict=self._strict)
-        except SchemaRefused as refused:
+        found = trial(text, schema.extends_columns, strict=self._strict)
+        for refused in found.refused:
             self.problems.append(Problem(schema.file, refused.line, "", refused.message))
-            return text
-        names = {name.lower() for name in made}
+        for name, why in found.not_added.items():
+            self._add(FILE, f"schema.extends_columns.{name}", why)
         # The original read no shared_tables: a pack of it may name a table that is elsewhere.
         severities: dict[str, Severity] = {"owned_tables": "error", "shared_tables": self._softly}
         for key, severity in severities.items():
             listed: tuple[str, ...] = getattr(schema, key)
             for index, table in enumerate(listed):
-                if table.lower() not in names:
-                    message = f'{schema.file} makes no table "{table}"{did_you_mean(table, made)}'
+                if not found.makes(table):
+                    hint = did_you_mean(table, found.tables)
+                    message = f'{schema.file} makes no table "{table}"{hint}'
                     self._add(FILE, f"schema.{key}[{index}]", message, severity)
         return text
 
@@ -230,8 +271,6 @@ class _Reader:
 
     def _check_named_files(self) -> None:
         for index, tool in enumerate(self._manifest.custom_tools):
-            if not self._trusted:
-                continue
             field = f"custom_tools[{index}].path"
             try:
                 read_inside(self._folder, tool.path)

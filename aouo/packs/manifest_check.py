@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -17,6 +18,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _UNHASHED = frozenset({"aouo.sig", "__pycache__"})
 """Beside hidden files, what `archive.content_hash` leaves out: nobody agrees to what is in it."""
 _NAME_BYTES = 200
+_HOSTS = "use example.com, *.example.com or *"
 _HOST_MAX = 260  # a name of 253 and a port
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COLUMN_TYPE = re.compile(
@@ -27,9 +29,12 @@ _COLUMN_TYPE = re.compile(
 # Source: unicode.org/reports/tr36, 2.6, bidirectional text spoofing.
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _HOST = re.compile(
-    r"(\*|(https?://|\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)+"  # written as a URL it opens nothing
+    r"(\*|(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)+"
     r"|\[[0-9a-f:.]+\]|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f.]*)(:[0-9]{1,5})?",
     re.ASCII | re.IGNORECASE,
+)
+_HOST_OF = re.compile(
+    r"([a-z][a-z0-9+.-]*://)?([^/?#]*@)?(?P<host>[^/?#@]+)", re.ASCII | re.IGNORECASE
 )
 _JAVASCRIPT = frozenset({".ts", ".js", ".mjs", ".cjs", ".tsx", ".jsx"})
 
@@ -43,8 +48,10 @@ class Add(Protocol):
 class Check:
     """All checks of one manifest; what loading forgives is reported as `softly`."""
 
-    def __init__(self, add: Add, softly: Severity) -> None:
+    def __init__(self, add: Add, sure: Callable[..., bool], softly: Severity) -> None:
+        """`sure` says whether all that was written at a path (its keys) could be taken."""
         self._add = add
+        self._sure = sure
         self._softly: Severity = softly
 
     def all(self, manifest: Manifest) -> None:
@@ -109,11 +116,12 @@ class Check:
             except schedule.NotASchedule as error:
                 self._add(("cron_defaults", index, "schedule"), str(error), self._softly)
             own = job.skill.removeprefix(f"{manifest.name}:")
-            if own not in skills:
+            if own not in skills and self._sure("provided_skills"):
                 hint = did_you_mean(own, skills)
                 message = f'"{job.skill}" is not in provided_skills{hint}'
                 self._add(("cron_defaults", index, "skill"), message)
-        if manifest.cron_defaults and not manifest.permissions.cron:
+        allowed = manifest.permissions.cron or not self._sure("permissions", "cron")
+        if manifest.cron_defaults and not allowed:
             message = "has schedules: set permissions.cron to true, or they stay off"
             self._add(("cron_defaults",), message, self._softly)
 
@@ -142,8 +150,9 @@ class Check:
                 names.append(tool.name.lower())
         for index, tool in enumerate(manifest.custom_tools):
             self._check_tool_path(("custom_tools", index, "path"), tool.path)
+        listed = self._sure("permissions", "external_commands")
         for index, external in enumerate(manifest.runtime.external_tools):
-            if external.name not in manifest.permissions.external_commands:
+            if listed and external.name not in manifest.permissions.external_commands:
                 message = f'add "{external.name}" to permissions.external_commands'
                 self._add(("runtime", "external_tools", index, "name"), message, self._softly)
 
@@ -151,7 +160,10 @@ class Check:
         """A card shows them as they are written, so each is written in the one plain form."""
         for index, host in enumerate(hosts):
             if len(host) > _HOST_MAX or not _HOST.fullmatch(host):
-                message = f"{host[:40]!r} is no host: use example.com, *.example.com or *"
+                found = _HOST_OF.match(host[:_HOST_MAX])
+                meant = found["host"] if found and found["host"] != host else ""
+                write = f'write "{meant}"' if _HOST.fullmatch(meant) else _HOSTS
+                message = f"{host[:40]!r} is no host: {write}"
                 self._add(("permissions", "network", index), message, self._softly)
 
     def _check_tool_path(self, path: FieldPath, text: str) -> None:
@@ -182,7 +194,7 @@ class Check:
             for column, kind in columns.items():
                 if not is_identifier(column):
                     self._add((*here, column), f"{column[:40]!r} is not a column name")
-                if not _COLUMN_TYPE.fullmatch(kind):
+                if not is_column_type(kind):
                     self._add(
                         (*here, column),
                         "use TEXT, INTEGER, REAL, BLOB or NUMERIC, then "
@@ -219,6 +231,11 @@ def _turns_text_around(letter: str) -> bool:
 def is_identifier(text: str) -> bool:
     """Say whether `text` is a plain SQL name that is not one of ours."""
     return bool(_IDENTIFIER.fullmatch(text)) and not text.lower().startswith(("sqlite_", "_aouo"))
+
+
+def is_column_type(text: str) -> bool:
+    """Say whether a column with this behind its name can be added."""
+    return bool(_COLUMN_TYPE.fullmatch(text))
 
 
 def _is_inside(text: str) -> bool:

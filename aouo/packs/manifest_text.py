@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast, get_args, get_type_hints
 
@@ -12,10 +14,12 @@ from pydantic_core import ErrorDetails
 
 from aouo.packs.manifest import FILE, Manifest
 from aouo.packs.manifest_check import Check, is_javascript
+from aouo.packs.manifest_places import WRITTEN_SHORT, Places
 from aouo.packs.names import GROUPS, TOOLS
 from aouo.packs.problems import Problem, Severity, did_you_mean
 from aouo.packs.yaml_text import (
     FieldPath,
+    YamlFaulty,
     YamlMapping,
     YamlRefused,
     YamlValue,
@@ -26,19 +30,25 @@ from aouo.packs.yaml_text import (
 _PLACEHOLDERS = {"name": "nameless", "version": "0.0.0", "display_name": "nameless"}
 _POLICY = "memory_policy"
 _MEMORY_POLICIES = {"": "full", "summary_plus_query": "full"}  # the latter is the original's
-_WRITTEN_SHORT = {"skills": "provided_skills", "cron": "cron_defaults"}
+_URL = re.compile(r"https?://([a-z0-9_.-]+(?::[0-9]{1,5})?)/?", re.ASCII | re.IGNORECASE)
+_NOT_READ = frozenset({"context", "memory"})
+"""What the original read nothing of: a wrong value is a warning at load, and the default counts."""
+_REQUIRED = frozenset({"name", "id", "schedule", "skill", "path", "command"})
+"""Of what stands in a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """What a manifest says (None: it cannot be used), and every problem in it.
 
-    `draft` is what could be read of it, for finding problems in the other files too.
+    `draft` is what could be read of it, for finding problems in the other files too; `places`
+    knows where each field of it is written.
     """
 
     manifest: Manifest | None
     problems: tuple[Problem, ...]
-    draft: Manifest | None = None
+    draft: Manifest | None
+    places: Places
 
 
 def problems(text: str, *, file: str = FILE, strict: bool = False) -> tuple[Problem, ...]:
@@ -48,17 +58,21 @@ def problems(text: str, *, file: str = FILE, strict: bool = False) -> tuple[Prob
 
 def parse(text: str, *, file: str = FILE, strict: bool = False) -> Parsed:
     """Read a manifest and check all of it that needs no other file; never raises."""
+    faults: tuple[YamlRefused, ...] = ()
     try:
         document = read_mapping(text)
+    except YamlFaulty as faulty:
+        document, faults = faulty.rest, faulty.faults
     except YamlRefused as refused:
-        return Parsed(None, (Problem(file, refused.line, refused.field, refused.message),))
-    report = _Report(file, document, strict)
+        problem = Problem(file, refused.line, refused.field, refused.message)
+        return Parsed(None, (problem,), None, Places(None))
+    report = _Report(file, document, strict, faults)
     manifest = report.validate(_normal(document.values))
-    Check(report.add, "error" if strict else "warning").all(manifest)
+    Check(report.add, report.places.sure, "error" if strict else "warning").all(manifest)
     found = sorted(report.problems, key=lambda problem: problem.line)
     failed = any(problem.severity == "error" for problem in found)
     kept = _without_javascript(manifest)
-    return Parsed(None if failed else kept, tuple(found), kept)
+    return Parsed(None if failed else kept, tuple(found), kept, report.places)
 
 
 def _without_javascript(manifest: Manifest) -> Manifest:
@@ -76,7 +90,7 @@ def _adapter() -> TypeAdapter[Manifest]:
 def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
     """Write the short forms out, as the documentation allows them."""
     known: dict[str, Any] = dict(values)
-    for short, full in _WRITTEN_SHORT.items():
+    for full, short in WRITTEN_SHORT.items():
         if full not in known and isinstance(known.get(short), list):
             known[full] = known.pop(short)
     dependencies = known.get("depends_on")
@@ -96,6 +110,16 @@ def _understand(known: dict[str, Any]) -> None:
     for name in ("soul", "state"):
         if str(memory.get(name)).endswith(".md"):
             memory[name] = True  # it names a path there
+    permissions = _mapping(known, "permissions")
+    hosts = permissions.get("network")
+    if isinstance(hosts, list):
+        permissions["network"] = [_host_of(host) for host in cast("list[YamlValue]", hosts)]
+
+
+def _host_of(host: YamlValue) -> YamlValue:
+    """Take the host of a URL that says nothing else; any other is left to the check."""
+    found = _URL.fullmatch(host) if isinstance(host, str) else None
+    return found[1] if found else host
 
 
 def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
@@ -106,15 +130,22 @@ def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
 class _Report:
     """Collects the problems of one manifest."""
 
-    def __init__(self, file: str, document: YamlMapping, strict: bool) -> None:
+    def __init__(
+        self, file: str, document: YamlMapping, strict: bool, faults: Iterable[YamlRefused]
+    ) -> None:
         self.problems: list[Problem] = []
+        self.places = Places(document)
         self._file = file
-        self._document = document
-        self._strict: Severity = "error" if strict else "warning"
+        self._softly: Severity = "error" if strict else "warning"
+        for fault in faults:
+            self.problems.append(Problem(file, fault.line, fault.field, fault.message))
 
     def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
-        line = self._document.line_of(path) or 1
-        self.problems.append(Problem(self._file, line, field_name(path), message, severity))
+        """Report a finding, unless the value at `path` is one that we put there."""
+        written = self.places.as_written(path)
+        if not self.places.is_unread(written):
+            line = self.places.line_of(written) or 1
+            self.problems.append(Problem(self._file, line, field_name(written), message, severity))
 
     def validate(self, values: dict[str, Any]) -> Manifest:
         """Build the manifest, leaving out and reporting what is unknown or wrong."""
@@ -122,31 +153,51 @@ class _Report:
             return _adapter().validate_python(values)
         except ValidationError as error:
             details = error.errors(include_url=False)
-        dropped: set[str] = set()
         for detail in details:
-            path = detail["loc"]
-            if detail["type"] == _UNKNOWN_KEY:
-                softly = "warning" if path[0] == "memory" else self._strict
-                self.add(path, f"unknown key{_hint(path)}", softly)
-                _remove(values, path)
-            elif detail["input"] is None and path and isinstance(path[-1], str):
-                _remove(values, path)  # an empty key is as good as an absent one
-            else:
-                self.add(path, _in_words(detail))
-                dropped |= {str(path[0])} if path else set(values)
-        if dropped & {"provided_skills", "permissions"}:  # what refers to them would look wrong
-            dropped |= {"cron_defaults", "runtime"}
-        kept = {key: value for key, value in values.items() if key not in dropped}
-        return self.validate(_PLACEHOLDERS | kept if dropped else kept)
+            self._tell(detail)
+        # From the end, so that no index moves before its turn.
+        for detail in sorted(details, key=_order, reverse=True):
+            self._leave_out(values, detail)
+        return self.validate(values)
+
+    def _tell(self, detail: ErrorDetails) -> None:
+        path = detail["loc"]
+        if detail["type"] == _UNKNOWN_KEY:
+            softly = "warning" if path[0] == "memory" else self._softly
+            self.add(path, f"unknown key{_hint(path)}", softly)
+        elif not _is_empty(detail):  # an empty key is as good as an absent one
+            self.add(path, _in_words(detail), self._softly if path[0] in _NOT_READ else "error")
+            self.places.unread.add(self.places.as_written(path))
+
+    def _leave_out(self, values: Any, detail: ErrorDetails) -> None:
+        """Take out the smallest thing that is wrong; what has to be there gets a value of ours."""
+        *around, last = path = detail["loc"]
+        for part in around:
+            values = values[part]
+        if _is_required(path) and detail["type"] != _UNKNOWN_KEY and not _is_empty(detail):
+            values[last] = _PLACEHOLDERS.get(str(last), "nameless")
+        elif isinstance(last, int):
+            self.places.leave_out(tuple(around), last)
+            del values[last]
+        else:
+            values.pop(last, None)
 
 
 _UNKNOWN_KEY = "unexpected_keyword_argument"
 
 
-def _remove(values: Any, path: FieldPath) -> None:
-    for part in path[:-1]:
-        values = values[part]
-    del values[path[-1]]
+def _is_empty(detail: ErrorDetails) -> bool:
+    return detail["input"] is None and isinstance(detail["loc"][-1], str)
+
+
+def _is_required(path: FieldPath) -> bool:
+    if len(path) == 1:
+        return path[0] in _PLACEHOLDERS
+    return isinstance(path[-2], int) and path[-1] in _REQUIRED
+
+
+def _order(detail: ErrorDetails) -> list[tuple[int, str]]:
+    return [(part, "") if isinstance(part, int) else (-1, part) for part in detail["loc"]]
 
 
 def _keys_at(path: FieldPath) -> list[str]:
@@ -162,6 +213,8 @@ def _keys_at(path: FieldPath) -> list[str]:
 
 def _hint(path: FieldPath) -> str:
     key = str(path[-1])
+    if key == "<<":
+        return "; YAML 1.2 merges no keys: write them out"
     if path[0] == "permissions" and key in TOOLS | GROUPS:
         return f"; tools are listed as permissions.tools: [{key}]"
     return did_you_mean(key, _keys_at(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,23 +51,34 @@ def read_migrations(folder: Path) -> tuple[tuple[Migration, ...], tuple[Problem,
     for name in [name for name in names if name.endswith(".sql")][: MAX_FILES + 1]:
         try:
             migration = Migration(name, read_inside(folder, f"{FOLDER}/{name}"))
-            _check(migration, found)
-            found.append(migration)
         except (NotInside, FileNotFoundError) as error:
             problems.append(Problem(f"{FOLDER}/{name}", 0, "", str(error)))
-        except SchemaRefused as refused:
-            problems.append(Problem(f"{FOLDER}/{name}", refused.line, "", refused.message))
+            continue
+        wrong = tuple(_wrong(migration, found))
+        problems += [Problem(migration.file, each.line, "", each.message) for each in wrong]
+        if not wrong:
+            found.append(migration)
     return tuple(found), tuple(problems)
 
 
-def _check(migration: Migration, before: Sequence[Migration]) -> None:
+def _wrong(migration: Migration, before: Sequence[Migration]) -> Iterator[SchemaRefused]:
+    """Yield all that is wrong with one that comes behind others."""
     if not _NAME.fullmatch(migration.name):
-        raise SchemaRefused("is not named as NNNN_name.sql, such as 0001_rename_due.sql")
+        yield SchemaRefused("is not named as NNNN_name.sql, such as 0001_rename_due.sql")
     if before and before[-1].name[:4] == migration.name[:4]:
-        raise SchemaRefused(f"has the number of {before[-1].name}: give it the next one")
+        yield SchemaRefused(f"has the number of {before[-1].name}: give it the next one")
     if len(before) >= MAX_FILES:
-        raise SchemaRefused(f"there are more than {MAX_FILES} migrations")
-    check_migration(split(migration.sql))
+        yield SchemaRefused(f"there are more than {MAX_FILES} migrations")
+    try:
+        statements = split(migration.sql)
+    except SchemaRefused as refused:
+        yield refused
+        return
+    for statement in statements:
+        try:
+            check_migration([statement])
+        except SchemaRefused as refused:
+            yield refused
 
 
 def pending(

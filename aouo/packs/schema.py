@@ -1,7 +1,7 @@
-"""A pack's `schema.sql`: tried, and applied so that no row is lost.
+"""A pack's `schema.sql` applied so that no row is lost.
 
-With `schema_guard`, `migrations`, `seeds` and `persist`, the one place outside `store/` that
-runs SQL: it is the pack's.
+With `schema_guard`, `schema_trial`, `migrations`, `seeds` and `persist`, the one place outside
+`store/` that runs SQL: it is the pack's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from aouo.packs.shape import Shape, derived, differences, shapes
 
 Extends = Mapping[str, Mapping[str, str]]
 
-_TRIAL_PAGES = 8192
+TRIAL_PAGES = 8192
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS _aouo_schema"
     "(kind TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (kind, digest)) STRICT"
@@ -57,51 +57,16 @@ class Made:
         }
 
 
-def trial(sql: str, extends: Extends, *, strict: bool = False) -> Mapping[str, tuple[Column, ...]]:
-    """Run a schema in a throw-away database and return the tables it makes.
-
-    `strict` has the text judged too, as it is before it is applied anywhere.
-
-    Raises:
-        SchemaRefused: it does not run, tries what it may not, or would not run again over
-            the tables it made.
-    """
-    statements = split(sql)
-    if strict:
-        judge(statements)
-    return _try(statements, extends).tables
-
-
 def _try(statements: Sequence[Statement], extends: Extends) -> Made:
     check_heads(statements)
-    with contextlib.closing(open_database(":memory:", max_pages=_TRIAL_PAGES)) as connection:
+    with contextlib.closing(open_database(":memory:", max_pages=TRIAL_PAGES)) as connection:
         guard = Guard(connection)
         seeds = Seeds(connection, guard, grown=False)
-        _run(connection, guard, statements, seeds, None)
-        _extend(connection, extends)
+        run(connection, guard, statements, seeds, None)
+        extend(connection, extends)
         made = Made(tables(connection), shapes(connection), derived(connection))
-        _run(connection, guard, statements, seeds, made.tables)
+        run(connection, guard, statements, seeds, made.tables)
         return made
-
-
-def selected(sql: str, extends: Mapping[str, Mapping[str, str]], query: str) -> tuple[str, ...]:
-    """Run a query on what a schema makes and return its columns.
-
-    Raises:
-        SchemaRefused: the schema or the query does not run, or the query is no SELECT.
-    """
-    with contextlib.closing(open_database(":memory:", max_pages=_TRIAL_PAGES)) as connection:
-        guard = Guard(connection)
-        _run(connection, guard, split(sql), Seeds(connection, guard, grown=False), None)
-        _extend(connection, extends)
-        try:
-            with guard.allow("read"):
-                cursor = connection.execute(query)
-                return tuple(str(column[0]) for column in cursor.description or ())
-        except TookTooLong as error:
-            raise SchemaRefused("took too long") from error
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            raise SchemaRefused(guard.refusal or str(error)) from error
 
 
 def apply_schema(
@@ -174,7 +139,7 @@ class _Change:
         self._add_columns()
         self._drop_derived()
         self._run_fresh()
-        _extend(connection, self.extends)
+        extend(connection, self.extends)
         self._compare()
         if connection.execute("PRAGMA foreign_key_check").fetchone():
             raise SchemaRefused("a row would refer to one that is not there")
@@ -206,7 +171,7 @@ class _Change:
         done = _recorded(self.connection, "statement")
         again = ("CREATE VIEW", "CREATE TRIGGER", "CREATE INDEX")
         fresh = [item for item in self.statements if item.digest not in done or item.head in again]
-        _run(self.connection, self.guard, fresh, seeds, tables(self.connection))
+        run(self.connection, self.guard, fresh, seeds, tables(self.connection))
         seeds.record()
 
     def _compare(self) -> None:
@@ -249,14 +214,20 @@ def _recorded(connection: sqlite3.Connection, kind: str) -> set[str]:
     return {str(digest) for (digest,) in rows}
 
 
-def _run(
+def run(
     connection: sqlite3.Connection,
     guard: Guard,
     statements: Sequence[Statement],
     seeds: Seeds,
     protected: Mapping[str, object] | None,
 ) -> None:
-    """`protected`: tables that are there and keep their rows; None = as written, nothing is."""
+    """Run statements of a schema.
+
+    `protected`: tables that are there and keep their rows; None = as written, nothing is.
+
+    Raises:
+        SchemaRefused: the first that does not run, or tries what it may not.
+    """
     for statement in statements:
         try:
             if statement.head in ("INSERT", "REPLACE"):
@@ -274,8 +245,12 @@ def _run(
             raise SchemaRefused(said, statement.line) from error
 
 
-def _extend(connection: sqlite3.Connection, extends: Extends) -> None:
-    """Add the manifest's `extends_columns`, whose text the manifest has checked."""
+def extend(connection: sqlite3.Connection, extends: Extends) -> None:
+    """Add the manifest's `extends_columns`, whose text the manifest has checked.
+
+    Raises:
+        SchemaRefused: there is no such table, or SQLite takes no such column.
+    """
     made = tables(connection)
     for table, column, kind in _flat(extends):
         if table not in made:

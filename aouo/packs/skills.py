@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 from aouo.errors import ToolFailed
 from aouo.packs.inside import NotInside, list_inside, read_inside
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
-from aouo.packs.yaml_text import YamlMapping, YamlRefused, YamlValue, field_name, read_mapping
+from aouo.packs.yaml_text import (
+    YamlFaulty,
+    YamlMapping,
+    YamlRefused,
+    YamlValue,
+    field_name,
+    read_mapping,
+)
 
 FILE = "SKILL.md"
 MAX_BYTES = 64 * 1024
@@ -84,10 +91,22 @@ _COMMAND_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 @dataclass(frozen=True, slots=True)
 class ParsedSkill:
-    """What a SKILL.md says (None: it cannot be used), and every problem in it."""
+    """What a SKILL.md says (None: it cannot be used), and every problem in it.
+
+    `draft` is what could be read of it, `header` its front matter, for finding more problems.
+    """
 
     skill: Skill | None
     problems: tuple[Problem, ...]
+    draft: Skill | None = None
+    header: YamlMapping | None = None
+
+
+def skills_below(folder: Path) -> tuple[str, ...]:
+    """Return the folders below skills/ that hold a skill."""
+    root = folder / "skills"
+    found = root.glob(f"*/{FILE}") if root.is_dir() else ()
+    return tuple(sorted(file.parent.name for file in found))
 
 
 def load_skill(pack: str, root: Path, name: str, *, strict: bool = False) -> ParsedSkill:
@@ -108,11 +127,9 @@ def parse_skill(
 ) -> ParsedSkill:
     """Read the front matter and the body of one skill; never raises."""
     header, body = _split(text)
-    try:
-        document = read_mapping(header, first_line=2)
-    except YamlRefused as refused:
-        return ParsedSkill(None, (Problem(file, refused.line, refused.field, refused.message),))
-    front = _FrontMatter(document, file, "error" if strict else "warning")
+    document, faults = _header(header)
+    front = _FrontMatter(document, file, strict)
+    front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
     title = front.text("name")
     skill = Skill(
         pack=pack,
@@ -126,8 +143,20 @@ def parse_skill(
         requires=front.texts("requires"),
         fallback=front.text("fallback"),
     )
-    front.check(skill)
-    return ParsedSkill(None if errors(front.problems) else skill, tuple(front.problems))
+    if document.values or not faults:
+        front.check(skill)
+    sound = None if errors(front.problems) else skill
+    return ParsedSkill(sound, tuple(front.problems), skill, document)
+
+
+def _header(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
+    """Read a front matter as far as it can be read."""
+    try:
+        return read_mapping(text, first_line=2), ()
+    except YamlFaulty as faulty:
+        return faulty.rest, faulty.faults
+    except YamlRefused as refused:
+        return YamlMapping({}, {}), (refused,)
 
 
 def with_overrides(
@@ -193,11 +222,12 @@ def _first_line(body: str) -> str:
 class _FrontMatter:
     """Takes typed values out of a front matter and collects what is wrong with it."""
 
-    def __init__(self, document: YamlMapping, file: str, unknown: Severity) -> None:
+    def __init__(self, document: YamlMapping, file: str, strict: bool) -> None:
         self.problems: list[Problem] = []
         self._document = document
         self._file = file
-        self._unknown: Severity = unknown
+        self._strict = strict
+        self._softly: Severity = "error" if strict else "warning"
 
     def text(self, key: str) -> str:
         return self._get(key, str, "", "must be text").strip()
@@ -218,11 +248,14 @@ class _FrontMatter:
         stated: dict[str, YamlValue] = self._document.values
         for key in stated:
             if key not in _OURS | _ACCEPTED:
-                self._add(key, f"unknown key{did_you_mean(key, _OURS)}", self._unknown)
+                self._add(key, f"unknown key{did_you_mean(key, _OURS)}", self._softly)
         if stated.get("pack", skill.pack) != skill.pack:
             self._add("pack", f'belongs to "{skill.pack}"; correct it or leave it out', "warning")
+        if self._strict and isinstance(stated.get("name"), str) and stated["name"] != skill.name:
+            message = f'is not that of its folder, which counts: write "{skill.name}"'
+            self._add("name", f"{message}, and what people read as display_name", "warning")
         if not stated.get("description"):
-            self._add("description", "say in one line what the skill does", self._unknown)
+            self._add("description", "say in one line what the skill does", self._softly)
         if not skill.body:
             self._add("", "has no body: nothing would tell the model what to do")
 

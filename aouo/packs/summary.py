@@ -10,10 +10,11 @@ from typing import Literal, assert_never
 
 from aouo.errors import PackError
 from aouo.packs.archive import app_files, content_hash
+from aouo.packs.columns import Column
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.manifest import Budget
 from aouo.packs.problems import errors
-from aouo.packs.schema import Column, trial
+from aouo.packs.schema_trial import trial
 from aouo.packs.signing import Signature, verify
 from aouo.packs.tools_text import Calls, PackTool, Starts
 from aouo.packs.validate import validate
@@ -105,7 +106,7 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
             for job in manifest.cron_defaults
         ),
         scope=manifest.schema.scope,
-        tables=trial(pack.schema_sql, manifest.schema.extends_columns),
+        tables=trial(pack.schema_sql, manifest.schema.extends_columns).tables,
         migrations=tuple(
             name for name in files if name.startswith("migrations/") and name.endswith(".sql")
         ),
@@ -126,21 +127,15 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
     )
 
 
-def summarize_folder(
-    folder: Path, trusted: Mapping[str, str] | None = None, *, strict: bool = True
-) -> Summary:
-    """Load the app in `folder`, verify who signed it, and sum it up.
-
-    `strict`: as `validate` reads, and as an install has to; else as an installed app is loaded,
-    whose owner may have changed it.
+def summarize_folder(folder: Path, trusted: Mapping[str, str] | None = None) -> Summary:
+    """Load the app in `folder` as an install has to, verify who signed it, and sum it up.
 
     Raises:
-        PackError: it does not load, or, if `strict`, its signature is wrong.
+        PackError: it is not sound, or its signature is wrong.
     """
     signature = verify(folder, trusted)
-    if strict:
-        signature.refuse_wrong()
-    return summarize(sound_pack(folder, strict=strict), signature)
+    signature.refuse_wrong()
+    return summarize(sound_pack(folder), signature)
 
 
 def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
@@ -155,7 +150,8 @@ def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
         return loaded.pack
     first, *others = found
     more = f" (and {len(others)} more)" if others else ""
-    name = f" {loaded.name}" if loaded.draft else ""  # else the folder's, which may be our copy's
+    known = loaded.draft is not None and loaded.draft.name == loaded.name
+    name = f" {loaded.name}" if known else ""  # else the folder's, which may be our copy's
     raise PackError(
         f"The pack{name} is broken: {first}{more}.",
         fix="All of it is said by `aouo pack validate`.",

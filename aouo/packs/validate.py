@@ -2,48 +2,79 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from pathlib import Path, PurePosixPath
 
+from aouo import schedule
 from aouo.packs import evals, menu
 from aouo.packs import manifest as manifests
 from aouo.packs.fast_paths import missing, unused
-from aouo.packs.load import Pack, load_pack
+from aouo.packs.inside import read_inside
+from aouo.packs.json_text import read_json
+from aouo.packs.load import LoadedPack, Pack, load_pack
+from aouo.packs.menu import Page
 from aouo.packs.problems import Problem, did_you_mean, errors
-from aouo.packs.schema import selected
 from aouo.packs.schema_guard import SchemaRefused
+from aouo.packs.schema_trial import selected
+from aouo.packs.skills import skills_below
+from aouo.packs.yaml_text import field_name
+
+_LAST_ZONE = timezone(-timedelta(hours=12))  # where a moment comes last
 
 
-def validate(folder: Path) -> tuple[Problem, ...]:
+def validate(folder: Path, *, now: datetime | None = None) -> tuple[Problem, ...]:
     """Return every problem of the pack in `folder`; what loading forgives is an error here.
 
+    `now` (aware) is for finding what lies in the past; None = that is not looked for.
     The schema runs in a throw-away database; nothing is written anywhere.
     """
     loaded = load_pack(folder, strict=True)
     found = list(loaded.problems)
     found += evals.load(folder)[1]
+    found += _unused_skills(loaded)
+    found += _past(loaded, now) if now else ()
     if loaded.draft is not None:
-        found += _unused_skills(loaded.draft)
         found += _translations(loaded.draft)
-        if not any(each.file == loaded.draft.manifest.schema.file for each in errors(found)):
+        schema = loaded.draft.manifest.schema.file
+        if not any(each.file == schema and not each.line for each in errors(found)):
             found += _listings(loaded.draft)
-    return tuple(found)
+    files = list(dict.fromkeys(problem.file for problem in found))
+    return tuple(sorted(found, key=lambda problem: (files.index(problem.file), problem.line)))
 
 
-def _unused_skills(pack: Pack) -> list[Problem]:
+def _unused_skills(loaded: LoadedPack) -> list[Problem]:
     """Name the folders below skills/ that provided_skills forgets."""
-    root = pack.folder / "skills"
-    there = sorted(child.parent.name for child in root.glob("*/SKILL.md")) if root.is_dir() else []
+    pack = loaded.draft
+    if pack is None or not loaded.places.sure("provided_skills"):
+        return []
+    line = loaded.places.line_of(("provided_skills",))
     message = '"{}" lies below skills/ and is not listed, so nobody can use it'
     return [
-        Problem(manifests.FILE, 0, "provided_skills", message.format(name), "warning")
-        for name in there
+        Problem(manifests.FILE, line, "provided_skills", message.format(name), "warning")
+        for name in skills_below(pack.folder)
         if name not in pack.manifest.provided_skills
     ]
 
 
+def _past(loaded: LoadedPack, now: datetime) -> Iterator[Problem]:
+    """Name the moments of cron_defaults that are over, wherever the owner is."""
+    jobs = loaded.draft.manifest.cron_defaults if loaded.draft else ()
+    for index, job in enumerate(jobs):
+        with suppress(schedule.NotASchedule):
+            match schedule.parse(job.schedule, now, _LAST_ZONE):
+                case schedule.Once(at) if at < now:
+                    field = f"cron_defaults[{index}].schedule"
+                    message = f'"{job.schedule}" is in the past: it never comes'
+                    found = Problem(manifests.FILE, 0, field, message, "warning")
+                    yield from filter(None, [loaded.places.placed(found)])
+                case _:
+                    pass
+
+
 def _listings(pack: Pack) -> list[Problem]:
     """Try the queries of the menu's pages, and find the columns that their rows show."""
-    file = pack.manifest.fast_paths.menu or menu.FILE
     found: list[Problem] = []
     for page in pack.menu.pages:
         if not page.sql:
@@ -51,14 +82,24 @@ def _listings(pack: Pack) -> list[Problem]:
         try:
             made = selected(pack.schema_sql, pack.manifest.schema.extends_columns, page.sql)
         except SchemaRefused as refused:
-            found.append(Problem(file, 0, "sql", f'the page "{page.id}": {refused.message}'))
+            found.append(_of_page(pack, page, "sql", refused.message))
             continue
         for name in page.columns:
-            if name not in made:
+            if made is not None and name not in made:
                 hint = did_you_mean(name, made)
-                message = f'the page "{page.id}": sql has no column "{name}"{hint}'
-                found.append(Problem(file, 0, "row", message))
+                found.append(_of_page(pack, page, "row", f'sql has no column "{name}"{hint}'))
     return found
+
+
+def _of_page(pack: Pack, page: Page, key: str, message: str) -> Problem:
+    """What is wrong with a page that was read, where its author has it."""
+    file = PurePosixPath(pack.manifest.fast_paths.menu or menu.FILE).as_posix()
+    document = read_json(read_inside(pack.folder, file))
+    pages = document.value if isinstance(document.value, list) else []
+    ids = [each.get("id") if isinstance(each, dict) else None for each in pages]
+    path = (ids.index(page.id), key)
+    line, field = document.line_of(path), field_name(path)
+    return Problem(file, line, field, f'the page "{page.id}": {message}')
 
 
 def _translations(pack: Pack) -> list[Problem]:

@@ -85,9 +85,12 @@ class Wish:
         if given in (None, ""):
             return default
         try:
-            return max(1, min(MAX_ROWS, int(cast("str", given))))
-        except (TypeError, ValueError) as error:
-            raise ToolFailed(f"limit is a number from 1 to {MAX_ROWS}, not {given!r}.") from error
+            wanted = int(cast("str", given))
+        except (TypeError, ValueError, OverflowError):
+            wanted = 0
+        if wanted < 1:
+            raise ToolFailed(f"limit is a number from 1 to {MAX_ROWS}, not {given!r}.")
+        return min(MAX_ROWS, wanted)
 
 
 def bindings(given: object) -> Bindings:

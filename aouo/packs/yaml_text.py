@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -42,6 +42,16 @@ class YamlRefused(TextRefused):
     """It is not the YAML we take."""
 
 
+class YamlFaulty(YamlRefused):
+    """Keys written twice, or tags: `faults` are all of these, `rest` is the document without."""
+
+    def __init__(self, faults: Sequence[YamlRefused], rest: YamlMapping) -> None:
+        first = faults[0]
+        super().__init__(first.message, first.line, first.field)
+        self.faults = tuple(faults)
+        self.rest = rest
+
+
 def nearest_line(lines: Mapping[FieldPath, int], path: FieldPath) -> int:
     """Return the line of `path`, or of the nearest thing around it, or 0."""
     while path and path not in lines:
@@ -51,10 +61,14 @@ def nearest_line(lines: Mapping[FieldPath, int], path: FieldPath) -> int:
 
 @dataclass(frozen=True, slots=True)
 class YamlMapping:
-    """A document whose top is a mapping, and the line of every key and list item in it."""
+    """A document whose top is a mapping, and the line of every key and list item in it.
+
+    `lost` are the places of values that were not taken, and are None.
+    """
 
     values: dict[str, YamlValue]
     lines: dict[FieldPath, int]
+    lost: frozenset[FieldPath] = frozenset()
 
     def line_of(self, path: FieldPath) -> int:
         """See `nearest_line`."""
@@ -75,7 +89,8 @@ def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
     `first_line` is where `text` begins in its file.
 
     Raises:
-        YamlRefused: not YAML, not a mapping, too large, or trying something clever.
+        YamlRefused: not YAML, not a mapping, too large, or trying something clever; `YamlFaulty`
+            where the rest of it can be read.
     """
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         raise YamlRefused(f"larger than {MAX_BYTES // 1024} kB")
@@ -93,8 +108,15 @@ def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
     reader = _Reader(first_line)
     value = reader.value(node, ())
     if not isinstance(value, dict):
-        raise YamlRefused("must be a mapping of keys to values", reader.line(node))
-    return YamlMapping(value, reader.lines)
+        raise (
+            reader.faults[0]
+            if reader.faults
+            else YamlRefused("must be a mapping of keys to values", reader.line(node))
+        )
+    rest = YamlMapping(value, reader.lines, frozenset(reader.lost))
+    if reader.faults:
+        raise YamlFaulty(reader.faults, rest)
+    return rest
 
 
 class _Loader(yaml.SafeLoader):
@@ -118,6 +140,8 @@ class _Reader:
 
     def __init__(self, first_line: int) -> None:
         self.lines: dict[FieldPath, int] = {}
+        self.faults: list[YamlRefused] = []
+        self.lost: list[FieldPath] = []
         self._first_line = first_line
         self._left = _MAX_VALUES
 
@@ -131,8 +155,9 @@ class _Reader:
         if len(path) > _MAX_DEPTH:
             raise YamlRefused("an alias contains itself", self.line(node), field_name(path[:1]))
         if node.tag not in _TAGS:
-            message = f"the tag {node.tag} is not allowed here"
-            raise YamlRefused(message, self.line(node), field_name(path))
+            self._fault(node, f"the tag {node.tag} is not allowed here", path)
+            self.lost.append(path)
+            return None
         match node:
             case yaml.ScalarNode():
                 text = self._text(node, path)
@@ -143,6 +168,9 @@ class _Reader:
                 return self._mapping(node, path)
             case _:
                 raise YamlRefused("not a value", self.line(node), field_name(path))
+
+    def _fault(self, node: yaml.Node, message: str, path: FieldPath) -> None:
+        self.faults.append(YamlRefused(message, self.line(node), field_name(path)))
 
     def _text(self, node: yaml.ScalarNode, path: FieldPath) -> str:
         """Return a scalar's text; `\\u` escapes may write a character in two halves."""
@@ -167,8 +195,8 @@ class _Reader:
             key = self._text(key_node, path)
             here = (*path, key)
             if key in values:
-                name = field_name(here)
-                raise YamlRefused("written twice; keep one", self.line(key_node), name)
+                self._fault(key_node, "written twice; keep one", here)
+                continue
             self.lines[here] = self.line(key_node)
             values[key] = self.value(value_node, here)
         return values

@@ -17,8 +17,8 @@ from aouo.packs.archive import SIGNATURE_FILE, content_hash
 from aouo.packs.compare import compare
 from aouo.packs.manifest import Budget
 from aouo.packs.names import GROUP_TOOLS, GROUPS, TOOLS
-from aouo.packs.signing import new_key, sign_app
-from aouo.packs.summary import OwnTool, Planned, Summary, summarize_folder
+from aouo.packs.signing import Signature, new_key, sign_app
+from aouo.packs.summary import OwnTool, Planned, Summary, sound_pack, summarize, summarize_folder
 from tests.packs.writing import MakePack
 
 BASE: dict[str, Any] = {
@@ -85,7 +85,7 @@ def test_public_functions_are_tools_where_the_manifest_names_none(make_pack: Mak
     code = "".join(function.format(*pair) for pair in pairs)
     folder = make_pack(files={"tools/some.py": code, "tools/deep/not.py": "def no(): ..."})
 
-    found = summarize_folder(folder, strict=False)
+    found = summarize(sound_pack(folder, strict=False), Signature())
 
     assert [tool.name for tool in found.pack_tools] == ["shown", "too"]
 
@@ -95,7 +95,7 @@ def test_a_broken_app_is_not_summed_up_and_a_strict_reading_finds_more(make_pack
 
     with pytest.raises(PackError, match="did you mean"):
         summarize_folder(folder)
-    assert summarize_folder(folder, strict=False).name == "test"
+    assert sound_pack(folder, strict=False).name == "test"
 
 
 def test_a_changed_app_with_a_signature_is_refused(make_pack: MakePack):
@@ -334,7 +334,7 @@ def plain_summary(base: Path) -> Summary:
         folder.mkdir()
         (folder / "pack.yml").write_text("{name: plain, version: 1.0.0, display_name: P}")
     assert content_hash(folder)
-    return summarize_folder(folder, strict=False)
+    return summarize_folder(folder)
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,8 @@ def test_what_loading_forgives_validate_does_not(make_pack: MakePack, tmp_path: 
 
     assert scan(tmp_path / "packs").names == ("test",)
     assert [str(problem) for problem in validate(folder)] == [
+        'pack.yml:4: provided_skills: "forgotten" lies below skills/ and is not listed, '
+        "so nobody can use it",
         "pack.yml:5: colour: unknown key",
         'skills/hello/SKILL.md:4: comand: unknown key; did you mean "command"?',
     ]

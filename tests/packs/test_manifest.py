@@ -236,7 +236,7 @@ def test_a_tool_in_javascript_is_refused_with_what_to_do() -> None:
     ],
 )
 def test_a_value_that_cannot_be_is_named_with_what_can(text: str, field: str, message: str) -> None:
-    assert problems(HEAD + text) == (Problem("pack.yml", 4, field, message),)
+    assert problems(HEAD + text, strict=True) == (Problem("pack.yml", 4, field, message),)
 
 
 def test_a_platform_that_does_not_exist_is_named_with_those_that_do() -> None:
@@ -280,7 +280,33 @@ def test_an_alias_bomb_is_refused_before_it_grows() -> None:
 
 
 KEYS = st.sampled_from(
-    ["name", "version", "schema", "permissions", "cron_defaults", "runtime", "depends_on", "tools"]
+    [
+        "name",
+        "version",
+        "schema",
+        "permissions",
+        "cron_defaults",
+        "runtime",
+        "depends_on",
+        "tools",
+        "id",
+        "schedule",
+        "skill",
+        "path",
+        "command",
+        "custom_tools",
+        "external_tools",
+        "network",
+        "extends_columns",
+        "owned_tables",
+        "provided_skills",
+        "context",
+        "memory",
+        "max_tokens",
+        "skills",
+        "cron",
+        "<<",
+    ]
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -308,7 +334,7 @@ def test_wrong_shapes_are_problems_and_never_an_exception(
 
     failed = any(problem.severity == "error" for problem in parsed.problems)
     assert (parsed.manifest is None) == failed
-    assert all(str(problem) for problem in parsed.problems)
+    assert all(str(problem) and problem.line == 1 for problem in parsed.problems)
 
 
 @pytest.mark.parametrize(

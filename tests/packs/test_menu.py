@@ -191,7 +191,7 @@ def test_validate_tries_the_query_of_a_page(
 
     (problem,) = validate(folder)
 
-    assert (problem.file, problem.field) == ("menu.json", field)
+    assert (problem.file, problem.line, problem.field) == ("menu.json", 1, f"[0].{field}")
     assert problem.message.startswith('the page "main": ')
     assert said in problem.message
     assert scan(folder.parent).names == ("test",)

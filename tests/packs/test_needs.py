@@ -76,9 +76,9 @@ def test_validate_says_which_skill_is_hidden_and_what_helps(make_pack: MakePack)
     folder = make_pack("test", files("requires: [fetch, telepathy]\n"))
 
     assert [str(problem) for problem in validate(folder)] == [
-        'skills/rich/SKILL.md: requires: needs "fetch": add it to permissions.tools, or name a '
+        'skills/rich/SKILL.md:5: requires: needs "fetch": add it to permissions.tools, or name a '
         "fallback; until then it is hidden",
-        'skills/rich/SKILL.md: requires: no tool or skill is named "telepathy"',
+        'skills/rich/SKILL.md:5: requires: no tool or skill is named "telepathy"',
     ]
 
 

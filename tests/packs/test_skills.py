@@ -13,7 +13,8 @@ from aouo.packs.skills import Skill, load_skill, parse_skill, with_overrides
 
 FULL = """\
 ---
-name: Listening Dictation
+name: dictation
+display_name: Listening Dictation
 pack: test
 description: Listen and write
 command: true

@@ -292,6 +292,7 @@ MISTAKES: dict[str, tuple[str, dict[str, object], str]] = {
     "operator": ("delete", {"where": {"id": {"; --": 1}}}, "is not one of"),
     "upsert without a key": ("upsert", {"data": {"text": "a"}}, "give where"),
     "limit": ("recent", {"limit": "many"}, "from 1 to 50"),
+    "limit below one": ("recent", {"limit": -1}, "limit is a number from 1 to 50, not -1"),
     "no sql": ("query", {}, "Tables: entries, words"),
     "a column in sql": (
         "query",
