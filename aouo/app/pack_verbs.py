@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from aouo.address import ConversationAddress
@@ -65,6 +66,14 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
         change = await packs.remove(str(request.get("pack", "")), OWNER, purge=purge)
         return {"pack": change.pack, "purged": purge}
 
+    async def restore(request: Request) -> dict[str, Any]:
+        before, problem = await packs.restore(
+            str(request.get("pack", "")),
+            Path(str(request.get("file", ""))),
+            str(request.get("passphrase", "")),
+        )
+        return {"before": str(before) if before else "", "schedules_problem": problem}
+
     async def refresh(request: Request) -> dict[str, Any]:
         del request
         before = library()
@@ -82,6 +91,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
         "pack_accept": accept,
         "pack_decline": decline,
         "pack_remove": remove,
+        "pack_restore": restore,
         "pack_refresh": refresh,
         "reload": refresh,
     }

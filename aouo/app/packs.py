@@ -18,12 +18,13 @@ import structlog
 from aouo import failpoint
 from aouo.app.eval_process import run_evals
 from aouo.app.pack_changes import PackChanges, clear
+from aouo.app.pack_restoring import PackRestoring
 from aouo.app.stores import PackStores
 from aouo.errors import PackError
 from aouo.flow.installing import Offer
 from aouo.home import Home
 from aouo.ids import ulid
-from aouo.packs import scheduling
+from aouo.packs import restoring, scheduling
 from aouo.packs.compare import compare
 from aouo.packs.library import Library
 from aouo.packs.load import load_pack
@@ -80,6 +81,14 @@ class Packs:
             stores=stores,
             scan=scan,
             refresh=refresh,
+            zone_of=zone_of,
+        )
+        self._restoring = PackRestoring(
+            home=home,
+            clock=clock,
+            database=database,
+            stores=stores,
+            library=library,
             zone_of=zone_of,
         )
         self._one_by_one = asyncio.Lock()
@@ -314,8 +323,25 @@ class Packs:
                 f"{', '.join(needing)} cannot do without {name}.", fix="Remove it first."
             )
 
+    async def restore(self, name: str, file: Path, passphrase: str) -> tuple[Path | None, str]:
+        """Make what a pack keeps what a backup holds; see `PackRestoring.put_back`.
+
+        Raises:
+            PackError: it cannot be; what the pack keeps is as it was.
+        """
+        unpacked = await asyncio.to_thread(
+            restoring.unpack, file, self._home, name, passphrase=passphrase
+        )
+        try:
+            await asyncio.to_thread(self._restoring.check, unpacked)
+            async with self._one_by_one, self._alone(name):
+                return await finish(self._restoring.put_back(unpacked))
+        finally:
+            await asyncio.to_thread(remove, unpacked.folder)
+
     async def recover(self) -> None:
         """End what a former process had begun, and forget what was not answered for a day."""
+        await self._restoring.recover()
         now = self._clock.now()
         kept: set[str] = set()
         for change in await self._database.read(installs.unsettled):
