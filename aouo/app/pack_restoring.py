@@ -106,7 +106,7 @@ class PackRestoring:
         problem = await self._database.transact(
             lambda tx: self._know_again(tx, name, plan.known), durable=True
         )
-        failpoint.reached("after what is known of a pack came back")
+        failpoint.reached("after what is known of a pack's data came back")
         await asyncio.to_thread(restoring.conclude, self._home, name, plan)
         log.info("pack_restored", pack=name, schedules=problem or "restored")
         return problem

@@ -254,7 +254,7 @@ VERBS = {
 }
 
 
-async def _listens(here: Place) -> None:
+async def listens(here: Place) -> None:
     async def look() -> bool:
         try:
             await asked(here.home, "status")
@@ -269,14 +269,14 @@ async def _by_verb(folder: Path, shelf: Path, kill_at: int, port: int, verb: Ver
     async with furnished(folder, shelf, port) as here:
         problems: list[str] = []
         async with here.alive(kill_at=kill_at, among=AMONG) as life:
-            await _listens(here)
+            await listens(here)
             with suppress(NoAnswer):
                 await verb.ask(here, shelf)
             life.stop()
             await life.gone.wait()
         begun = here.rows("SELECT 1 FROM pack_changes WHERE pack = 'shopping' AND state = 'begun'")
         async with here.alive() as life:
-            await _listens(here)
+            await listens(here)
             if begun or life is here.lives[0]:
                 problems += problems_of(here, verb.version)
             elif verb is VERBS["upgrade"]:
@@ -316,7 +316,7 @@ async def test_an_upgrade_that_was_killed_and_cannot_be_ended_leaves_the_old_pac
     """Its files are gone when the next process looks; the databases were the new version's."""
     async with furnished(tmp_path, shelf, runner_port) as here:
         async with here.alive(kill_at=1, among="databases are migrated") as life:
-            await _listens(here)
+            await listens(here)
             with pytest.raises(NoAnswer):
                 await upgrade(here, shelf)
             await life.gone.wait()
@@ -324,7 +324,7 @@ async def test_an_upgrade_that_was_killed_and_cannot_be_ended_leaves_the_old_pac
         (waiting,) = here.home.packs.glob(".waiting-*")
         shutil.rmtree(waiting / "app")
         async with here.alive() as life:
-            await _listens(here)
+            await listens(here)
             life.stop()
             await life.gone.wait()
 
