@@ -64,6 +64,7 @@ class Packs:
         refresh: Callable[[], Awaitable[None]],
         trusted_keys: Callable[[], Mapping[str, str]],
         zone_of: ZoneOf,
+        owners_chat: Place | None,
     ) -> None:
         self._home = home
         self._clock = clock
@@ -82,6 +83,7 @@ class Packs:
             scan=scan,
             refresh=refresh,
             zone_of=zone_of,
+            owners_chat=owners_chat,
         )
         self._restoring = PackRestoring(
             home=home,
@@ -260,7 +262,7 @@ class Packs:
         Raises:
             PackError: it failed, and what was installed before is as it was.
         """
-        change = await self._offered(change_id)
+        change = replace(await self._offered(change_id), person=person)
         if change.created_at < iso(self._clock.now() - OFFER_STANDS):
             raise _settled()
         await self._play(change)
