@@ -183,8 +183,8 @@ class Packs:
         if change.kind != "upgrade" or not any((app / "evals").glob("*.yml")):
             return
         try:
-            results = await run_evals(app, home=self._home.path)
-            if failed := [result.name for result in results if not result.passed]:
+            results = await run_evals(app, pack=change.pack, home=self._home.path)
+            if failed := [f"{one.name} ({one.file})" for one in results if not one.passed]:
                 raise PackError(
                     f"{change.pack} {change.version} does not pass its own evals: "
                     f"{'; '.join(failed)}.",
