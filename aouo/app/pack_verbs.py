@@ -66,6 +66,10 @@ def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Ver
         )
         return {"before": str(before) if before else "", "schedules_problem": problem}
 
+    async def unread(request: Request) -> dict[str, Any]:
+        del request
+        return {"packs": await packs.unread()}
+
     async def refresh(request: Request) -> dict[str, Any]:
         del request
         before = library()
@@ -84,6 +88,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Ver
         "pack_decline": decline,
         "pack_remove": remove,
         "pack_restore": restore,
+        "pack_unread": unread,
         "pack_refresh": refresh,
         "reload": refresh,
     }

@@ -17,6 +17,7 @@ import structlog
 
 from aouo import failpoint
 from aouo.app.eval_process import run_evals
+from aouo.app.installed import changed
 from aouo.app.pack_changes import PackChanges, clear
 from aouo.app.pack_restoring import PackRestoring
 from aouo.app.stores import PackStores
@@ -71,6 +72,7 @@ class Packs:
         self._database = database
         self.stores = stores
         self._library = library
+        self._scan = scan
         self._alone = alone
         self.refresh = refresh
         self._trusted_keys = trusted_keys
@@ -340,6 +342,21 @@ class Packs:
                 return await finish(self._restoring.put_back(unpacked))
         finally:
             await asyncio.to_thread(remove, unpacked.folder)
+
+    async def unread(self) -> dict[str, str]:
+        """What the folders of packs hold that is not what is loaded: why, by pack."""
+        then = self._library()
+        now = await self._scan({})
+        return {
+            name: "broken"
+            if name in now.broken
+            else "gone"
+            if now.get(name) is None
+            else "changed"
+            if then.get(name)
+            else "new"
+            for name in changed(then, now)
+        }
 
     async def recover(self) -> None:
         """End what a former process had begun, and forget what was not answered for a day."""

@@ -17,7 +17,6 @@ from aouo.packs.backup_file import SUFFIX, Kept, Known
 from aouo.packs.export import export_data
 from aouo.packs.restoring import inspect
 from aouo.packs.sealed import is_sealed
-from aouo.packs.versions import leading
 from aouo.store.reading import reading
 
 _SHORTEST = 8
@@ -116,12 +115,7 @@ def _tell_version(kept: Kept) -> None:
         click.echo(f"{kept.pack} is not installed here; what it kept waits for it.", err=True)
         return
     here = pack.manifest.version
-    if kept.version and leading(kept.version) > leading(here):
-        more = "what it does not know stays unused until you upgrade"
-        click.echo(
-            f"A newer version, {kept.version}, kept this; {here} is installed: {more}.", err=True
-        )
-    elif kept.version not in ("", here):
+    if kept.version not in ("", here):
         click.echo(f"Another version: {kept.version} kept this, {here} is installed.", err=True)
 
 

@@ -73,7 +73,7 @@ async def test_what_a_newer_version_kept_is_not_put_back_where_it_cannot_be_used
         save(bot, "soap")
         code, _, told = await aouo(world, "pack", "restore", backup, "--yes")
 
-    assert "A newer version, 2.0.0, kept this; 1.0.0 is installed" in told
+    assert "Another version: 2.0.0 kept this, 1.0.0 is installed." in told
     assert code == 3
     assert "shopping 1.0.0 cannot use what 2.0.0 kept" in told
     assert "Install 2.0.0 or a later one first. Nothing has changed." in told
