@@ -16,8 +16,10 @@ from aouo.app.eval_results import EvalResult, from_json
 from aouo.errors import PackError
 
 LIMIT_S = 600.0
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
-_KEPT += ("AOUO_SECURITY__SANDBOX",)
+_KEPT = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV"),
+    "AOUO_SECURITY__SANDBOX",
+)
 
 
 async def run_evals(
