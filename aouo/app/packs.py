@@ -184,9 +184,10 @@ class Packs:
             restoring.unpack, file, self._home, name, passphrase=passphrase
         )
         try:
-            await asyncio.to_thread(self._restoring.check, unpacked)
-            async with self._one_by_one, self._alone(name):
-                return await finish(self._restoring.put_back(unpacked))
+            async with self._one_by_one:
+                await asyncio.to_thread(self._restoring.check, unpacked)
+                async with self._alone(name):
+                    return await finish(self._restoring.put_back(unpacked))
         finally:
             await asyncio.to_thread(remove, unpacked.folder)
 

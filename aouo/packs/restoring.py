@@ -230,7 +230,10 @@ def _moves(home: Home, name: str) -> Iterator[tuple[Path, Path]]:
     if fresh.exists():
         yield from ((there, old / part) for part, there in parts)
         yield fresh, ready
-    yield from ((ready / part, there) for part, there in parts)
+    for part, there in parts:
+        if os.path.lexists(ready / part):
+            yield there, old / f"{part}.late"  # made by whoever looked while it was aside
+            yield ready / part, there
 
 
 def _place(home: Home, name: str) -> Path:

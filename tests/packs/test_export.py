@@ -333,6 +333,28 @@ def test_what_cannot_be_exchanged_is_put_back(home: Home, tmp_path: Path):
     assert everything(home) == before
 
 
+def test_what_somebody_makes_while_the_old_files_are_aside_stops_nothing(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    before = everything(home)
+    backup = back_up(home, tmp_path)
+    folder = home.pack_folder("vocab")
+    squatters: list[Path] = []
+
+    def reached(place: str) -> None:
+        del place
+        if not folder.exists() and not squatters:
+            squatters.append(folder / "tg_9")
+            squatters[0].mkdir(parents=True)
+
+    monkeypatch.setattr(restoring.failpoint, "reached", reached)
+    restore(backup, home, "vocab", now=NOW)
+
+    assert everything(home) == before
+    assert len(squatters) == 1
+    assert not squatters[0].exists()
+
+
 def test_a_name_that_is_no_packs_is_refused(home: Home, tmp_path: Path):
     backup = back_up(home, tmp_path)
 
