@@ -68,7 +68,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Ver
 
     async def unread(request: Request) -> dict[str, Any]:
         del request
-        return {"packs": await packs.unread()}
+        return {"unread": await packs.unread()}
 
     async def refresh(request: Request) -> dict[str, Any]:
         del request

@@ -17,7 +17,7 @@ RELOAD = "Run `aouo reload`."
 def unread(home: Home) -> dict[str, str]:
     """Why the running bot has another pack than its folder, by pack; no bot has none."""
     try:
-        kinds: dict[str, str] = ask(home, "pack_unread")["packs"]
+        kinds: dict[str, str] = ask(home, "pack_unread").get("unread", {})
     except (NotRunning, NoAnswer):  # another version, which cannot say
         return {}
     return {name: _WORDS.get(kind, kind) for name, kind in kinds.items()}
