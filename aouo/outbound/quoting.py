@@ -23,9 +23,10 @@ def whole(text: str) -> str:
 def plain(text: str, longest: int = _NAME_MAX) -> str:
     """A stranger's words with every mark of Markdown taken as it stands.
 
-    By number, since a backslash before a bracket begins a formula.
+    By number, since a backslash before a bracket begins a formula. Two bars become one sign:
+    they hide what is between them however they are written.
     """
-    line = _one_line(text, longest)
+    line = _one_line(text, longest).replace("||", "‖")
     return "".join(f"&#{ord(c)};" if c in _MARKS else c for c in line)
 
 

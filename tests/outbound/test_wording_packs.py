@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aouo.outbound.quoting import _one_line, code, plain
@@ -236,12 +236,14 @@ def test_an_app_that_comes_along_does_not_say_that_nobody_knows_who_made_it():
 
 
 @given(st.text(max_size=60) | MARKED)
+@example("||hidden||")
 def test_a_strangers_words_are_shown_and_never_formatted(text: str):
     told = render(f"x {plain(text, 100)} y")
 
     assert len(told) == 1
     assert told[0].entities == ()
-    assert told[0].text.split() == ["x", *_one_line(text, 100).split(), "y"]
+    words = _one_line(text, 100).replace("||", "‖").split()
+    assert told[0].text.split() == ["x", *words, "y"]
 
 
 @given(st.text(max_size=60) | MARKED)

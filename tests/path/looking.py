@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from aouo.emulator import ChatMessage
+from tests.fakes.clock import FastClock
 from tests.path.world import ADA, WAIT_S, Running, World
 
 T = TypeVar("T")
+Calls: TypeAlias = list[dict[str, Any]]
+_ROUNDS = 2
 PHOTO_LINE = "[photo, seen in this turn only; a reply to it shows it again]"
 """What history keeps of a picture that a model sees."""
 
@@ -20,6 +23,26 @@ async def eventually(look: Callable[[], Awaitable[T]]) -> T:
         while not (found := await look()):  # noqa: ASYNC110 - nobody tells of a row
             await asyncio.sleep(0)
         return found
+
+
+async def come_at_s(
+    world: World, method: str, step_s: float, over: Callable[[Calls], Awaitable[bool]]
+) -> list[float]:
+    """When each call of a method came, in seconds of the world's clock, seen up to a step late.
+
+    The clock goes on by steps, and only when what was due has reached Telegram: how busy the
+    machine is does not show. To be given a `FastClock` that hardly moves by itself.
+    """
+    clock, came_s = cast("FastClock", world.clock), list[float]()
+    async with asyncio.timeout(WAIT_S):
+        while True:
+            clock.jump(step_s)
+            for _ in range(_ROUNDS):
+                await world.people.calls(method)
+            found = await world.people.calls(method)
+            came_s += [clock.monotonic_s()] * (len(found) - len(came_s))
+            if await over(found):
+                return came_s
 
 
 async def route(bot: Running, chat: int = ADA, thread: str = "") -> dict[str, Any]:

@@ -130,7 +130,7 @@ async def test_packs_that_come_along_are_installed_by_their_name(world: World) -
         usage = await bot.ask("/install")
         await bot.ask("/install notes")
         await tap(bot, "Install")
-        await eventually(lambda: _loads(bot, "notes"))
+        await said(world, "“notes” is installed, version 1.0.0.")
         menu = await bot.ask("/install")
 
     assert "/install notes" in usage.text
@@ -204,10 +204,6 @@ async def test_an_older_version_is_never_put_back_without_a_yes(
 
     assert card.startswith("Take back Shopping (shopping) from 2.0.0 to 1.9.0?")
     assert before == "2.0.0"
-
-
-async def _loads(bot: Running, name: str) -> bool:
-    return bot.app.leases.library.get(name) is not None
 
 
 async def test_what_cannot_be_installed_says_why_and_changes_nothing(

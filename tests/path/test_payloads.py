@@ -13,7 +13,7 @@ from aouo.emulator import HOUSEHOLD, NOTES
 from aouo.queue.running import StopReason
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart
-from tests.path.looking import answers, said, settled
+from tests.path.looking import Calls, answers, come_at_s, said, settled
 from tests.path.world import ADA, Running, World
 
 PICTURE = "https://example.org/a.png"
@@ -253,20 +253,18 @@ async def test_typing_is_shown_in_the_topic_of_the_question_every_few_seconds(
 ) -> None:
     """An action is seen for five seconds."""
     world.install("notes")
-    world.clock = FastClock(speed=SPEED)
+    world.clock = FastClock(speed=0.001)
     world.model.stall(after_chunks=0, text="done")
+
+    async def over(found: Calls) -> bool:
+        return len(found) >= 4
+
     async with world.running() as bot:
         await bot.people.say(ADA, HOUSEHOLD, "go", thread=NOTES)
-
-        async def look() -> list[dict[str, Any]] | None:
-            found = await bot.people.calls("sendChatAction")
-            return found if len(found) >= 4 else None
-
-        typing = await bot.people.until(look)
+        came_s = await come_at_s(world, "sendChatAction", 0.25, over)
+        typing = await bot.people.calls("sendChatAction")
         world.model.release.set()
-        await said(world, "done", HOUSEHOLD, NOTES)
 
     assert {call["params"]["message_thread_id"] for call in typing} == {NOTES}
     assert {call["params"]["action"] for call in typing} == {"typing"}
-    gaps_s = [(later["at"] - call["at"]) * SPEED for call, later in pairwise(typing)]
-    assert all(3.5 < gap_s < 7 for gap_s in gaps_s)  # 4.5, and what a busy machine adds
+    assert all(3.5 < later_s - before_s <= 5 for before_s, later_s in pairwise(came_s))

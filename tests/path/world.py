@@ -23,7 +23,7 @@ from aouo.tools.registry import Tool
 from tests.fakes.model_server import ModelServer
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 10.0
+WAIT_S = 60.0
 STATUS = ("Thinking…", "Working: ")
 
 
