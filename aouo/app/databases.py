@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -94,10 +95,17 @@ class PackDatabases:
         )
 
     def release(self, pack: str) -> None:
-        """Close the pack's files, so that they can be replaced; the next use opens them anew."""
+        """Close the pack's files; the next use opens them anew."""
+        with self.closed(pack):
+            pass
+
+    @contextmanager
+    def closed(self, pack: str) -> Generator[None]:
+        """Keep the pack's files closed, so that they can be replaced; whoever needs one waits."""
         with self._lock:
             for key in [key for key in self._open if key[0] == pack]:
                 self._open.pop(key).store.close()
+            yield
 
     def check(self, pack: Pack) -> None:
         """Try on copies whether all databases there are could become `pack`'s.

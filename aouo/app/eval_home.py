@@ -25,6 +25,7 @@ from aouo.packs.evals import Eval
 from aouo.packs.library import EMPTY, Library
 from aouo.packs.load import Pack
 from aouo.ports import ChatModel, Clock, stamp
+from aouo.sandbox.levels import Wish
 from aouo.settings import Settings
 from aouo.store import routes
 from aouo.store.database import Tx
@@ -74,8 +75,8 @@ def furnish(home: Home, pack: Pack, found: Eval, beside: Sequence[Path]) -> Pack
     return stores
 
 
-def configure(home: Home, emulator: Emulator, real: Settings | None) -> Loaded:
-    """Settings of the eval's own; of the owner's only what reaches a model."""
+def configure(home: Home, emulator: Emulator, real: Settings | None, sandbox: Wish) -> Loaded:
+    """Settings of the eval's own; of the owner's only `sandbox` and what reaches a model."""
     config = {
         "telegram": {
             "bot_token": emulator.token,
@@ -84,6 +85,7 @@ def configure(home: Home, emulator: Emulator, real: Settings | None) -> Loaded:
             "streaming": "off",
         },
         "budgets": {"prices": {ScriptedModel.model: _PRICE}},
+        "security": {"sandbox": sandbox},
     }
     write_atomically(home.config, json.dumps(config))
     loaded = load_settings(home.path, {})

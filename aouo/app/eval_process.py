@@ -16,13 +16,22 @@ from aouo.app.eval_results import EvalResult, from_json
 from aouo.errors import PackError
 
 LIMIT_S = 600.0
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
+_KEPT = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV"),
+    "AOUO_SECURITY__SANDBOX",
+)
 
 
 async def run_evals(
-    folder: Path, *, real: bool = False, home: Path | None = None, limit_s: float = LIMIT_S
+    folder: Path,
+    *,
+    pack: str = "",
+    real: bool = False,
+    home: Path | None = None,
+    limit_s: float = LIMIT_S,
 ) -> tuple[EvalResult, ...]:
-    """Run all evals of the pack in `folder`; none of them is no result.
+    """Run all evals of the pack in `folder`; none of them is no result. `pack` is its name where
+    the folder has another one.
 
     The process gets no secret of ours, unless `real` models answer: then it reads the settings
     of `home`. It is ended when we are cancelled.
@@ -30,6 +39,7 @@ async def run_evals(
     Raises:
         PackError: the pack is not sound, or the evals did not end within `limit_s`.
     """
+    name = pack or folder.name
     command = [sys.executable, "-m", "aouo"]
     command += ["--home", str(home)] if home else []
     command += ["pack", "test", "--json", *(["--real"] if real else []), str(folder)]
@@ -45,25 +55,25 @@ async def run_evals(
         async with asyncio.timeout(limit_s):
             said, complaint = await process.communicate()
     except TimeoutError:
-        raise PackError(f"The evals of {folder.name} did not end within {limit_s:g} s.") from None
+        raise PackError(f"The evals of {name} did not end within {limit_s:g} s.") from None
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    return _results(folder, said, complaint)
+    return _results(name, said, complaint)
 
 
-def _results(folder: Path, said: bytes, complaint: bytes) -> tuple[EvalResult, ...]:
+def _results(name: str, said: bytes, complaint: bytes) -> tuple[EvalResult, ...]:
     try:
         facts = cast("dict[str, Any]", json.loads(said))
         results = from_json(facts["evals"])
         problems = [f"{each['file']}: {each['message']}" for each in facts["problems"]]
     except (ValueError, KeyError, TypeError) as error:
         why = complaint.decode("utf-8", "replace").strip()[-500:] or "it said nothing"
-        raise PackError(f"The evals of {folder.name} could not be run: {why}") from error
+        raise PackError(f"The evals of {name} could not be run: {why}") from error
     if problems:
-        raise PackError(f"{folder.name} is not sound: {'; '.join(problems)}.")
+        raise PackError(f"{name} is not sound: {'; '.join(problems)}.")
     return results
 
 

@@ -31,6 +31,7 @@ from aouo.packs.evals import Eval, ExpectedRows, Step
 from aouo.packs.load import Pack
 from aouo.ports import Clock
 from aouo.redact import Redactor
+from aouo.sandbox.levels import Wish
 from aouo.settings import Settings
 from aouo.store import usage
 from aouo.store.database import Tx
@@ -40,12 +41,18 @@ _LOOK_EVERY_S = 0.005
 
 
 async def evaluate(
-    pack: Pack, found: Eval, *, beside: Sequence[Path] = (), real: Settings | None = None
+    pack: Pack,
+    found: Eval,
+    *,
+    beside: Sequence[Path] = (),
+    real: Settings | None = None,
+    sandbox: Wish = "auto",
 ) -> EvalResult:
     """Run one eval; nothing of it is left behind.
 
     `beside` are the folders of packs it depends on. `real` are the owner's settings, whose
-    models answer where the eval wants one; None = such evals are skipped.
+    models answer where the eval wants one; None = such evals are skipped. `sandbox` is as the
+    owner has it: the pack's tools run as they will once it is installed.
     """
     if found.model == "real" and real is None:
         return EvalResult(found.name, found.file, "skipped", why="needs a real model: --real")
@@ -53,7 +60,10 @@ async def evaluate(
     results: list[StepResult] = []
     try:
         with one_setup_error():
-            async with asyncio.timeout(LIMIT_S), _Play.of(pack, found, beside, real) as play:
+            async with (
+                asyncio.timeout(LIMIT_S),
+                _Play.of(pack, found, beside, real, sandbox) as play,
+            ):
                 for index in range(len(found.steps)):
                     results.append(await play.step(index))
                     if results[-1].wrong:
@@ -99,7 +109,12 @@ class _Play:
     @classmethod
     @asynccontextmanager
     async def of(
-        cls, pack: Pack, found: Eval, beside: Sequence[Path], real: Settings | None
+        cls,
+        pack: Pack,
+        found: Eval,
+        beside: Sequence[Path],
+        real: Settings | None,
+        sandbox: Wish,
     ) -> AsyncGenerator[_Play]:
         """Furnish everything, and tear it down behind the block."""
         async with AsyncExitStack() as stack:
@@ -107,7 +122,7 @@ class _Play:
             home = Home(Path(folder) / "home")
             stores = furnish(home, pack, found, beside)
             emulator = await stack.enter_async_context(Emulator(parts=()))
-            loaded = configure(home, emulator, real if found.model == "real" else None)
+            loaded = configure(home, emulator, real if found.model == "real" else None, sandbox)
             script = ScriptedModel() if found.model == "scripted" else None
             clock: Clock = Impatient() if script else SystemClock()
             model = WatchedModel(script or await real_model(loaded.settings, stack))

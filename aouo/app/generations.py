@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -44,6 +44,7 @@ from aouo.tools.tts import tts
 from aouo.turn.asides import Asides
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
+from aouo.turn.money import PackBudget
 from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator
 from aouo.web.gate import Gate
@@ -106,7 +107,7 @@ async def build_generation(
     shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, gate)
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redact = Redactor(settings.secrets()).text
-    quota = await _quota(base, library)
+    quota = await _quota(base, lambda: leases.now.budgets)
     asides = Asides(quota=quota, redact=redact)
     compactor = Compactor(database=database, clock=clock, asides=asides, estimator=Estimator())
     pipelines = default(
@@ -131,13 +132,15 @@ async def build_generation(
         model or await model_of(settings, base.session, base.stack, clock),
         extended(pipelines),
         compactor,
+        pack_budgets(installed),
     )
     leases = Leases(first, give_back)
 
     def renewed(packs: Library) -> Generation:
         own = pack_tools(packs, shop)
         registry = Registry([*tools, *own], servers.sources)
-        return replace(leases.now, library=packs, registry=registry)
+        budgets = pack_budgets(packs)
+        return replace(leases.now, library=packs, registry=registry, budgets=budgets)
 
     return Built(
         leases,
@@ -178,7 +181,7 @@ def _tools(
     ]
 
 
-async def _quota(base: Base, library: Callable[[], Library]) -> Quota:
+async def _quota(base: Base, budgets: Callable[[], Mapping[str, PackBudget]]) -> Quota:
     settings = base.settings
     quota = Quota(
         database=base.database,
@@ -187,7 +190,7 @@ async def _quota(base: Base, library: Callable[[], Library]) -> Quota:
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings),
-        pack_budgets=lambda: pack_budgets(library()),
+        pack_budgets=budgets,
     )
     if lost := await quota.recover():
         log.warning("calls_written_off", calls=lost)

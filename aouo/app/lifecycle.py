@@ -65,7 +65,7 @@ class Runtime:
             "restart": self._restart,
             "say": self._say,
             "idle": self._idle,
-            **pack_verbs(app.packs, lambda: app.leases.library, app.settings.telegram.owner),
+            **pack_verbs(app.packs, lambda: app.leases.library),
             "cron_switch": partial(switch_verb, app.schedules),
         }
         control = Control(verbs, {"chat": self._chat, "watch": self._watch})

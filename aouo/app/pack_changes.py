@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 import structlog
 
 from aouo import failpoint
+from aouo.address import ConversationAddress
 from aouo.app.databases import MigratedDatabase
 from aouo.app.stores import PackStores
 from aouo.errors import PackError
@@ -21,20 +22,30 @@ from aouo.packs.library import Library
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.place import Places
 from aouo.packs.problems import errors
-from aouo.packs.scheduling import ZoneOf
+from aouo.packs.scheduling import Place, ZoneOf
 from aouo.ports import Clock, iso, stamp
+from aouo.settings import Settings
 from aouo.store import installs, memory_versions, onboarding, schedules
 from aouo.store.database import Database, Tx
 from aouo.store.installs import Change, Install
 
 log = structlog.get_logger()
+TERMINAL = "terminal"
+"""The person who changes packs at a terminal of this machine."""
+
+
+def owners_chat(settings: Settings) -> Place | None:
+    """Where what a pack does by itself is heard if it was installed at a terminal."""
+    owner = settings.telegram.owner
+    return Place(ConversationAddress("tg", str(owner)), "private", str(owner)) if owner else None
 
 
 class PackChanges:
     """Puts packs in place and takes them away; whoever asks has the pack for himself.
 
     `scan` reads what is installed as if packs were pinned to these digests, `refresh` reads it
-    as it is and lets new turns begin with it.
+    as it is and lets new turns begin with it. `owners_chat` gets the schedules of what was
+    installed at a terminal.
     """
 
     def __init__(
@@ -47,6 +58,7 @@ class PackChanges:
         scan: Callable[[Mapping[str, str]], Awaitable[Library]],
         refresh: Callable[[], Awaitable[None]],
         zone_of: ZoneOf,
+        owners_chat: Place | None,
     ) -> None:
         self._home = home
         self._clock = clock
@@ -55,6 +67,7 @@ class PackChanges:
         self._scan = scan
         self._refresh = refresh
         self._zone_of = zone_of
+        self._owners_chat = owners_chat
 
     async def carry_out(self, change: Change) -> None:
         """Do what was begun, or all that is left of it after a kill.
@@ -98,10 +111,13 @@ class PackChanges:
     async def _record(self, change: Change, pack: Pack) -> None:
         moment = self._clock.now()
         now = iso(moment)
+        new_here = change.kind == "install" and change.person == TERMINAL
+        also = [self._owners_chat] if new_here and self._owners_chat else []
 
         def write(tx: Tx) -> tuple[str, ...]:
             installs.record(tx, change, now)
-            scheduling.reconcile(tx, pack.manifest, moment, self._zone_of, consent=True)
+            zones = self._zone_of
+            scheduling.reconcile(tx, pack.manifest, moment, zones, consent=True, also=also)
             installs.settle(tx, change.id, "done", now)
             return installs.close_asked(tx, change.pack, now)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from aouo.address import ConversationAddress
 from aouo.app.apart import bot_owner
 from aouo.app.clock import SystemClock
 from aouo.app.control import Request, Verb
 from aouo.app.installed import as_if, changed, scanned
+from aouo.app.pack_changes import TERMINAL, owners_chat
 from aouo.app.packs import Packs
 from aouo.app.samples import sample_packs
 from aouo.app.stores import PackStores
@@ -19,24 +20,19 @@ from aouo.app.zones import zone_of
 from aouo.home import Home
 from aouo.outbound.wording_packs import install_card
 from aouo.packs.library import Library
-from aouo.packs.scheduling import Place
 from aouo.ports import stamp
 from aouo.settings import Settings
 from aouo.store.database import Database
 from aouo.store.migrate import migrate
 
-OWNER = "owner"
-"""Whoever sits at a terminal of this machine."""
 
-
-def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> Mapping[str, Verb]:
-    """The verbs; each raises `PackError`s. `owner_id` is the bot's owner in Telegram, whose
-    private chat hears what an installed pack does by itself; 0 = nobody's."""
+def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Verb]:
+    """The verbs; each raises `PackError`s."""
 
     async def offer(request: Request) -> dict[str, Any]:
         name = str(request.get("upgrade", ""))
         ours = str(request.get("source", "")) in map(str, sample_packs())
-        made = await packs.offer(str(request.get("source", "")), OWNER, upgrade=name)
+        made = await packs.offer(str(request.get("source", "")), TERMINAL, upgrade=name)
         change = made.change
         return {
             "id": change.id,
@@ -50,10 +46,7 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
         }
 
     async def accept(request: Request) -> dict[str, Any]:
-        change = await packs.accept(str(request.get("id", "")), OWNER)
-        if owner_id and change.kind == "install":
-            chat = ConversationAddress("tg", str(owner_id))
-            await packs.propose(change.pack, Place(chat, "private", str(owner_id)))
+        change = await packs.accept(str(request.get("id", "")), TERMINAL)
         return {"pack": change.pack, "version": change.version, "kind": change.kind}
 
     async def decline(request: Request) -> dict[str, Any]:
@@ -62,8 +55,20 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
 
     async def remove(request: Request) -> dict[str, Any]:
         purge = bool(request.get("purge", False))
-        change = await packs.remove(str(request.get("pack", "")), OWNER, purge=purge)
+        change = await packs.remove(str(request.get("pack", "")), TERMINAL, purge=purge)
         return {"pack": change.pack, "purged": purge}
+
+    async def restore(request: Request) -> dict[str, Any]:
+        before, problem = await packs.restore(
+            str(request.get("pack", "")),
+            Path(str(request.get("file", ""))),
+            str(request.get("passphrase", "")),
+        )
+        return {"before": str(before) if before else "", "schedules_problem": problem}
+
+    async def unread(request: Request) -> dict[str, Any]:
+        del request
+        return {"unread": await packs.unread()}
 
     async def refresh(request: Request) -> dict[str, Any]:
         del request
@@ -82,6 +87,8 @@ def pack_verbs(packs: Packs, library: Callable[[], Library], owner_id: int) -> M
         "pack_accept": accept,
         "pack_decline": decline,
         "pack_remove": remove,
+        "pack_restore": restore,
+        "pack_unread": unread,
         "pack_refresh": refresh,
         "reload": refresh,
     }
@@ -119,10 +126,11 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             refresh=refresh,
             trusted_keys=lambda: settings.packs.trusted_keys,
             zone_of=partial(zone_of, default=settings.cron.timezone),
+            owners_chat=owners_chat(settings),
         )
         await packs.recover()
         try:
-            yield pack_verbs(packs, library, settings.telegram.owner)
+            yield pack_verbs(packs, library)
         finally:
             stores.close()
     finally:

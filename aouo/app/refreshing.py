@@ -8,6 +8,7 @@ from functools import partial
 from aouo.app.base import Base
 from aouo.app.generations import Built
 from aouo.app.installed import as_if, changed, going_on, scanned
+from aouo.app.pack_changes import owners_chat
 from aouo.app.packs import Packs
 from aouo.packs.scheduling import ZoneOf
 from aouo.store import installs
@@ -46,4 +47,5 @@ class Refreshing:
             refresh=self.refresh,
             trusted_keys=lambda: base.settings.packs.trusted_keys,
             zone_of=zone_of,
+            owners_chat=owners_chat(base.settings),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from aouo.app.apart import TERMINAL, Apart
@@ -46,6 +47,9 @@ class PackStores:
     def release(self, pack: str) -> None:
         """Close what is open of a pack; the next use opens it anew."""
         self._databases.release(pack)
+
+    def closed(self, pack: str) -> AbstractContextManager[None]:
+        return self._databases.closed(pack)
 
     def check(self, pack: Pack) -> None:
         self._databases.check(pack)

@@ -178,6 +178,7 @@ def _mending(home: Home, name: str, problem: Problem) -> str:
 
 def _packs(home: Home, settings: Settings) -> Iterator[Check]:
     from aouo.app.installed import scan_at_rest
+    from aouo.cli.unread import RELOAD, unread
 
     library = scan_at_rest(home, settings)
     for name, problems in library.broken.items():
@@ -186,6 +187,8 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
     for name, problems in library.warnings.items():
         for problem in problems:
             yield Check(f"pack {name}", "warn", str(problem))
+    for name, why in unread(home).items():
+        yield Check(f"pack {name}", "warn", why, RELOAD)
     if library.names:
         yield Check("packs", "ok", ", ".join(library.names))
     elif not library.broken:

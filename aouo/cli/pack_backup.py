@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
 from aouo.app.clock import SystemClock
-from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.app.pack_restoring import known
+from aouo.cli.context import current_home, json_option, print_json
+from aouo.cli.pack_install import asked
 from aouo.cli.pack_named import installed
 from aouo.errors import SetupError
-from aouo.home import Home
-from aouo.packs import scheduling
-from aouo.packs.backup_file import SUFFIX, Kept
+from aouo.packs.backup_file import SUFFIX, Kept, Known
 from aouo.packs.export import export_data
-from aouo.packs.restoring import Restored, inspect
-from aouo.packs.restoring import restore as put_back
+from aouo.packs.restoring import inspect
 from aouo.packs.sealed import is_sealed
 from aouo.store.reading import reading
 
@@ -62,7 +59,7 @@ def backup(
         target,
         version=pack.manifest.version if pack else "",
         now=now,
-        schedules=_schedules(name),
+        known=_known(name),
         passphrase=passphrase,
     )
     if as_json:
@@ -78,63 +75,48 @@ def backup(
 @passphrase_option
 @json_option
 def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) -> None:
-    """Put back what a pack kept when FILE was made; the bot must not run.
+    """Put back what a pack kept when FILE was made. A running bot goes on.
 
     What is there now is replaced, and kept under data/backups.
     """
-    home = current_home()
     passphrase = ""
     if passphrase_file is not None:
         passphrase = _read_passphrase(passphrase_file)
     elif is_sealed(file):
         passphrase = click.prompt("Passphrase", hide_input=True, err=True)
     kept = inspect(file, passphrase)
-    pack = installed().get(kept.pack)
     click.echo(f"{file}: {_told(kept)}", err=True)
-    if pack is None:
-        click.echo(f"{kept.pack} is not installed here; what it kept waits for it.", err=True)
-    elif kept.version and pack.manifest.version != kept.version:
-        versions = f"{kept.version} kept this, {pack.manifest.version} is installed"
-        click.echo(f"Another version: {versions}.", err=True)
+    _tell_version(kept)
     if not yes:
         click.confirm(f"Replace what {kept.pack} keeps now?", abort=True, err=True)
-    home.create()
-    done = asyncio.run(_put_back(file, home, kept.pack, passphrase))
-    before = str(done.before) if done.before else ""
+    done = asked("pack_restore", pack=kept.pack, file=str(file.absolute()), passphrase=passphrase)
+    if problem := done["schedules_problem"]:
+        click.echo(f"Its schedules are as they were: {problem}.", err=True)
     if as_json:
-        print_json({"before": before, **asdict(done.kept)})
-    else:
-        click.echo(f"{kept.pack} is restored.")
-        if before:
-            click.echo(f"What was there before: {before}")
+        print_json({"before": done["before"], **asdict(kept)})
+        return
+    click.echo(f"{kept.pack} is restored.")
+    if done["before"]:
+        click.echo(f"What was there before: {done['before']}")
 
 
-async def _put_back(file: Path, home: Home, pack: str, passphrase: str) -> Restored:
-    """Files first, then schedules, while nobody else works on the home."""
-    from aouo.app.schedules import at_rest
-
-    async with at_rest(home, load(home).settings) as port:
-        done = put_back(
-            file,
-            home,
-            pack,
-            now=SystemClock().now(),
-            passphrase=passphrase,
-            schedules=await port.exported(pack),
-        )
-        try:
-            await port.restore(pack, [dict(row) for row in done.kept.schedules])
-        except ValueError as error:
-            click.echo(f"Its schedules are as they were: {error}.", err=True)
-    return done
-
-
-def _schedules(pack: str) -> list[dict[str, Any]]:
+def _known(name: str) -> Known:
     file = current_home().database
     if not file.exists():
-        return []
+        return Known()
     with reading(file) as tx:
-        return scheduling.exported(tx, pack)
+        return known(tx, name)
+
+
+def _tell_version(kept: Kept) -> None:
+    """Say where another version kept this than the one that is installed."""
+    pack = installed().get(kept.pack)
+    if pack is None:
+        click.echo(f"{kept.pack} is not installed here; what it kept waits for it.", err=True)
+        return
+    here = pack.manifest.version
+    if kept.version not in ("", here):
+        click.echo(f"Another version: {kept.version} kept this, {here} is installed.", err=True)
 
 
 def _told(kept: Kept) -> str:

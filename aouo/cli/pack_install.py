@@ -65,7 +65,7 @@ def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     if there and not yes and (as_json or not _agreed(what)):
         _tell_unchanged(as_json, {"pack": name, "done": False})
         return
-    facts = {**_asked("pack_remove", pack=name, purge=purge), "done": True}
+    facts = {**asked("pack_remove", pack=name, purge=purge), "done": True}
     if as_json:
         print_json(facts)
     elif facts["purged"]:
@@ -100,7 +100,7 @@ def _tell_unchanged(as_json: bool, facts: Facts) -> None:
 
 def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
     """Offer, ask, and carry it out or not; nobody waits for an answer while a person thinks."""
-    offered = _asked("pack_offer", source=_absolute(source), upgrade=name)
+    offered = asked("pack_offer", source=_absolute(source), upgrade=name)
     facts = {**offered, "done": False}
     agreed = False
     try:
@@ -111,9 +111,9 @@ def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
                 agreed = agreed or _agreed(f"{offered['kind'].capitalize()} it?")
     finally:
         if not agreed:
-            _asked("pack_decline", id=offered["id"])
+            asked("pack_decline", id=offered["id"])
     if agreed:
-        _asked("pack_accept", id=offered["id"])
+        asked("pack_accept", id=offered["id"])
         facts["done"] = True
     return facts
 
@@ -150,7 +150,7 @@ def _absolute(source: str) -> str:
     return str(along.get(source, path.absolute()))
 
 
-def _asked(verb: str, **arguments: object) -> Facts:
+def asked(verb: str, **arguments: object) -> Facts:
     """Ask one verb, each on its own: a Ctrl-C at a question ends it at once."""
 
     async def once() -> Facts:

@@ -11,6 +11,7 @@ from aouo.app.clock import SystemClock
 from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_install import refresh
+from aouo.cli.unread import RELOAD, unread
 from aouo.packs.library import link
 from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
@@ -23,7 +24,7 @@ def list_(as_json: bool) -> None:
     """List the installed packs, also those that do not load."""
     home = current_home()
     settings = load(home).settings
-    library = scan_at_rest(home, settings)
+    library, waiting = scan_at_rest(home, settings), unread(home)
     if as_json:
         print_json(
             {
@@ -42,6 +43,7 @@ def list_(as_json: bool) -> None:
                     name: [asdict(problem) for problem in problems]
                     for name, problems in library.broken.items()
                 },
+                "unread": waiting,
             }
         )
         return
@@ -54,6 +56,10 @@ def list_(as_json: bool) -> None:
         click.echo(f"{name:<16} broken")
         for problem in problems:
             click.echo(f"  {problem.severity}: {problem}")
+    for name, why in waiting.items():
+        click.echo(f"{name:<16} {why}")
+    if waiting:
+        click.echo(RELOAD)
     if not library.names and not library.broken:
         click.echo(f"No pack is installed in {home.packs}. Run `aouo pack install notes`, or DIR.")
 

@@ -48,8 +48,10 @@ def test(folder: Path, names: tuple[str, ...], real: bool, verbose: bool, as_jso
         click.get_current_context().exit(1)
     found = _wanted(folder, names)
     beside = _beside(loaded.pack)
-    settings = load(current_home()).settings if real else None
-    results = asyncio.run(_run(loaded.pack, found, beside, settings, verbose, quiet=as_json))
+    settings = load(current_home()).settings
+    results = asyncio.run(
+        _run(loaded.pack, found, beside, settings, verbose, real=real, quiet=as_json)
+    )
     passed = all(result.passed for result in results)
     if as_json:
         from aouo.app.eval_results import as_json as facts
@@ -66,16 +68,18 @@ async def _run(
     pack: Pack,
     found: Sequence[Eval],
     beside: Sequence[Path],
-    settings: Settings | None,
+    settings: Settings,
     verbose: bool,
     *,
+    real: bool,
     quiet: bool,
 ) -> list[EvalResult]:
     from aouo.app.evaluating import evaluate  # the whole runtime
 
     results: list[EvalResult] = []
     for each in found:
-        results.append(await evaluate(pack, each, beside=beside, real=settings))
+        own, sandbox = settings if real else None, settings.security.sandbox
+        results.append(await evaluate(pack, each, beside=beside, real=own, sandbox=sandbox))
         if not quiet:
             _show(results[-1], verbose)
     return results

@@ -10,6 +10,7 @@ import click
 
 from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.control import Answer, NotRunning, ask
+from aouo.cli.unread import RELOAD, unread
 from aouo.home import is_locked, running_pid
 
 
@@ -32,6 +33,7 @@ def status(as_json: bool) -> None:
             )
             click.get_current_context().exit(1)
         raise
+    facts["unread_packs"] = unread(home)
     if as_json:
         print_json({"running": True, **facts})
         return
@@ -57,6 +59,9 @@ def _spell(name: str, value: object) -> str:
             fields = cast("Answer", value)
             if name == "config":
                 return _spell_config(fields)
+            if name == "unread_packs":
+                told = "; ".join(f"{pack}: {why}" for pack, why in fields.items())
+                return f"{told}. {RELOAD}"
             if name == "mcp":
                 return "; ".join(_spell_server(*item) for item in fields.items())
             shown = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aouo.packs.library import Library
@@ -9,6 +10,7 @@ from aouo.ports import ChatModel
 from aouo.settings import Settings
 from aouo.tools.registry import Registry
 from aouo.turn.compaction import Compactor
+from aouo.turn.money import PackBudget
 from aouo.turn.pipelines import Pipelines
 
 
@@ -22,3 +24,5 @@ class Generation:
     model: ChatModel
     pipelines: Pipelines
     compactor: Compactor
+    budgets: Mapping[str, PackBudget]
+    """What packs allow themselves; those without a ceiling are not there."""

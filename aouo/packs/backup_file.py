@@ -2,8 +2,8 @@
 
 An archive with `backup.json`, `shared.db` or `owners/<owner>.db`, `data/…`: memory files and
 artifacts, and `private/…`: memory files of a shared pack. Each file's hash is in `backup.json`,
-and so are the schedules, as their caller gave them. Locked with a
-passphrase the whole archive is inside `sealed`.
+and so is what the runtime knows of the pack. Locked with a passphrase the whole archive is inside
+`sealed`.
 """
 
 from __future__ import annotations
@@ -43,16 +43,41 @@ class FileFact(BaseModel):
     bytes: Annotated[int, Field(ge=0)]
 
 
-class Facts(BaseModel):
-    """The content of `backup.json`."""
+class Introduction(BaseModel):
+    """A first conversation with somebody, as the runtime's table has it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
+    owner: Annotated[str, Field(max_length=200)]
+    state: Literal["open", "done", "skipped", "given_up"]
+    sessions: int
+    turns: int
+    offered: int
+    summary: str
+    began_at: str
+    ended_at: str
+
+
+class Known(BaseModel):
+    """What the runtime knows of a pack: its schedules, as their caller gave them, and with whom it
+    had its first conversation; None = a backup of older times, which does not say."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    schedules: list[dict[str, Any]] = []
+    onboarding: list[Introduction] | None = None
+
+
+class Facts(Known):
+    """The content of `backup.json`."""
+
     format: Literal[1] = FORMAT
     pack: Annotated[str, Field(max_length=64)]
     version: Annotated[str, Field(max_length=64)]
     made_at: Annotated[str, Field(max_length=64)]
     files: dict[str, FileFact]
-    schedules: list[dict[str, Any]]
+
+    @property
+    def known(self) -> Known:
+        return Known(schedules=self.schedules, onboarding=self.onboarding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +152,19 @@ def kept(facts: Facts) -> Kept:
 @contextlib.contextmanager
 def workshop(beside: Path | None) -> Generator[Path]:
     """A folder for our own eyes, gone afterwards; `beside` keeps it on the same disk."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=".aouo-", dir=beside))
-    except OSError as error:
-        raise PackError(f"{beside} cannot be written: {error.strerror or error}.") from error
+    folder = new_folder(beside, ".aouo-")
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_folder(beside: Path | None, prefix: str) -> Path:
+    """Raises: PackError: it cannot be made there."""
+    try:
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
+    except OSError as error:
+        raise PackError(f"{beside} cannot be written: {error.strerror or error}.") from error
 
 
 def file_hash(path: Path) -> tuple[str, int]:

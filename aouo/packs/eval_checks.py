@@ -1,13 +1,13 @@
-"""What an eval's step expected, held against what was seen; pure."""
+"""What an eval's step expected, held against what was seen."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from aouo.packs.eval_patterns import unmatched
 from aouo.packs.evals import Expect, ExpectedCall, ExpectedRows
 
 
@@ -69,9 +69,7 @@ def _words(expect: Expect, seen: Seen) -> Iterator[str]:
     for text in expect.not_reply:
         if text in said:
             yield f"no reply with {text!r}"
-    for pattern in expect.reply_matches:
-        if not re.search(pattern, said):
-            yield f"a reply that matches {pattern!r}"
+    yield from unmatched(expect.reply_matches, said)
     for label in expect.buttons:
         if label not in seen.buttons:
             yield f"the button {label!r}; there are {_shown(seen.buttons)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from aouo.packs.backup_file import (
     Facts,
     FileFact,
     Kept,
+    Known,
     file_hash,
     kept,
     workshop,
@@ -34,7 +35,7 @@ def export_data(
     *,
     version: str,
     now: datetime,
-    schedules: Sequence[Mapping[str, object]] = (),
+    known: Known | None = None,
     passphrase: str = "",
 ) -> Kept:
     """Write all that `pack` keeps to the file `target`, also while the bot runs.
@@ -47,7 +48,7 @@ def export_data(
     with workshop(target.parent) as work:
         try:
             members = dict(_members(home, pack, work))
-            facts = _facts(members, pack, version, now, schedules)
+            facts = _facts(members, pack, version, now, known or Known())
         except OSError as error:
             raise PackError(f"{error.filename} cannot be read: {error.strerror}.") from error
         plain = work / "plain.zip"
@@ -107,7 +108,7 @@ def _facts(
     pack: str,
     version: str,
     now: datetime,
-    schedules: Sequence[Mapping[str, object]],
+    known: Known,
 ) -> Facts:
     if not members.keys() - {f"private/{APART}"}:
         raise PackError(f"The pack {pack} keeps nothing yet.", fix="There is nothing to back up.")
@@ -122,7 +123,8 @@ def _facts(
         version=version,
         made_at=now.isoformat(timespec="seconds"),
         files={name: FileFact(sha256=found, bytes=size) for name, (found, size) in hashes.items()},
-        schedules=[dict(row) for row in schedules],
+        schedules=known.schedules,
+        onboarding=known.onboarding,
     )
 
 

@@ -1,18 +1,26 @@
-"""What a pack keeps, put back from a `.backup.aouo`: checked first, then exchanged."""
+"""What a pack keeps, put back from a `.backup.aouo`: checked first, then exchanged.
+
+One rename says that it is meant: a process that is killed before it leaves what there was, one
+that is killed behind it leaves the rest to the next start. Doing all of it again changes nothing.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict
+
+from aouo import failpoint
 from aouo.errors import PackError
-from aouo.home import Home
+from aouo.home import Home, sync_folder, write_atomically
 from aouo.packs.backup_file import (
     FACTS,
     FOLDERS,
@@ -20,8 +28,10 @@ from aouo.packs.backup_file import (
     SUFFIX,
     Facts,
     Kept,
+    Known,
     file_hash,
     kept,
+    new_folder,
     opened,
     workshop,
 )
@@ -29,15 +39,31 @@ from aouo.packs.export import export_data, keeps_anything
 from aouo.packs.zipped import Archive, shown
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_UNPACKED = ".unpacked-"
+_RESTORING = ".restoring-"
+_FRESH, _READY, _OLD, _PLAN = "fresh", "ready", "old", "plan.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
-    """What was put back; `before` is what was there, None = nothing: a backup, or,
-    where it was too damaged for one, a folder with its files."""
+class Unpacked:
+    """A backup that was checked, unpacked into `folder`, which is its holder's to remove."""
 
-    kept: Kept
-    before: Path | None
+    folder: Path
+    facts: Facts
+
+    @property
+    def databases(self) -> list[Path]:
+        fresh = self.folder / _FRESH
+        return [*fresh.glob(SHARED), *sorted(fresh.glob("owners/*.db"))]
+
+
+class Plan(BaseModel):
+    """What is left to do once the files are exchanged: `known` comes back, and the old files are
+    kept in the folder `keep_old` where they were too damaged for a backup ("" = they are not)."""
+
+    model_config = ConfigDict(frozen=True)
+    known: Known
+    keep_old: str
 
 
 def inspect(backup: Path, passphrase: str = "") -> Kept:
@@ -50,46 +76,106 @@ def inspect(backup: Path, passphrase: str = "") -> Kept:
         return kept(facts)
 
 
-def restore(
-    backup: Path,
-    home: Home,
-    name: str,
-    *,
-    now: datetime,
-    passphrase: str = "",
-    schedules: Sequence[Mapping[str, object]] = (),
-) -> Restored:
-    """Make what the pack `name` keeps what the backup holds. Nobody may have it open.
-
-    Everything is unpacked beside and checked first, and what is there is backed up under
-    `data/backups/<name>/`; then folders and databases are exchanged. If that fails, the old ones
-    are put back; killed in between, both backups are whole and it can be done again. `schedules`
-    are those of now, for the backup of what is there; those of `backup` are for the caller.
+def unpack(backup: Path, home: Home, name: str, *, passphrase: str = "") -> Unpacked:
+    """Unpack what the pack `name` shall keep beside what it keeps, and check it.
 
     Raises:
-        PackError: another pack's, damaged, hostile, a wrong passphrase; nothing was changed.
+        PackError: another pack's, damaged, hostile, a wrong passphrase; nothing is left of it.
     """
     if not _NAME.fullmatch(name):
         raise PackError(f"{shown(name)} is not the name of a pack.")
     home.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with workshop(home.data) as work:
+    work = new_folder(home.data, _UNPACKED)
+    try:
         with opened(backup, work, passphrase) as (archive, facts):
             if facts.pack != name:
                 raise PackError(
                     f"{backup} is a backup of {shown(facts.pack)}, not of {name}.",
                     fix="Name the pack that it belongs to.",
                 )
-            fresh = work / "fresh"
-            _unpack(archive, facts, fresh, backup)
-        stamp = f"{now:%Y%m%dT%H%M%S%f}Z-before-restore"
-        is_kept = keeps_anything(home, name)
-        target = home.backups / name / f"{stamp}{SUFFIX}"
-        before = _back_up(home, name, now, target, schedules)
-        _exchange(home, name, fresh, work / "old")
-        if is_kept and before is None:
-            before = home.backups / name / stamp
-            (work / "old").rename(before)
-    return Restored(kept(facts), before)
+            _unpack(archive, facts, work / _FRESH, backup)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    return Unpacked(work, facts)
+
+
+def begin(unpacked: Unpacked, home: Home, *, now: datetime, known: Known) -> Path | None:
+    """Back up what is there, and write down that it shall be exchanged; nobody may have it open.
+
+    `known` is what the runtime knows now, for that backup. Returns what holds what was there: a
+    backup, a folder where that was too damaged for one, or None = there was nothing.
+
+    Raises:
+        PackError: it cannot be written down; nothing was changed.
+    """
+    name = unpacked.facts.pack
+    stamp = f"{now:%Y%m%dT%H%M%S%f}Z-before-restore"
+    before = _back_up(home, name, now, home.backups / name / f"{stamp}{SUFFIX}", known)
+    aside = home.backups / name / stamp
+    damaged = before is None and keeps_anything(home, name)
+    plan = Plan(known=unpacked.facts.known, keep_old=str(aside) if damaged else "")
+    try:
+        write_atomically(unpacked.folder / _PLAN, plan.model_dump_json())
+        os.sync()  # what is unpacked is on disk before it counts
+        failpoint.reached("before a pack's data is to be exchanged")
+        unpacked.folder.rename(_place(home, name))
+        failpoint.reached("after a pack's data is to be exchanged")
+        sync_folder(home.data)
+    except OSError as error:
+        raise _not_restored(name, error) from error
+    return aside if damaged else before
+
+
+def exchange(home: Home, name: str) -> Plan:
+    """Put the fresh files where the old ones were, or all that is left of it after a kill.
+
+    Raises:
+        PackError: it cannot be done; what this call did is undone.
+    """
+    done: list[tuple[Path, Path]] = []
+    try:
+        for source, target in _moves(home, name):
+            if os.path.lexists(source):
+                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                failpoint.reached("before a part of a pack's data moves")
+                source.rename(target)
+                done.append((source, target))
+        os.sync()
+        return Plan.model_validate_json((_place(home, name) / _PLAN).read_bytes())
+    except (OSError, ValueError) as error:
+        for source, target in reversed(done):
+            target.rename(source)
+        raise _not_restored(name, error) from error
+
+
+def conclude(home: Home, name: str, plan: Plan) -> None:
+    """Nothing of it stays but what it restored, and old files that no backup holds."""
+    old = _place(home, name) / _OLD
+    if plan.keep_old and old.exists():
+        old.rename(plan.keep_old)
+    forsake(home, name)
+
+
+def forsake(home: Home, name: str) -> None:
+    """It is over, or was not exchanged after all."""
+    over = home.data / f"{_UNPACKED}{name}"
+    shutil.rmtree(over, ignore_errors=True)
+    _place(home, name).rename(over)
+    shutil.rmtree(over, ignore_errors=True)
+
+
+def begun(home: Home) -> list[str]:
+    """The packs whose data is to be exchanged still."""
+    return sorted(
+        folder.name.removeprefix(_RESTORING) for folder in home.data.glob(f"{_RESTORING}*")
+    )
+
+
+def sweep(home: Home) -> None:
+    """Remove what a killed process had unpacked and never meant."""
+    for folder in home.data.glob(f"{_UNPACKED}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _unpack(archive: Archive, facts: Facts, fresh: Path, backup: Path) -> None:
@@ -122,39 +208,38 @@ def _check_database(file: Path, backup: Path) -> None:
         raise PackError(f"A database in {backup} is damaged.", fix="Use another copy.")
 
 
-def _back_up(
-    home: Home, name: str, now: datetime, target: Path, schedules: Sequence[Mapping[str, object]]
-) -> Path | None:
+def _back_up(home: Home, name: str, now: datetime, target: Path, known: Known) -> Path | None:
     """Back up what is there; None = there is nothing, or it is too damaged to be copied."""
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(PackError):
-        export_data(home, name, target, version="", now=now, schedules=schedules)
+        export_data(home, name, target, version="", now=now, known=known)
     return target if target.exists() else None
 
 
-def _exchange(home: Home, name: str, fresh: Path, old: Path) -> None:
-    """Put the fresh files where the old ones were, which end up in `old`; or change nothing."""
-    old.mkdir(mode=0o700)
-    database, owned = home.pack_database(name), home.store / name
-    data, private = home.pack_folder(name), home.private_folder(name)
-    moves = [
-        *((Path(f"{database}{end}"), old / f"{SHARED}{end}") for end in ("", "-wal", "-shm")),
-        (owned, old / "owners"),
-        (data, old / "data"),
-        (private, old / "private"),
-        (fresh / SHARED, database),
-        (fresh / "owners", owned),
-        (fresh / "data", data),
-        (fresh / "private", private),
-    ]
-    done: list[tuple[Path, Path]] = []
-    try:
-        for source, target in moves:
-            if os.path.lexists(source):
-                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                source.rename(target)
-                done.append((source, target))
-    except OSError as error:
-        for source, target in reversed(done):
-            target.rename(source)
-        raise PackError(f"{name} was not restored: {error.strerror or error}.") from error
+def _moves(home: Home, name: str) -> Iterator[tuple[Path, Path]]:
+    """Each rename, in order; with the one in the middle all old files are aside."""
+    place, database = _place(home, name), home.pack_database(name)
+    fresh, ready, old = place / _FRESH, place / _READY, place / _OLD
+    parts = (
+        (SHARED, database),
+        *((f"{SHARED}{end}", Path(f"{database}{end}")) for end in ("-wal", "-shm")),
+        ("owners", home.store / name),
+        ("data", home.pack_folder(name)),
+        ("private", home.private_folder(name)),
+    )
+    if fresh.exists():
+        yield from ((there, old / part) for part, there in parts)
+        yield fresh, ready
+    for part, there in parts:
+        if os.path.lexists(ready / part):
+            yield there, old / f"{part}.late"  # made by whoever looked while it was aside
+            yield ready / part, there
+
+
+def _place(home: Home, name: str) -> Path:
+    return home.data / f"{_RESTORING}{name}"
+
+
+def _not_restored(name: str, error: Exception) -> PackError:
+    why = (error.strerror if isinstance(error, OSError) else "") or error
+    return PackError(f"{name} was not restored: {why}.", fix="What it keeps is as it was.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from aouo.store.database import Tx
 
@@ -77,6 +78,36 @@ def forget(tx: Tx, pack: str, owner: str = "") -> int:
     return tx.run(
         "DELETE FROM onboarding WHERE pack = ? AND (? = '' OR owner = ?)", pack, owner, owner
     )
+
+
+def all_of(tx: Tx, pack: str) -> list[dict[str, Any]]:
+    """With whom the pack has begun or ended it, as plain values for a backup."""
+    rows = tx.all(
+        "SELECT owner, state, sessions, turns, offered, summary, began_at, ended_at "
+        "FROM onboarding WHERE pack = ? ORDER BY owner",
+        pack,
+    )
+    return [dict(row) for row in rows]
+
+
+def put_back(tx: Tx, pack: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Put what a backup holds in place of all there is."""
+    forget(tx, pack)
+    for row in rows:
+        tx.run(
+            "INSERT INTO onboarding (pack, owner, state, sessions, turns, offered, summary, "
+            "began_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (pack, owner) DO NOTHING",
+            pack,
+            row["owner"],
+            row["state"],
+            row["sessions"],
+            row["turns"],
+            row["offered"],
+            row["summary"],
+            row["began_at"],
+            row["ended_at"],
+        )
 
 
 def _state(tx: Tx, pack: str, owner: str) -> str:

@@ -76,12 +76,15 @@ FACTS = {
 
 
 def test_status_says_what_the_bot_says(runner: CliRunner, home: Home):
-    with bot(home, lambda _: [{"ok": True, **FACTS}]) as asked:
+    def handle(request: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"ok": True, **(FACTS if request["verb"] == "status" else {"unread": {}})}]
+
+    with bot(home, handle) as asked:
         result = runner.invoke(aouo, ["status"])
         as_json = runner.invoke(aouo, ["status", "--json"])
 
-    assert asked == [{"verb": "status"}, {"verb": "status"}]
-    assert json.loads(as_json.stdout) == {"running": True, **FACTS}
+    assert asked == [{"verb": "status"}, {"verb": "pack_unread"}] * 2
+    assert json.loads(as_json.stdout) == {"running": True, **FACTS, "unread_packs": {}}
     assert result.stdout.splitlines() == [
         "aouo is running: pid 4711, since 2026-11-21T10:00:00Z, up 3 h 3 min",
         "  telegram   state polling, bot @my_bot, last poll 3 s ago",

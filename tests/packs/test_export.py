@@ -7,7 +7,8 @@ import io
 import json
 import sqlite3
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from hypothesis import strategies as st
 
 from aouo.errors import PackError
 from aouo.home import APART, Home
+from aouo.packs import restoring
+from aouo.packs.backup_file import Kept, Known, kept
 from aouo.packs.export import export_data, keeps_anything
-from aouo.packs.restoring import inspect, restore
+from aouo.packs.restoring import inspect
 from aouo.packs.sealed import is_sealed, seal, unseal
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
@@ -81,10 +84,37 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
+@dataclass(frozen=True)
+class Restored:
+    kept: Kept
+    before: Path | None
+
+
+def restore(
+    backup: Path,
+    home: Home,
+    name: str,
+    *,
+    now: datetime,
+    passphrase: str = "",
+    schedules: Sequence[dict[str, Any]] = (),
+) -> Restored:
+    """All steps, as `app.pack_restoring` takes them."""
+    unpacked = restoring.unpack(backup, home, name, passphrase=passphrase)
+    before = restoring.begin(unpacked, home, now=now, known=Known(schedules=list(schedules)))
+    try:
+        restoring.conclude(home, name, restoring.exchange(home, name))
+    except PackError:
+        restoring.forsake(home, name)
+        raise
+    return Restored(kept(unpacked.facts), before)
+
+
 def back_up(home: Home, tmp_path: Path, pack: str = "vocab", passphrase: str = "") -> Path:
     target = tmp_path / f"{pack}.backup.aouo"
     jobs = [{"key": "daily", "enabled": True}]
-    export_data(home, pack, target, version="1.0.0", now=NOW, schedules=jobs, passphrase=passphrase)
+    known = Known(schedules=jobs)
+    export_data(home, pack, target, version="1.0.0", now=NOW, known=known, passphrase=passphrase)
     return target
 
 
@@ -301,6 +331,28 @@ def test_what_cannot_be_exchanged_is_put_back(home: Home, tmp_path: Path):
     with pytest.raises(PackError, match="was not restored"):
         restore(backup, home, "vocab", now=NOW)
     assert everything(home) == before
+
+
+def test_what_somebody_makes_while_the_old_files_are_aside_stops_nothing(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    before = everything(home)
+    backup = back_up(home, tmp_path)
+    folder = home.pack_folder("vocab")
+    squatters: list[Path] = []
+
+    def reached(place: str) -> None:
+        del place
+        if not folder.exists() and not squatters:
+            squatters.append(folder / "tg_9")
+            squatters[0].mkdir(parents=True)
+
+    monkeypatch.setattr(restoring.failpoint, "reached", reached)
+    restore(backup, home, "vocab", now=NOW)
+
+    assert everything(home) == before
+    assert len(squatters) == 1
+    assert not squatters[0].exists()
 
 
 def test_a_name_that_is_no_packs_is_refused(home: Home, tmp_path: Path):

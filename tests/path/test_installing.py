@@ -371,9 +371,9 @@ async def put(bot: Running, folder: Path) -> None:
     await bot.app.packs.accept(offer.change.id, "owner")
 
 
-def save(bot: Running, name: str) -> None:
+def save(bot: Running, name: str, column: str = "name") -> None:
     store = bot.app.packs.stores.open("shopping", "")
-    store.run("save", {"name": name}, call_id=name, session_key="", now="")
+    store.run("save", {column: name}, call_id=name, session_key="", now="")
 
 
 async def test_a_pack_that_would_not_load_here_leaves_nothing_and_says_why(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import shutil
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from aouo.app.edited import take_up_edits
 from tests.path.test_installing import SCHEMA, save, shopping
-from tests.path.world import WAIT_S, Running, World
+from tests.path.world import ROOT, WAIT_S, Running, World
 
 
 @asynccontextmanager
@@ -106,6 +108,36 @@ async def test_a_running_bot_takes_a_linked_pack_at_once_and_its_edits_when_it_i
     assert "shopping does not load (goes on as it was): pack.yml:" in broken[2]
     assert "broken" in status[1]
     assert json.loads(mended[1]) == {"packs": ["shopping"], "changed": ["shopping"], "broken": {}}
+
+
+async def test_what_changed_in_the_folder_while_the_bot_runs_is_told_where_one_looks(
+    world: World, tmp_path: Path
+) -> None:
+    world.install("notes")
+    linked = shopping(tmp_path / "shopping")
+    (world.home.packs / "shopping").symlink_to(linked)
+    async with served(world):
+        quiet = await aouo(world, "pack", "list")
+        shutil.copytree(ROOT / "packs" / "vocab", world.home.packs / "vocab")
+        (linked / "rules-additions.md").write_text("Speak of the edit.")
+        (world.home.packs / "notes").unlink()
+        listed = await aouo(world, "pack", "list")
+        facts = json.loads((await aouo(world, "status", "--json"))[1])
+        status = await aouo(world, "status")
+        doctor = await aouo(world, "doctor", "--fast")
+        await aouo(world, "reload")
+        after = await aouo(world, "pack", "list", "--json")
+
+    assert "reload" not in quiet[1]
+    for said in (listed[1], status[1], doctor[1]):
+        assert re.search(r"vocab\W+.*in the folder, not loaded yet", said), said
+        assert "Run `aouo reload`." in said
+    assert facts["unread_packs"] == {
+        "notes": "not in the folder any more; the bot goes on with it",
+        "shopping": "changed in the folder; the bot goes on with what it read before",
+        "vocab": "in the folder, not loaded yet",
+    }
+    assert json.loads(after[1])["unread"] == {}
 
 
 async def test_reload_without_a_bot_says_so(world: World) -> None:

@@ -254,7 +254,7 @@ VERBS = {
 }
 
 
-async def _listens(here: Place) -> None:
+async def listens(here: Place) -> None:
     async def look() -> bool:
         try:
             await asked(here.home, "status")
@@ -269,14 +269,14 @@ async def _by_verb(folder: Path, shelf: Path, kill_at: int, port: int, verb: Ver
     async with furnished(folder, shelf, port) as here:
         problems: list[str] = []
         async with here.alive(kill_at=kill_at, among=AMONG) as life:
-            await _listens(here)
+            await listens(here)
             with suppress(NoAnswer):
                 await verb.ask(here, shelf)
             life.stop()
             await life.gone.wait()
         begun = here.rows("SELECT 1 FROM pack_changes WHERE pack = 'shopping' AND state = 'begun'")
         async with here.alive() as life:
-            await _listens(here)
+            await listens(here)
             if begun or life is here.lives[0]:
                 problems += problems_of(here, verb.version)
             elif verb is VERBS["upgrade"]:
@@ -310,13 +310,38 @@ async def test_killed_anywhere_in_what_a_terminal_asked_for_the_next_start_ends_
     assert len(reached) == verb.places
 
 
+@pytest.mark.parametrize("among", ["a pack took its place", "a pack is recorded"])
+async def test_killed_while_a_terminal_installs_the_owner_still_gets_its_schedules_as_shown(
+    among: str, tmp_path: Path, runner_port: int
+) -> None:
+    made = shopping(tmp_path / "one")
+    text = (made / "pack.yml").read_text().replace("persist]}", "persist], cron: true}")
+    daily = "cron_defaults: [{id: daily, schedule: '0 8 * * *', skill: list}]\n"
+    (made / "pack.yml").write_text(text + daily)
+    async with place(tmp_path / "at", (), lambda body: HI, runner_port=runner_port) as here:
+        async with here.alive(kill_at=1, among=among) as life:
+            await listens(here)
+            offer = await asked(here.home, "pack_offer", source=str(made))
+            with pytest.raises(NoAnswer):
+                await asked(here.home, "pack_accept", id=offer["id"])
+            await life.gone.wait()
+        async with here.alive() as life:
+            await listens(here)
+            life.stop()
+            await life.gone.wait()
+
+        rows = here.rows("SELECT pack, key, chat_id, enabled FROM schedules")
+
+    assert rows == [{"pack": "shopping", "key": "daily", "chat_id": str(ADA), "enabled": 1}]
+
+
 async def test_an_upgrade_that_was_killed_and_cannot_be_ended_leaves_the_old_pack_and_its_rows(
     tmp_path: Path, shelf: Path, runner_port: int
 ) -> None:
     """Its files are gone when the next process looks; the databases were the new version's."""
     async with furnished(tmp_path, shelf, runner_port) as here:
         async with here.alive(kill_at=1, among="databases are migrated") as life:
-            await _listens(here)
+            await listens(here)
             with pytest.raises(NoAnswer):
                 await upgrade(here, shelf)
             await life.gone.wait()
@@ -324,7 +349,7 @@ async def test_an_upgrade_that_was_killed_and_cannot_be_ended_leaves_the_old_pac
         (waiting,) = here.home.packs.glob(".waiting-*")
         shutil.rmtree(waiting / "app")
         async with here.alive() as life:
-            await _listens(here)
+            await listens(here)
             life.stop()
             await life.gone.wait()
 

@@ -17,9 +17,10 @@ from aouo.app.eval_process import run_evals
 from aouo.app.eval_results import EvalResult
 from aouo.app.evaluating import evaluate
 from aouo.app.scripted import ScriptedModel, WatchedModel
+from aouo.cli.main import aouo
 from aouo.config_file import load_settings
 from aouo.errors import PackError
-from aouo.packs import evals, schema_guard
+from aouo.packs import eval_patterns, evals, schema_guard
 from aouo.packs.evals import Reply
 from aouo.packs.load import load_pack
 from aouo.transcript import Finished, ModelRequest, UserSaid
@@ -235,8 +236,6 @@ async def test_a_real_model_answers_only_when_it_may(notes: Path, world: World) 
 
 
 def test_the_command_says_which_eval_failed_where_and_why(notes: Path, tmp_path: Path) -> None:
-    from aouo.cli.main import aouo
-
     runner = CliRunner(env={"AOUO_HOME": str(tmp_path / "home")})
     (notes / "evals" / "keep.yml").write_text(KEEP)
     bad = "steps:\n  - say: hi\n    model: [{say: Hello.}]\n    expect: {reply: Bye}\n"
@@ -260,6 +259,49 @@ def test_the_command_says_which_eval_failed_where_and_why(notes: Path, tmp_path:
     assert unsound.exit_code == 1
     assert "evals/bad.yml:1: stps: unknown key" in unsound.output
     assert not (tmp_path / "home" / "data").exists()
+
+
+def test_a_pattern_that_would_be_looked_for_for_ever_is_told_with_its_file(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eval_patterns, "LIMIT_S", 0.1)
+    words = "a" * 60
+    (notes / "evals" / "slow.yml").write_text(
+        f"steps:\n  - say: hi\n    model: [{{say: {words}!}}]\n"
+        "    expect: {reply_matches: ['(a+)+$', b]}\n"
+    )
+
+    told = CliRunner().invoke(aouo, ["pack", "test", str(notes)])
+
+    assert told.exit_code == 1
+    assert "evals/slow.yml:2: say 'hi'" in told.output
+    assert "expected a reply that matches '(a+)+$', found within 0.1 s; write it" in told.output
+
+
+@pytest.mark.parametrize("wish", ["auto", "off"])
+def test_tools_run_in_evals_as_the_owner_lets_them_run(
+    wish: str, notes: Path, tmp_path: Path
+) -> None:
+    """Where nothing confines and the owner said `off`, an upgrade has to pass its evals too."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.json").write_text(json.dumps({"security": {"sandbox": wish}}))
+    outside = tmp_path / "outside.txt"
+    (notes / "tools").mkdir()
+    (notes / "tools" / "reach.py").write_text(
+        f"def reach() -> str:\n    'Write.'\n    open({str(outside)!r}, 'w').close()\n"
+        "    return 'written'\n"
+    )
+    manifest = (notes / "pack.yml").read_text()
+    (notes / "pack.yml").write_text(manifest.replace("tools: [", "tools: [pack, "))
+    (notes / "evals" / "reach.yml").write_text(
+        "steps:\n  - say: hi\n    model: [{call: notes__reach}, {say: done}]\n"
+        "    expect: {calls: [notes__reach]}\n"
+    )
+
+    told = CliRunner().invoke(aouo, ["--home", str(home), "pack", "test", str(notes)])
+
+    assert outside.exists() == (wish == "off"), told.output
 
 
 async def test_a_model_that_never_answers_ends_the_eval(

@@ -197,6 +197,22 @@ async def test_a_packs_own_tokens_of_a_day_end_with_a_sentence_and_others_go_on(
     assert other.text.startswith("four")
 
 
+async def test_a_packs_own_limit_counts_from_the_next_turn_on_once_it_is_read_anew(
+    world: World,
+) -> None:
+    pack(world, "budget: {daily_tokens: 10}\n")
+    manifest = world.home.packs / "words" / "pack.yml"
+    async with world.running() as bot:
+        await bot.ask("one")
+        refused = await bot.ask("two")
+        manifest.write_text(manifest.read_text().replace("daily_tokens: 10", "turn_tokens: 9999"))
+        await bot.app.packs.refresh()
+        after = await bot.ask("three")
+
+    assert refused.text.startswith("The daily limit of this pack is reached: ")
+    assert after.text.startswith("three")
+
+
 async def test_a_packs_own_tokens_of_a_turn_end_it_between_two_calls(world: World) -> None:
     pack(world, "budget: {turn_tokens: 5}\n")
     world.model.calls(CallPart("skill_view", {"name": "add"}))

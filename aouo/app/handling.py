@@ -1,0 +1,138 @@
+"""Joins what handles a job from its claim to its answer."""
+
+from __future__ import annotations
+
+from aouo.app.base import Base
+from aouo.app.generations import Built
+from aouo.app.media import intake_of
+from aouo.app.packs import Packs
+from aouo.app.samples import sample_packs
+from aouo.app.telegram import CAPABILITIES
+from aouo.app.zones import zone_of
+from aouo.bus import Bus
+from aouo.flow.affording import Affording
+from aouo.flow.compacting import Compacting
+from aouo.flow.contexts import Contexts
+from aouo.flow.desk import Desk
+from aouo.flow.editing import Editing
+from aouo.flow.installing import Installing
+from aouo.flow.job import Flow
+from aouo.flow.menus import Menus
+from aouo.flow.reacting import note_reaction
+from aouo.flow.remembering import Remembering
+from aouo.flow.setting_up import SettingUp
+from aouo.flow.standing import leave_chat
+from aouo.flow.taps import Taps
+from aouo.flow.topics import TopicEvents
+from aouo.flow.turns import Turns
+from aouo.outbound.degrade import Capabilities
+from aouo.outbound.outbox import Outbox
+from aouo.queue.gates import Waiting
+from aouo.queue.running import Running
+
+
+def flow_of(
+    base: Base,
+    built: Built,
+    *,
+    outbox: Outbox,
+    bus: Bus,
+    desk: Desk,
+    running: Running,
+    affording: Affording,
+    editing: Editing,
+    packs: Packs,
+) -> Flow:
+    """What handles a job, once it is claimed."""
+    clock, database, waiting = base.clock, base.database, Waiting()
+    quota = built.quota
+    contexts = Contexts(
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        bus=bus,
+        waiting=waiting,
+        guard=built.door.guard(
+            database=database, clock=clock, redact=built.redact, publish=bus.publish
+        ),
+        quota=quota,
+        redact=built.redact,
+        capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
+    )
+    turns = Turns(
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        bus=bus,
+        desk=desk,
+        running=running,
+        quota=quota,
+        affording=affording,
+        contexts=contexts,
+        editing=editing,
+        intake=intake_of(base, built.speech.ears, quota, outbox, built.redact),
+        leases=built.leases,
+    )
+    setting_up = SettingUp(
+        database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
+    )
+    installing = Installing(
+        shop=packs,
+        desk=desk,
+        clock=clock,
+        outbox=outbox,
+        is_owner=affording.is_owner,
+        bundled=lambda: {folder.name: folder for folder in sample_packs()},
+        files=base.telegram,
+        folder=base.home.media,
+        provide=setting_up.provide,
+    )
+    remembering = Remembering(
+        database=database,
+        clock=clock,
+        desk=desk,
+        keeping=built.keeping,
+        zone=zone_of(base.settings.cron.timezone),
+    )
+    menus = Menus(
+        database=database,
+        clock=clock,
+        desk=desk,
+        outbox=outbox,
+        open_store=built.stores.open,
+    )
+    taps = Taps(
+        desk=desk,
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        waiting=waiting,
+        affording=affording,
+        editing=editing,
+        installing=installing,
+        remembering=remembering,
+        menus=menus,
+    )
+    compacting = Compacting(
+        database=database,
+        clock=clock,
+        outbox=outbox,
+        desk=desk,
+        contexts=contexts,
+        running=running,
+        leases=built.leases,
+    )
+    return Flow(
+        desk=desk,
+        turns=turns,
+        taps=taps,
+        compacting=compacting,
+        editing=editing,
+        topics=TopicEvents(database=database, clock=clock, desk=desk),
+        setting_up=setting_up,
+        installing=installing,
+        remembering=remembering,
+        menus=menus,
+        reacting=lambda job: note_reaction(database, clock, job),
+        standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
+    )
