@@ -17,7 +17,6 @@ from aouo.store.jobs import Job
 from aouo.store.owners import owner_of
 from aouo.turn.context import Facts
 
-
 _ASKS = frozenset("?\uff1f\u061f\u055e\u037e\u1367")
 """Question marks: Latin, full width, Arabic, Armenian, Greek, Ethiopic."""
 
