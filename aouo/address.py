@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Platform: TypeAlias = Literal["tg", "web", "cli"]
@@ -19,6 +19,12 @@ class ConversationAddress:
     chat_id: str
     thread_id: str = ""
     user_id: str = ""
+
+    @property
+    def around(self) -> ConversationAddress:
+        """The chat that holds this topic, itself where there is none: what a topic that is gone
+        cannot take is said there."""
+        return replace(self, thread_id="")
 
     @property
     def queue_key(self) -> str:

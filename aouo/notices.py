@@ -301,6 +301,13 @@ class NothingToCompact:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadsNoSkills:
+    """A skill was asked for, and the model that answers here reads none."""
+
+    skill: str
+
+
+@dataclass(frozen=True, slots=True)
 class CannotSummarise:
     """The embedded model is too small for it."""
 
@@ -582,6 +589,7 @@ Notice: TypeAlias = (
     | MadeRoom
     | NothingToCompact
     | CannotSummarise
+    | ReadsNoSkills
     | NoSummaryOffRecord
     | SummaryShown
     | SummaryUndone

@@ -14,13 +14,18 @@ log = structlog.get_logger()
 
 async def show_menu(telegram: TelegramChannel, commands: Commands, library: Library) -> None:
     """Tell Telegram; what has no place in the menu is logged."""
-    skills = {
-        name: library.resolve_skill(*qualified.split(":", 1)).description
-        for name, qualified in library.commands().items()
-    }
+    skills = {name: _about(library, qualified) for name, qualified in library.commands().items()}
     found = menu(commands.menu(), skills)
     for name in found.taken:
         log.warning("command_collision", command=name, skill=library.commands()[name])
     if found.left_out:
         log.warning("command_menu_full", left_out=list(found.left_out))
     await telegram.set_menu(found.entries)
+
+
+def _about(library: Library, qualified: str) -> str:
+    """What a skill does, in English: the menu is the same for everybody."""
+    name, _, skill = qualified.partition(":")
+    pack = library.get(name)
+    said = library.resolve_skill(name, skill).description
+    return pack.translations.text("en", said) if pack else said

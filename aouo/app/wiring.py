@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from aouo.address import ConversationAddress
@@ -112,7 +112,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         ledger=ledger,
         clock=clock,
         messengers=messengers,
-        stop_turns=lambda address: running.stop_chat(replace(address, thread_id="").lane),
+        stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
     lanes: Lanes
     affording = Affording(

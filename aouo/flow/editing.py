@@ -179,6 +179,7 @@ def _too_late(
         return _TOLD, asked.job_id, None
     if not asked.answered:
         return "its job is over", 0, None
+    jobs.rewrite(tx, asked.job_id, new)  # another of its messages may be edited next
     return "offered to answer again", 0, _offer(tx, asked.job_id, new, now)
 
 

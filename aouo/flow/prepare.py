@@ -87,7 +87,7 @@ def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:
 
 
 def _view_of(pack: Pack, active_skill: str) -> PackView:
-    """The pack as a turn sees it; the text of the active skill is elsewhere in the prompt."""
+    """The pack as a turn sees it; the active skill is elsewhere in the prompt."""
     manifest = pack.manifest
     context = manifest.context
     eager = context.skill_loading == "eager"
@@ -102,9 +102,10 @@ def _view_of(pack: Pack, active_skill: str) -> PackView:
                 skill.name,
                 skill.description,
                 skill.triggers,
-                skill.body if eager and skill.qualified != active_skill else "",
+                skill.body if eager else "",
             )
             for skill in pack.skills.values()
+            if skill.qualified != active_skill
         ),
         examples=tuple((item.say, item.tool, item.arguments) for item in pack.examples),
         history_messages=context.history_window,

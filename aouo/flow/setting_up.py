@@ -88,14 +88,14 @@ class SettingUp:
             report = await self._set_up(job, self._platform, (pack,))
         if not isinstance(report, TopicsSetUp) or report.failed:
             return None
-        chat = replace(address, thread_id="")
+        chat = address.around
         found = await self._database.read(lambda tx: topics.of_pack(tx, chat, pack))
         return found[0][0] if found else None
 
     async def _set_up(
         self, job: Job, platform: Topics, packs: tuple[str, ...]
     ) -> TopicsSetUp | NoTopicsHere:
-        chat = replace(job.inbound.address, thread_id="")
+        chat = job.inbound.address.around
         if not packs:
             return NoTopicsHere("packs")
         try:
@@ -202,7 +202,7 @@ class SettingUp:
 
         def write(tx: Tx) -> Delivery | None:
             jobs.hold(tx, job)
-            topics.settle(tx, replace(topic, thread_id=""), pack)
+            topics.settle(tx, topic.around, pack)
             route = routes.get_or_create(tx, topic, chat_kind, now)
             if route.active_pack == pack:
                 return None

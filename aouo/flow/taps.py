@@ -190,23 +190,14 @@ def _is_number(text: str) -> bool:
 
 
 def _again(tx: Tx, key: str, inbound: Inbound) -> Sequence[Rendered]:
-    """Show a delivery of this conversation once more, because a person asked for it."""
+    """Show a delivery of this conversation once more, because a person asked for it.
+
+    The tapped message need not be known: the line may stand there twice.
+    """
     number = key.removeprefix("again_")
     row = deliveries.get(tx, int(number)) if _is_number(number) else None
-    if row is None or row.message == Rendered("") or not _is_of(tx, row, inbound):
+    if row is None or row.message == Rendered(""):
+        return [wording.say(wording.TAP_UNKNOWN)]
+    if inbound.address not in (row.address, row.address.around):
         return [wording.say(wording.TAP_UNKNOWN)]
     return [row.message]
-
-
-def _is_of(tx: Tx, row: Delivery, inbound: Inbound) -> bool:
-    """Whether a row is this conversation's, or the tapped message of ours here offers it: what was
-    said in a topic that is gone since goes on in the chat around."""
-    if row.address == inbound.address:
-        return True
-    tapped = deliveries.of_message(tx, inbound.address, inbound.message_id)
-    wanted = f"nav:again_{row.id}"
-    return tapped is not None and any(
-        button.data == wanted and not button.by_model
-        for line in tapped.message.buttons
-        for button in line
-    )

@@ -40,7 +40,7 @@ class TopicEvents:
             inbound = job.inbound
             route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
             routes.set_title(tx, route, named.title)
-            topics.settle(tx, replace(inbound.address, thread_id=""), named.pack)
+            topics.settle(tx, inbound.address.around, named.pack)
             if not named.pack or route.active_pack == named.pack:
                 return []
             bound.append(named.pack)

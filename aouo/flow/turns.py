@@ -44,6 +44,7 @@ from aouo.turn.quota import Quota
 
 log = structlog.get_logger()
 _MISSED = "a file could not be taken in"
+_READS_NO_SKILLS = "the model reads no skills"
 
 
 class Turns:
@@ -96,14 +97,10 @@ class Turns:
     async def _run(self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation) -> None:
         begun_s = time.perf_counter()
         model = await self._affording.model_for(job.inbound.address, generation.model)
-        if _has_files(job) and not wanted.again:
-            taken = await self._take_in(job, wanted, model, generation)
-            if taken is None:
-                return
-            wanted = replace(wanted, said=taken)
-        elif not wanted.said.strip() and not wanted.again:
-            await self._desk.answer(job, notices.EmptyMessage())
+        ready = await self._ready(job, wanted, model, generation)
+        if ready is None:
             return
+        wanted = ready
         begun = await begin(
             self._database,
             job,
@@ -135,6 +132,23 @@ class Turns:
         ms = (time.perf_counter() - begun_s) * 1000
         tell(self._bus, ctx, ended, shown=shown, ms=ms, now=stamp(self._clock))
         await settle(generation.pipelines.settled, ctx, status_of(ended))
+
+    async def _ready(
+        self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
+    ) -> RunTurn | None:
+        """What the turn is to answer, None = there will be none, and the person was told."""
+        if wanted.skill and model.brief:
+            notice = notices.ReadsNoSkills(wanted.skill.rpartition(":")[2])
+            await self._desk.give_up(job, notice, state="done", why=_READS_NO_SKILLS)
+            self._forget(job, wanted)
+            return None
+        if _has_files(job) and not wanted.again:
+            taken = await self._take_in(job, wanted, model, generation)
+            return None if taken is None else replace(wanted, said=taken)
+        if not wanted.said.strip() and not wanted.again:
+            await self._desk.answer(job, notices.EmptyMessage())
+            return None
+        return wanted
 
     async def _take_in(
         self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import structlog
 
@@ -97,7 +96,7 @@ class Ledger:
             shut = "closed" if error.closed else "deleted"
             routes.set_paused(tx, address, shut, now)
             title = (route.title or route.active_pack) if route else ""
-            said, around = wording.topic_shut(title, shut), replace(address, thread_id="")
+            said, around = wording.topic_shut(title, shut), address.around
             key = f"shut:{address.thread_id}:{row.turn_id or row.id}"
             told = deliveries.add(tx, around, "notice", said, now, key=key)
             return told if told.state == "queued" else None

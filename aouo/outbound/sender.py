@@ -191,7 +191,7 @@ class Sender:
             return
         await self._ledger.mark(row, "queued", error=str(error))
         told = await self._ledger.gone_topic(row, error)
-        self._redirect(replace(self.address, thread_id=""))
+        self._redirect(self.address.around)
         self._left_topic = True
         if told:
             self.rows.appendleft(told)

@@ -169,6 +169,12 @@ def _sentence(notice: Notice) -> str:
             return wording_money.spending(notice)
         case notices.Broken(reference):
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
+        case notices.ReadsNoSkills(skill):
+            return (
+                f"“{skill}” is a workflow of this pack, and the small model on this machine cannot "
+                "follow those. The owner sets another one: provider.backend in config.json, and "
+                "its key, such as openai.api_key."
+            )
         case notices.CannotSummarise():
             return "The embedded model is too small to summarise. /new starts a fresh session."
         case notices.NoMenu(""):
@@ -306,7 +312,7 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
 
 
 def skip_onboarding() -> Rows:
-    """The button under the first answer of a pack's first conversation."""
+    """The button under the first question of a pack's first conversation."""
     return ((ButtonSpec("Skip introduction", "nav:onboarding_skip"),),)
 
 

@@ -35,17 +35,13 @@ def _place(tx: Tx, inbound: Inbound) -> ConversationAddress:
 def _button(tx: Tx, inbound: Inbound, data: str) -> ButtonSpec | None:
     """The button that a reference names, if its message is in this conversation.
 
-    What a closed topic could not take stands in the chat around it, so the message counts too.
+    What a closed topic could not take stands in the chat around it, perhaps unknown to us.
     """
     referred = callback_data.referred(data)
     row = deliveries.get(tx, referred[0]) if referred else None
     if row is None or referred is None:
         return None
-    address, same = inbound.address, row.message_id and row.message_id == inbound.message_id
-    chat = (address.platform, address.chat_id)
-    if row.address != address and not (
-        same and chat == (row.address.platform, row.address.chat_id)
-    ):
+    if inbound.address not in (row.address, row.address.around):
         return None
     buttons = list(chain.from_iterable(row.message.buttons))
     return buttons[referred[1]] if referred[1] < len(buttons) else None

@@ -141,9 +141,14 @@ class Laws:
         yield from (f"{nonce} is shown {n} times" for nonce, n in seen.items() if n > 1)
 
     def _answered_twice(self) -> Iterator[str]:
-        """A text is answered by one turn, unless somebody asked to have it answered again."""
+        """A text is answered by one turn, unless somebody asked to have it answered again.
+
+        What came without our hearing of it cannot be gone on with: it stands there besides.
+        """
         answers: dict[str, set[str]] = defaultdict(set)
         for one in self._ever:
+            if (one.chat, one.message_id) in self.telegram.stray:
+                continue
             for _, mark in _ANSWERS.findall(one.text):
                 answers[mark].update(_BEGINS.findall(one.text))
         extra: dict[int, set[str]] = defaultdict(set)

@@ -63,6 +63,16 @@ async def test_the_menu_holds_our_commands_and_those_of_skills(world: World) -> 
     assert prompts(world) == ["/long-name one", "/long_name two"]
 
 
+async def test_a_description_that_is_a_key_stands_there_in_english(world: World) -> None:
+    install(world, "tidy", description="tidy.what")
+    texts = world.home.packs / "notes" / "i18n" / "en.json"
+    texts.write_text(json.dumps({"tidy.what": "Tidies up"}), "utf-8")
+    async with world.running():
+        found = {line["command"]: line["description"] for line in await registered(world)}
+
+    assert found["tidy"] == "Tidies up"
+
+
 async def test_120_skills_with_long_descriptions_are_cut_to_what_telegram_takes(
     world: World,
 ) -> None:

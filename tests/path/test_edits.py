@@ -206,6 +206,34 @@ async def test_an_answered_message_is_offered_once_and_runs_with_the_newest_word
         assert await answers(world) == ["one", "Answering what you wrote instead.", "three"]
 
 
+async def test_edits_of_several_messages_that_were_answered_together_are_offered_together(
+    world: World,
+) -> None:
+    world.clock = clock = FastClock()
+    world.config = {"telegram": {"message_batch_ms": 60_000}}
+    async with world.running() as bot:
+        first = await bot.people.say(ADA, ADA, "milk")
+        second = await bot.people.say(ADA, ADA, "bread")
+        await eventually(lambda: _gathered(bot, "milk\nbread"))
+        clock.jump(60)
+        await settled(bot)
+        await bot.people.edit(ADA, ADA, first.id, "oat milk")
+        offer = await offered(world)
+        await bot.people.edit(ADA, ADA, second.id, "two loaves")
+        await bot.people.edit(ADA, ADA, second.id, "bread")
+        await bot.people.edit(ADA, ADA, second.id, "rolls")
+        await applied(bot, 4)
+        await bot.people.tap(ADA, ADA, offer.id, offer.buttons[0].data)
+        await eventually(lambda: _answered(world, 2))
+        await settled(bot)
+
+    assert prompts(world) == ["milk\nbread", "oat milk\nrolls"]
+
+
+async def _answered(world: World, times: int) -> bool:
+    return len(world.model.requests) == times
+
+
 async def test_an_offer_is_taken_once(world: World) -> None:
     async with world.running() as bot:
         asked = await bot.people.say(ADA, ADA, "one")

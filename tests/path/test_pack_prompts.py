@@ -60,6 +60,18 @@ async def test_eager_skills_are_in_the_prompt_whole_and_the_active_one_once(worl
     assert "## add\nAdds a word\n\nBODY-ADD: keep it." in system
     assert "BODY-ASK: ask it." in system
     assert active.count("BODY-ASK") == 1
+    assert "## ask" not in active
+
+
+async def test_the_skill_at_hand_is_not_offered_for_reading_once_more(world: World) -> None:
+    pack(world)
+
+    _, active = await systems(world, "hello", "/ask")
+
+    assert "BODY-ASK" in active
+    assert [line for line in active.splitlines() if line.startswith("- a")] == [
+        '- add: Adds a word (when: "new word", "learn", "keep")'
+    ]
 
 
 @pytest.mark.parametrize(

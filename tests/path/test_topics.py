@@ -5,6 +5,8 @@ Source: issue 4, design §3.2, reference §7 (40-46); binding at creation is in 
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -16,6 +18,7 @@ from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, prompts, route, said, settled
 from tests.path.world import ADA, Running, World
 
+BROKE = "The connection broke while I was sending: my last message may not have arrived."
 CLOSED = "The topic “{}” is closed, so this comes here. Once it is open again, I answer there."
 
 
@@ -218,6 +221,29 @@ async def test_a_topic_deleted_while_it_is_answered_is_marked_and_the_answer_arr
     assert general == ["The topic “vocab” is deleted, so this comes here.", "a dog"]
     assert shut
     assert [params.get("message_thread_id") for params in sends] == [VOCAB, None, None]
+
+
+async def test_show_again_works_in_each_line_that_offers_it_where_a_closed_topic_s_words_go(
+    world: World,
+) -> None:
+    """The line may stand there twice, once in a message that we never heard of."""
+    world.config = {"telegram": {"streaming": "off"}}
+    async with world.running() as bot:
+        await bot.ask("one", chat=HOUSEHOLD, thread=VOCAB)
+        await bot.people.topic_closed(ADA, HOUSEHOLD, VOCAB)
+        await eventually(lambda: paused(bot, VOCAB))
+        fault = functools.partial(bot.people.fault, method="sendMessage", chat=HOUSEHOLD)
+        await fault("drop_before", nth=3)  # behind what the topic refuses, and the line about that
+        await fault("drop_after", nth=4)
+        await bot.people.say(ADA, HOUSEHOLD, "two", thread=VOCAB)
+        await said(world, BROKE, HOUSEHOLD, 1)
+        await settled(bot)
+        lines = [m for m in await world.people.messages(HOUSEHOLD, 1) if m.text == BROKE]
+        await bot.people.tap(ADA, HOUSEHOLD, lines[0].id, lines[0].buttons[0].data)
+        await settled(bot)
+        general = await answers(world, HOUSEHOLD, 1)
+
+    assert general == [CLOSED.format("vocab"), BROKE, BROKE, "two"]
 
 
 # General
