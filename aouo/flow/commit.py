@@ -10,7 +10,6 @@ from aouo import notices
 from aouo.flow import outcomes
 from aouo.flow.affording import refusal_by
 from aouo.flow.editing import offer_untold
-from aouo.flow.onboarding import offers_skip
 from aouo.outbound import wording
 from aouo.outbound.answers import messages_of_answer
 from aouo.outbound.outbox import Outbox
@@ -25,6 +24,7 @@ from aouo.store import (
     gates,
     jobs,
     off_record,
+    onboarding,
     sessions,
     traces,
     turns,
@@ -73,7 +73,8 @@ class Commit:
             sessions.want_title(tx, facts.turn.session_id)
             if answer.shown or _said_already(tx, facts.turn.id, text):
                 return self._queue(tx, job, facts.turn.id, (), filled, now)
-            buttons = wording.skip_onboarding() if offers_skip(tx, facts, text) else ()
+            skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.owner)
+            buttons = wording.skip_onboarding() if skips else ()
             return self._queue(tx, job, facts.turn.id, messages, filled, now, buttons)
 
         return await self._end(job, ctx, write)

@@ -15,10 +15,6 @@ from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
 from aouo.store.owners import owner_of
-from aouo.turn.context import Facts
-
-_ASKS = frozenset("?\uff1f\u061f\u055e\u037e\u1367")
-"""Question marks: Latin, full width, Arabic, Armenian, Greek, Ethiopic."""
 
 
 def may_begin(pack: str, model: ChatModel, generation: Generation) -> bool:
@@ -46,12 +42,6 @@ def chosen(
     if onboarding.step(tx, pack, owner, session_id, now):
         return own, True
     return (own if asked and skill else ""), False
-
-
-def offers_skip(tx: Tx, facts: Facts, answer: str) -> bool:
-    """Whether the button that skips it stands under this answer: the first that asks something."""
-    asks = facts.onboarding and not _ASKS.isdisjoint(answer)
-    return asks and onboarding.offer(tx, facts.pack.name, facts.owner)
 
 
 async def skip(desk: Desk, outbox: Outbox, job: Job) -> None:

@@ -312,7 +312,7 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
 
 
 def skip_onboarding() -> Rows:
-    """The button under the first question of a pack's first conversation."""
+    """The button under the first answer of a pack's first conversation."""
     return ((ButtonSpec("Skip introduction", "nav:onboarding_skip"),),)
 
 
