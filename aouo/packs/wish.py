@@ -63,9 +63,16 @@ class Wish:
         return given.strip() if isinstance(given, str) else ""
 
     def data(self) -> dict[str, object]:
-        """The row; what is no argument of ours is a column, as skills of the original write it."""
+        """The row; what is no argument of ours is a column, as skills of the original write it.
+
+        Raises: ToolFailed: a column has two values.
+        """
         free = {name: value for name, value in self._arguments.items() if name not in _CONTROL}
-        return free | self.mapping("data")
+        data = self.mapping("data")
+        for name in free.keys() & data.keys():
+            if free[name] != data[name]:
+                raise ToolFailed(f"{name} is given twice, and differs: say it once, in data.")
+        return free | data
 
     def mapping(self, argument: str) -> dict[str, object]:
         given = self._arguments.get(argument)

@@ -61,8 +61,6 @@ class Arguments(BaseModel):
 
 
 A = TypeVar("A", bound=BaseModel)
-
-
 Of: TypeAlias = bool | Callable[[Any], bool]
 """True of every call of a tool, or of those whose arguments say so."""
 
@@ -266,7 +264,8 @@ def _in_words(item: Tool, error: ValidationError) -> str:
     wrong = error.errors(include_url=False, include_input=False)
     found = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in wrong)
     extra = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in wrong)
-    known = f" It takes: {', '.join(item.arguments.model_fields)}." if extra else ""
+    names = item.spec().parameters.get("properties", ())
+    known = f" It takes: {', '.join(names)}." if extra else ""
     return f"Wrong arguments for {item.name}: {found}.{known}"
 
 
