@@ -256,7 +256,8 @@ def _is_raw(arguments: type[BaseModel]) -> bool:
 
 
 def _needs(fields: Mapping[str, Any], name: str) -> bool:
-    return name in fields and fields[name].is_required()
+    """Whether "" is a value here: of what is required, and of text that may be None instead."""
+    return name in fields and (fields[name].is_required() or fields[name].annotation == str | None)
 
 
 def _in_words(item: Tool, error: ValidationError) -> str:
