@@ -20,10 +20,11 @@ from aouo.packs.manifest_text import parse
 from aouo.packs.menu import Menu
 from aouo.packs.migrations import Migration, read_migrations
 from aouo.packs.needs import Allowance
+from aouo.packs.overrides import with_overrides
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.schema import trial
 from aouo.packs.schema_guard import SchemaRefused
-from aouo.packs.skills import Skill, load_skill, with_overrides
+from aouo.packs.skills import Skill, load_skill
 from aouo.packs.tools_text import PackTool, tools_of
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
