@@ -118,7 +118,21 @@ def _upgrade(made: Card) -> list[str]:
         "Its database is converted by migrations of its own; a copy is kept before."
         if made.migrates
         else "",
+        _left_behind(made),
     ]
+
+
+def _left_behind(made: Card) -> str:
+    """What the owner has to know before everybody's data seems to be gone."""
+    scopes = [change for line in made.lines for change in line.changes if change.topic == "scope"]
+    if not scopes:
+        return ""
+    name = made.new.name
+    place = f"data/store/{name}.db" if scopes[0].before == "shared" else f"data/store/{name}/"
+    return (
+        "**What it has kept so far is not seen any more.** Nothing of it is deleted: it stays in "
+        f"{code(place)} in the bot's home, and comes back with the version that is installed now."
+    )
 
 
 def _section(title: str, lines: Iterable[Line]) -> str:
@@ -183,12 +197,9 @@ def _changed(change: Change) -> str:
         case "signature":
             return "who signed it (see below)"
         case "scope" if change.after == "shared":
-            return (
-                "new rows go into one database for all: "
-                "**everybody who may talk to this bot reads them**"
-            )
+            return "keep what is new for all: **everybody who may talk to this bot reads it**"
         case "scope":
-            return "everybody begins rows of their own; those of all so far stay where they are"
+            return "begin anew with everybody, and keep each person's data apart"
         case "platforms":
             named = f"works on {after}" if change.after else "works on every platform"
             return f"{named}, before on {before}" if change.before else f"{named} only"
