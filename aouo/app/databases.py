@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from aouo.errors import PackError, ToolFailed
 from aouo.home import Home
 from aouo.packs.backup import BackUps, restore_database
 from aouo.packs.library import Library, Pack
-from aouo.packs.reading import Reader, Unreadable
+from aouo.packs.reading import has_rows
 from aouo.packs.storage import PackStore, rehearse
 from aouo.ports import Clock
 
@@ -166,22 +165,8 @@ def unseen_rows(home: Home, pack: Pack) -> Path | None:
     """Where rows lie that nobody sees since `schema.scope` changed; None = there are none."""
     shared, apart = home.pack_database(pack.name), home.store / pack.name
     if pack.manifest.schema.scope == "person":
-        return shared if shared.is_file() and _has_rows(shared) else None
-    return apart if any(_has_rows(file) for file in sorted(apart.glob("*.db"))) else None
-
-
-def _has_rows(file: Path) -> bool:
-    """Whether a database holds any row; one that cannot be read may."""
-    try:
-        reader = Reader(file)
-    except sqlite3.Error:
-        return True
-    try:
-        return any(reader.count(table) for table in reader.tables())
-    except (ToolFailed, Unreadable):
-        return True
-    finally:
-        reader.close()
+        return shared if shared.is_file() and has_rows(shared) else None
+    return apart if any(has_rows(file) for file in sorted(apart.glob("*.db"))) else None
 
 
 def _same_storage(old: Pack, new: Pack) -> bool:
