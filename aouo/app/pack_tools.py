@@ -229,7 +229,8 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
         case "exit":
             pass
     try:
-        said: Any = json.loads(ran.stdout) if ran.stdout.strip() or ran.status else None
+        heard = ran.stdout.strip() or ran.status
+        said: Any = json.loads(ran.stdout, parse_constant=_no_number) if heard else None
     except (ValueError, RecursionError):
         said = ran
     if ran.status:
@@ -240,6 +241,11 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
     if isinstance(item.does, Calls):
         return _value(name, item.does, said)
     return _text(said)
+
+
+def _no_number(word: str) -> None:
+    """Raises: ValueError: Python reads NaN and Infinity in JSON, where no standard has them."""
+    raise ValueError(word)
 
 
 def _value(name: str, does: Calls, said: Any) -> str:
