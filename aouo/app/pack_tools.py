@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -230,7 +231,7 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
             pass
     try:
         heard = ran.stdout.strip() or ran.status
-        said: Any = json.loads(ran.stdout, parse_constant=_no_number) if heard else None
+        said: Any = _read(ran.stdout) if heard else None
     except (ValueError, RecursionError):
         said = ran
     if ran.status:
@@ -243,9 +244,16 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
     return _text(said)
 
 
-def _no_number(word: str) -> None:
-    """Raises: ValueError: Python reads NaN and Infinity in JSON, where no standard has them."""
-    raise ValueError(word)
+def _read(stdout: bytes) -> Any:
+    """JSON without NaN and infinity, which Python would read."""
+    return json.loads(stdout, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if not math.isfinite(number):
+        raise ValueError(word)
+    return number
 
 
 def _value(name: str, does: Calls, said: Any) -> str:

@@ -486,12 +486,16 @@ async def test_what_a_function_returns_is_made_json_or_told_as_its_authors_mista
     assert result.startswith(told)
 
 
-async def test_a_number_that_json_does_not_know_is_no_answer_of_a_command(world: World) -> None:
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+async def test_a_number_that_json_does_not_know_is_no_answer_of_a_command(
+    world: World, number: str
+) -> None:
     folder = desk(world.home)
-    (folder / "tools" / "_upper.py").write_text("print('{\"mean\": NaN}')\n")
+    answer = f'{{"mean": {number}}}'
+    (folder / "tools" / "_upper.py").write_text(f"print('{answer}', end='')")
     world.model.calls(CallPart("desk__upper", {"text": "x"}))
     world.model.say("Done.")
     async with world.running() as bot:
         await bot.ask("go")
 
-    assert results(world) == ["desk__upper did not answer with JSON but with '{\"mean\": NaN}\\n'."]
+    assert results(world) == [f"desk__upper did not answer with JSON but with {answer!r}."]
