@@ -511,7 +511,8 @@ class MemoryShown:
 
     `undo` is the version that a button takes back, 0 = there is none; `edited` are files that
     other hands have changed since their newest version; `undone` is the file that was just put
-    back, "" = none was; `message_id` is the message of the newest change, 0 = none here.
+    back, `emptied` the one that was just emptied, "" = none was; `message_id` is the message of
+    the newest change, 0 = none here.
     """
 
     pack: str
@@ -522,6 +523,7 @@ class MemoryShown:
     undone: str = ""
     nothing_undone: bool = False
     message_id: int = 0
+    emptied: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from aouo.errors import PackError, ToolFailed
 from aouo.home import Home
 from aouo.packs.backup import BackUps, restore_database
 from aouo.packs.library import Library, Pack
+from aouo.packs.reading import has_rows
 from aouo.packs.storage import PackStore, rehearse
 from aouo.ports import Clock
 
@@ -166,6 +167,14 @@ class PackDatabases:
         if store.backup is not None:
             log.info("pack_database_changed", pack=pack.name, owner=owner, backup=store.backup.name)
         return store
+
+
+def unseen_rows(home: Home, pack: Pack) -> Path | None:
+    """Where rows lie that nobody sees since `schema.scope` changed; None = there are none."""
+    shared, apart = home.pack_database(pack.name), home.store / pack.name
+    if pack.manifest.schema.scope == "person":
+        return shared if shared.is_file() and has_rows(shared) else None
+    return apart if any(has_rows(file) for file in sorted(apart.glob("*.db"))) else None
 
 
 def _same_storage(old: Pack, new: Pack) -> bool:

@@ -10,10 +10,13 @@ from types import MappingProxyType
 
 import structlog
 
+from aouo.app.databases import unseen_rows
 from aouo.errors import SetupError
 from aouo.home import Home
 from aouo.packs import library as packs
-from aouo.packs.library import Library
+from aouo.packs.library import Library, Pack
+from aouo.packs.manifest import FILE as MANIFEST
+from aouo.packs.problems import Problem
 from aouo.settings import Settings
 from aouo.store import installs
 from aouo.store.database import Database
@@ -24,7 +27,7 @@ log = structlog.get_logger()
 
 def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
     """Load what is installed; `pinned` are the content hashes it was installed with, by pack."""
-    return packs.scan(
+    library = packs.scan(
         home.packs,
         map(Path, settings.packs.scan_dirs),
         settings.packs.enabled,
@@ -32,6 +35,23 @@ def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
         settings.tools.enabled,
         pinned,
     )
+    unseen = {
+        pack.name: (*library.warnings.get(pack.name, ()), _unseen(pack, place))
+        for pack in library.packs.values()
+        if (place := unseen_rows(home, pack))
+    }
+    return replace(library, warnings={**library.warnings, **unseen}) if unseen else library
+
+
+def _unseen(pack: Pack, place: Path) -> Problem:
+    """What the owner reads after `schema.scope` changed."""
+    person = pack.manifest.schema.scope == "person"
+    was, whose = ("shared", "everybody shared") if person else ("person", "each person kept apart")
+    message = (
+        f"rows that {whose} before are not seen any more; they stay in {place} until you remove "
+        f"them, and scope: {was} shows them again"
+    )
+    return Problem(MANIFEST, 0, "schema.scope", message, "warning")
 
 
 def scan_at_rest(home: Home, settings: Settings, *, left_out_too: bool = False) -> Library:

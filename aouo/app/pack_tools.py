@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -229,7 +230,8 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
         case "exit":
             pass
     try:
-        said: Any = json.loads(ran.stdout) if ran.stdout.strip() or ran.status else None
+        heard = ran.stdout.strip() or ran.status
+        said: Any = _read(ran.stdout) if heard else None
     except (ValueError, RecursionError):
         said = ran
     if ran.status:
@@ -240,6 +242,18 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
     if isinstance(item.does, Calls):
         return _value(name, item.does, said)
     return _text(said)
+
+
+def _read(stdout: bytes) -> Any:
+    """JSON without NaN and infinity, which Python would read."""
+    return json.loads(stdout, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if not math.isfinite(number):
+        raise ValueError(word)
+    return number
 
 
 def _value(name: str, does: Calls, said: Any) -> str:

@@ -18,6 +18,7 @@ from aouo.store.owners import owner_of
 _CHANGES = 3
 SHOW = "memory_show_"
 UNDO = "memory_undo_"
+EMPTY = "memory_empty_"
 
 
 def memory(files_of: FilesOf, zone: tzinfo | None) -> Entry:
@@ -42,6 +43,7 @@ def card(
     undone: str = "",
     nothing_undone: bool = False,
     edited: tuple[str, ...] = (),
+    emptied: str = "",
 ) -> notices.MemoryShown:
     """What the files hold now, the newest changes, and what an undo would take back."""
     owner = owner_of(tx, call.inbound)
@@ -61,6 +63,7 @@ def card(
         undone,
         nothing_undone,
         _message_here(call, newest[0]) if newest else 0,
+        emptied,
     )
 
 

@@ -18,6 +18,8 @@ from aouo.store.jobs import Job
 from aouo.store.memory_versions import Cause
 from aouo.store.owners import owner_of
 
+_USAGE = notices.UsageOf("/memory, /memory undo, or /memory empty USER.md")
+
 
 class Remembering:
     """Acts on the memory of the pack that a conversation is with; `zone` is for times."""
@@ -38,20 +40,25 @@ class Remembering:
         self._zone = zone
 
     async def run(self, job: Job, rest: str) -> None:
-        """`/memory`, and `/memory undo`."""
-        match rest.strip().lower():
-            case "undo":
+        """`/memory`, `/memory undo` and `/memory empty <file>`."""
+        match rest.lower().split():
+            case ["undo"]:
                 await self._undo(job, 0)
-            case "":
+            case []:
                 await self._settle_open(job)
                 await self._desk.obey(job, "memory", "")
+            case ["empty", name]:
+                await self._empty(job, name)
             case _:
-                await self._desk.answer(job, notices.UsageOf("/memory, or /memory undo"))
+                await self._desk.answer(job, _USAGE)
 
     async def tap(self, job: Job, key: str) -> None:
-        """`memory_show_<file>` and `memory_undo_<version>`."""
+        """`memory_show_<file>`, `memory_empty_<file>` and `memory_undo_<version>`."""
         if key.startswith(memory.SHOW):
             await self._show(job, key.removeprefix(memory.SHOW))
+            return
+        if key.startswith(memory.EMPTY):
+            await self._empty(job, key.removeprefix(memory.EMPTY))
             return
         number = key.removeprefix(memory.UNDO)
         if number.isascii() and number.isdigit() and len(number) < 19:
@@ -102,6 +109,31 @@ class Remembering:
 
         tapped = isinstance(job.inbound.content, Button) and isinstance(undoing, Undone)
         await self._desk.command(job, show, instead_of=job.inbound.message_id if tapped else 0)
+
+    async def _empty(self, job: Job, name: str) -> None:
+        pack, owner = await self._where(job)
+        file, emptied, off_record = "", False, job.off_record
+        if pack is not None and not off_record:
+            cause = Cause("hand", person=job.inbound.person.id)
+            try:
+                file = self._keeping.files(pack, owner).file(name)
+                emptied = await self._keeping.empty(
+                    pack, owner, file, cause, call_id=f"empty:{job.id}"
+                )
+            except ToolFailed:  # no such file, or a folder in its place, which the card says
+                pass
+
+        def show(tx: Tx, call: Call) -> Result:
+            if pack is None:
+                return pick(tx, call, self._desk.library)
+            if off_record:
+                return Result(notices.NoUndoOffRecord())
+            if not file:
+                return Result(_USAGE)
+            files, done = self._keeping.files(pack, owner), file if emptied else ""
+            return Result(memory.card(tx, call, pack, files, self._zone, emptied=done))
+
+        await self._desk.command(job, show)
 
     async def _settle_open(self, job: Job) -> None:
         pack, owner = await self._where(job)

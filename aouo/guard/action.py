@@ -97,9 +97,11 @@ def parse(call: ToolCall) -> tuple[str, dict[str, Any]]:
     if _is_deep(payload):
         return _TOO_DEEP, {}
     try:
-        json.dumps(payload, ensure_ascii=False).encode()
+        json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         return "The arguments hold half of a character; send it whole, as UTF-8.", {}
+    except ValueError:
+        return "The arguments hold NaN or infinity, which JSON has not: send a number or null.", {}
     return "", payload
 
 

@@ -102,12 +102,13 @@ class MemoryFiles:
         return self._fitting(name, f"{kept}{_gap(kept)}{entry}\n")
 
     def replaced(self, name: str, content: str) -> str:
-        """What the file holds with `content` in place of everything.
+        """What the file holds with `content` in place of everything; nothing where it is blank.
 
         Raises:
             ToolFailed: it would be too long.
         """
-        return self._fitting(name, content.strip() + "\n")
+        text = content.strip()
+        return self._fitting(name, f"{text}\n" if text else "")
 
     def swap(self, name: str, before: str, after: str) -> bool:
         """Put `after` in the place of `before`; False = something else is there by now.

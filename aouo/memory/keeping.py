@@ -74,8 +74,8 @@ class Keeping:
             owner,
             name,
             lambda before: files.appended(name, before, content),
-            turn_id=turn_id,
-            call_id=call_id,
+            lambda tx: versions.cause_of_call(tx, turn_id, call_id),
+            call_id,
         )
 
     async def replace(
@@ -84,8 +84,17 @@ class Keeping:
         """Put `content` in the place of everything; else as `append`."""
         after = self._files_of(pack, owner).replaced(name, content)
         await self._change(
-            pack, owner, name, lambda before: after, turn_id=turn_id, call_id=call_id
+            pack,
+            owner,
+            name,
+            lambda before: after,
+            lambda tx: versions.cause_of_call(tx, turn_id, call_id),
+            call_id,
         )
+
+    async def empty(self, pack: str, owner: str, name: str, cause: Cause, *, call_id: str) -> bool:
+        """Take everything out of a file for a person; False = it was empty. Else as `append`."""
+        return await self._change(pack, owner, name, lambda before: "", lambda tx: cause, call_id)
 
     async def undo(
         self, pack: str, owner: str, cause: Cause, *, call_id: str, wanted: int = 0
@@ -108,12 +117,11 @@ class Keeping:
         owner: str,
         name: str,
         make: Callable[[str], str],
-        *,
-        turn_id: str,
+        cause_of: Callable[[Tx], Cause],
         call_id: str,
-    ) -> None:
+    ) -> bool:
         async with self._alone(pack, owner):
-            await finish(self._make(pack, owner, name, make, turn_id, call_id))
+            return await finish(self._make(pack, owner, name, make, cause_of, call_id))
 
     async def _make(
         self,
@@ -121,30 +129,30 @@ class Keeping:
         owner: str,
         name: str,
         make: Callable[[str], str],
-        turn_id: str,
+        cause_of: Callable[[Tx], Cause],
         call_id: str,
-    ) -> None:
+    ) -> bool:
+        """Whether the file is another one by this call, made now or before."""
         files = self._files_of(pack, owner)
         file = files.file(name)
         await self._settle_open(pack, owner)
         if await self._database.read(lambda tx: versions.of_call(tx, pack, owner, call_id)):
-            return
+            return True
         for _ in range(_TRIES):
             before = files.text(file)
             after = make(before)
             if after == before:
-                return
+                return False
             now = stamp(self._clock)
 
             def intend(tx: Tx, before: str = before, after: str = after, now: str = now) -> int:
                 versions.note_hand(tx, pack, owner, file, before, now)
-                cause = versions.cause_of_call(tx, turn_id, call_id)
                 return versions.intend(
-                    tx, pack, owner, file, before, after, cause, now, call_id=call_id
+                    tx, pack, owner, file, before, after, cause_of(tx), now, call_id=call_id
                 )
 
             if await self._put(files, file, before, after, intend):
-                return
+                return True
         raise ToolFailed(f"{file} is being changed by other hands just now. Call again.")
 
     async def _undo(

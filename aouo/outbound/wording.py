@@ -188,7 +188,7 @@ def _sentence(notice: Notice) -> str:
         case notices.OnboardingSkipped():
             return "That is over already. Just write what you need."
         case notices.NoUndoOffRecord():
-            return "Off the record nothing changes, so nothing is undone either. /otr ends it."
+            return "Off the record memory stays as it is, also by hand. /otr ends it."
         case notices.NoSummaryOffRecord():
             return "Off the record I write no summaries. /otr ends it, then /compact works."
         case notices.TopicsSetUp():

@@ -41,15 +41,21 @@ def shown(notice: MemoryShown) -> Rendered:
 def whole(notice: MemoryFileShown) -> Rendered:
     """A whole file: as a message where it fits, else as a file."""
     file = notice.file
+    empty = ((ButtonSpec("Empty it", f"nav:memory_empty_{file.name}"),),) if file.text else ()
     text = f"{file.name}:\n\n{file.text}" if file.text else f"{file.name} is empty."
     if utf16_len(text) <= LIMIT:
-        return Rendered(text, preview=False)
+        return Rendered(text, (), empty, preview=False)
     return Rendered(
-        f"{file.name}, {_size(file)}", media=Media("document", "", file.name, file.text)
+        f"{file.name}, {_size(file)}",
+        (),
+        empty,
+        media=Media("document", "", file.name, file.text),
     )
 
 
 def _outcome(notice: MemoryShown) -> list[str]:
+    if notice.emptied:
+        return [f"Emptied: {notice.emptied}. “Undo last change” brings it back.", ""]
     if notice.undone:
         return [f"Undone: {notice.undone} is as it was before that change.", ""]
     if notice.nothing_undone and notice.edited:

@@ -11,6 +11,7 @@ from datetime import UTC
 from typing import assert_never
 
 from aouo.outbound.quoting import code, plain, whole
+from aouo.outbound.wording_may import everything, hosts, keeps, names, notes, platforms, tools
 from aouo.packs.card import Card, Line, card
 from aouo.packs.compare import Change, Difference
 from aouo.packs.signing import Signature
@@ -18,7 +19,6 @@ from aouo.packs.summary import Planned, Summary
 from aouo.schedule import NotASchedule
 from aouo.schedule_words import text_in_words
 
-_LISTED_MAX = 12
 _TEXT_MAX = 300
 
 _ELSEWHERE = (
@@ -28,38 +28,9 @@ _ELSEWHERE = (
 _OLDER = "**It is older than the installed version**, which may have mended something."
 _FINDS_DATA = (
     "**A pack of this name was here before and left data.** This one gets all of it; if it is "
-    "another pack, delete the data first: install the old one, then uninstall it with --purge."
+    "another pack, say no, install the old one again, and remove it with `aouo pack uninstall {} "
+    "--purge` on the bot's machine, which deletes its data."
 )
-_PLAIN_TALK = {"msg", "memory", "clarify"}
-"""What `core` is for a person; one line for all of them."""
-
-_CAN = {
-    "core": "answer you, ask with buttons, and remember things in files of its own",
-    "files": "read and write files in its own folder",
-    "web": "read web pages of the hosts it may reach, and search the web",
-    "documents": "read documents you send",
-    "voice": "speak",
-    "schedule": "change its own schedules",
-    "sessions": "look up what was said before in this conversation",
-    "pack": "",
-    "msg": "send messages, pictures and files",
-    "memory": "remember things in files of its own",
-    "skill_view": "",
-    "load_tools": "",
-    "load_skills": "",
-    "clarify": "ask with buttons",
-    "persist": "",
-    "db": "",
-    "read_file": "read files in its own folder",
-    "write_file": "write files in its own folder",
-    "list_dir": "list its own folder",
-    "fetch": "read web pages of the hosts it may reach",
-    "web_search": "search the web",
-    "read_document": "read documents you send",
-    "tts": "speak",
-    "cron": "change its own schedules",
-    "shell": "**run any command on this machine**",
-}
 
 
 def install_card(
@@ -76,7 +47,7 @@ def install_card(
         sections += _upgrade(made)
     else:
         sections += [
-            _FINDS_DATA if made.finds_data else "",
+            _FINDS_DATA.format(made.new.name) if made.finds_data else "",
             _section("It may", made.of("may")),
             _section("It brings", made.of("brings")),
         ]
@@ -115,10 +86,24 @@ def _upgrade(made: Card) -> list[str]:
         _section("New, and needs your yes", asks) or "It asks for nothing new.",
         _section("Different", made.of("changes")),
         _section("Gone", made.of("gone")),
-        "Its database is converted by migrations of its own; a copy is kept before."
+        "What it has kept so far is rewritten for this version; a copy is made before."
         if made.migrates
         else "",
+        _left_behind(made),
     ]
+
+
+def _left_behind(made: Card) -> str:
+    """What the owner has to know before everybody's data seems to be gone."""
+    scopes = [change for line in made.lines for change in line.changes if change.topic == "scope"]
+    if not scopes:
+        return ""
+    name = made.new.name
+    place = f"data/store/{name}.db" if scopes[0].before == "shared" else f"data/store/{name}/"
+    return (
+        "**What it has kept so far is not seen any more.** Nothing of it is deleted: it stays in "
+        f"{code(place)} in the bot's home, and comes back with the version that is installed now."
+    )
 
 
 def _section(title: str, lines: Iterable[Line]) -> str:
@@ -130,47 +115,47 @@ def _sentences(line: Line) -> list[str]:
     if line.changes and line.part != "gone":
         added = tuple(one.item for one in line.changes if one.kind == "added")
         changed = [_changed(one) for one in line.changes if one.kind == "changed"]
-        return [*(_said(line, added) if added else []), *changed]
+        return [*(_said(line, added) if added else []), *filter(None, changed)]
     return _said(line, line.items)
 
 
 def _said(line: Line, items: Sequence[str]) -> list[str]:
     """What a line of names says, one sentence a list item."""
-    names = _names(items)
+    new = "new " if line.part == "changes" else ""
     match line.topic:
         case "tools":
-            return _tools(items)
+            return tools(items)
         case "network":
-            return [f"reach on the internet: {_hosts(items)}"]
+            return [f"reach on the internet: {hosts(items)}"]
         case "file_paths":
-            opened = "where the bot's settings open them"
-            return [f"touch files outside its folder, {opened}: {_all(items)}"]
+            opened = "as far as the bot's settings allow"
+            return [f"read and change files outside its own folder, {opened}: {everything(items)}"]
         case "external_commands":
-            return [f"run programs on this machine: {_all(items)}"]
+            return [f"run programs that are on the bot's machine: {everything(items)}"]
         case "pack_tools":
-            return [f"run tools of its own, in a sandbox: {_all(items)}"]
+            return [f"run small programs of its own, kept apart from the rest: {everything(items)}"]
         case "platforms":
-            return [f"work on: {_all(items)}"]
+            return [f"work only in {platforms(items)}"]
         case "may_schedule":
-            return _plans(line.schedules) or ["speak up by itself, on schedules"]
+            return _plans(line.schedules) or ["write to you by itself, at set times"]
         case "schedules":
-            return [_planned(change) for change in line.changes] or [f"schedules: {names}"]
+            return [_planned(change) for change in line.changes]
         case "scope":
-            return [_scope(items)]
+            return [keeps(items)]
         case "tables":
-            return [f"tables: {names}"]
+            return [f"{new}data that it keeps: {names(items)}"]
         case "memory":
-            return [f"more memory files: {names}"]
+            return [f"{new}{notes(items)}"]
         case "skills":
-            return [f"skills: {names}" if items else "no skills"]
+            return [f"{new}skills: {names(items)}"]
         case "commands":
-            return [f"commands: {_names([f'/{name}' for name in items])}"]
+            return [f"{new}commands: {names([f'/{name}' for name in items])}"]
         case "prompt":
-            return [f"{_kilobytes(int(items[0]))} of text in each prompt"]
+            return [f"about {_words(items[0])} words that the model reads with each message"]
         case "depends_on":
-            return [f"needs the packs {_all(items)}"]
+            return [f"works only with the packs {everything(items)}"]
         case "requires_core":
-            return [f"needs aouo {names}"]
+            return [f"needs aouo {names(items)}"]
         case "signature" | "size" | "budget":
             return []
         case _:
@@ -183,28 +168,27 @@ def _changed(change: Change) -> str:
         case "signature":
             return "who signed it (see below)"
         case "scope" if change.after == "shared":
-            return (
-                "new rows go into one database for all: "
-                "**everybody who may talk to this bot reads them**"
-            )
+            return "keep what is new for all: **everybody who may talk to this bot reads it**"
         case "scope":
-            return "everybody begins rows of their own; those of all so far stay where they are"
+            return "begin anew with everybody, and keep each person's data apart"
         case "platforms":
-            named = f"works on {after}" if change.after else "works on every platform"
-            return f"{named}, before on {before}" if change.before else f"{named} only"
+            before, after = (platforms(side.split(", ")) for side in (change.before, change.after))
+            named = f"works only in {after}" if change.after else "works everywhere"
+            return f"{named}, was only in {before}" if change.before else named
         case "schedules":
-            return (
-                f"schedule {code(change.item)}: {_when(change.after)}, was {_when(change.before)}"
-            )
+            same = change.after == change.before
+            was = "with other work than before" if same else f"was {_when(change.before)}"
+            return f"write to you by itself, {_when(change.after)} ({code(change.item)}), {was}"
         case "budget":
             return _ceiling(change)
         case "pack_tools":
-            return f"its tool {code(change.item)} runs {after}, was {before}"
+            return f"its program {code(change.item)} starts {after}, was {before}"
         case "tables":
-            return f"table {code(change.item)} {_columns(change)}"
+            return f"what it keeps in {code(change.item)}: {_columns(change)}"
         case "prompt":
-            sizes = _kilobytes(int(change.after)), _kilobytes(int(change.before))
-            return f"{sizes[0]} of text in each prompt, was {sizes[1]}"
+            now, was = _words(change.after), _words(change.before)
+            told = f"about {now} words that the model reads with each message, was {was}"
+            return told if now != was else ""
         case "size":
             return f"{_kilobytes(int(change.after))} on disk, was {_kilobytes(int(change.before))}"
         case "requires_core":
@@ -214,54 +198,33 @@ def _changed(change: Change) -> str:
 
 
 def _columns(change: Change) -> str:
-    """Which columns come and go; both sides are names with commas between."""
+    """Which columns come and go; both sides are names with commas between.
+
+    The same names in the same order: other rules, such as NOT NULL or a default.
+    """
     before, after = change.before.split(", "), change.after.split(", ")
     new = ", ".join(name for name in after if name not in before)
     gone = ", ".join(name for name in before if name not in after)
-    said = [f"gets {code(new)}"] if new else []
+    said = [f"{code(new)} is new"] if new else []
     if gone:
-        said.append(f"loses {code(gone)}")
-    return " and ".join(said) or "has its columns in another order"
+        said.append(f"{code(gone)} is gone")
+    same = "other rules" if before == after else "another order"
+    return ", ".join(said) or f"the same as before, in {same}"
 
 
 def _ceiling(change: Change) -> str:
     """A ceiling of an app; "0" is none."""
     unit = {"daily_usd": "USD a day", "daily_tokens": "tokens a day"}
-    of = unit.get(change.item, "tokens a turn")
+    of = unit.get(change.item, "tokens an answer")
     was = f", was {plain(change.before)}" if change.before != "0" else ""
     if change.after == "0":
-        return f"has no ceiling of {of} any more{was}"
+        return f"sets itself no limit any more, was {plain(change.before)} {of}"
     return f"uses at most {plain(change.after)} {of}{was}"
-
-
-def _tools(items: Sequence[str]) -> list[str]:
-    if not items:
-        return ["use no tools: it can only talk"]
-    named = [*(["shell"] if "shell" in items else []), *items]
-    if set(items) >= _PLAIN_TALK:
-        named = ["core", *(name for name in named if name not in _PLAIN_TALK)]
-        named.sort(key=lambda name: name != "shell")
-    known = dict.fromkeys(_CAN[name] for name in named if _CAN.get(name))
-    servers = [name for name in items if name.startswith(("mcp:", "mcp__"))]
-    more = [f"use what MCP servers offer: {_all(servers)}"] if servers else []
-    other = [name for name in items if name not in _CAN and name not in servers]
-    return [*known, *more, *([f"use {_all(other)}"] if other else [])]
-
-
-def _hosts(items: Sequence[str]) -> str:
-    return "**any public host**" if "*" in items else _all(items)
-
-
-def _scope(items: Sequence[str]) -> str:
-    whose = (
-        "for each person alone" if items[0] == "person" else "**shared by all who may talk to it**"
-    )
-    return f"keep a database, {whose}: {_names(items[1:])}"
 
 
 def _plans(schedules: Sequence[Planned]) -> list[str]:
     return [
-        f"speak up by itself, {_when(job.schedule)} ({code(job.skill)})"
+        f"write to you by itself, {_when(job.schedule)} ({code(job.skill or job.id)})"
         + ("" if job.enabled else ", off until you switch it on")
         for job in schedules
     ]
@@ -269,7 +232,8 @@ def _plans(schedules: Sequence[Planned]) -> list[str]:
 
 def _planned(change: Change) -> str:
     off = "" if change.asks or change.kind == "removed" else ", off until you switch it on"
-    return f"schedule {code(change.item)}: {_when(change.after or change.before)}{off}"
+    when = _when(change.after or change.before)
+    return f"write to you by itself, {when} ({code(change.item)}){off}"
 
 
 def _when(text: str) -> str:
@@ -303,19 +267,13 @@ def signature_line(signature: Signature, *, changed: bool = False) -> str:
 
 def _size(summary: Summary) -> str:
     files = "1 file" if summary.files == 1 else f"{summary.files} files"
-    return f"{files}, {_kilobytes(summary.size_bytes)}, {code(summary.content[:16])}"
+    return f"{files}, {_kilobytes(summary.size_bytes)}, fingerprint {code(summary.content[:16])}"
+
+
+def _words(size_bytes: str) -> int:
+    """About how many words so much text has."""
+    return max(1, round(int(size_bytes) / 6))
 
 
 def _kilobytes(size: int) -> str:
     return f"{size} bytes" if size < 1024 else f"{size / 1024:,.1f} kB"
-
-
-def _all(items: Sequence[str]) -> str:
-    """What somebody agrees to: every name, and the whole of it."""
-    return ", ".join(map(whole, items))
-
-
-def _names(items: Sequence[str]) -> str:
-    shown = ", ".join(code(item) for item in items[:_LISTED_MAX])
-    more = len(items) - _LISTED_MAX
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from aouo.packs.compare import Change, Difference, Topic, budget_changes
 from aouo.packs.manifest import Budget
 from aouo.packs.summary import Planned, Summary
 
+BEHIND = frozenset({"onboarding", "aggregator"})
+"""Skills that nobody asks for: the first conversation, and the one that only a schedule starts."""
 Part: TypeAlias = Literal["may", "brings", "asks", "changes", "gone"]
 """Where a line stands: what an app may do, what it brings; of an upgrade: what needs a yes, what
 is different and needs none, what it gives up."""
@@ -60,7 +62,7 @@ def card(summary: Summary, difference: Difference | None = None) -> Card:
         (*_differing(difference),),
         difference.needs_consent,
         difference.signer_changed,
-        difference.schema == "migrations",
+        not set(summary.migrations) <= set(old.migrations),
         difference.older,
         difference.elsewhere,
     )
@@ -80,7 +82,8 @@ def _may(summary: Summary) -> Iterator[Line]:
         if items:
             yield Line("may", topic, items)
     if summary.may_schedule:
-        yield Line("may", "may_schedule", schedules=summary.schedules)
+        plans = tuple(replace(job, skill=_title(summary, job.skill)) for job in summary.schedules)
+        yield Line("may", "may_schedule", schedules=plans)
     if summary.tables:
         yield Line("may", "scope", (summary.scope, *summary.tables))
     yield from _harmless(summary)
@@ -96,7 +99,9 @@ def _harmless(summary: Summary) -> Iterator[Line]:
 
 
 def _brings(summary: Summary) -> Iterator[Line]:
-    yield Line("brings", "skills", summary.skills)
+    skills = tuple(name for name in summary.skills if name not in BEHIND)
+    if skills:
+        yield Line("brings", "skills", tuple(_title(summary, name) for name in skills))
     if summary.commands:
         yield Line("brings", "commands", summary.commands)
     if summary.memory:
@@ -119,6 +124,15 @@ def _differing(difference: Difference) -> Iterator[Line]:
         part: Part = "asks" if change.asks else "changes"
         if change.kind == "removed":
             part = "gone"
+        if change.topic == "skills":
+            if change.item in BEHIND:
+                continue
+            summary = difference.old if part == "gone" else difference.new
+            change = replace(change, item=_title(summary or difference.new, change.item))
         parts.setdefault((part, change.topic), []).append(change)
     for (part, topic), changes in parts.items():
         yield Line(part, topic, tuple(one.item for one in changes), (), tuple(changes))
+
+
+def _title(summary: Summary, skill: str) -> str:
+    return summary.titles.get(skill, skill)

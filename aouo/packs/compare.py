@@ -116,8 +116,8 @@ def _permissions(old: Summary, new: Summary) -> Iterator[Change]:
         kind: Kind = "added" if new.may_schedule else "removed"
         yield Change("may_schedule", kind, "", asks=new.may_schedule)
     yield from _schedules(old, new)
-    if old.scope != new.scope:  # what one person wrote would be read by all
-        yield Change("scope", "changed", "", old.scope, new.scope, asks=new.scope == "shared")
+    if old.scope != new.scope:  # what was kept is not seen any more, and new rows may be by all
+        yield Change("scope", "changed", "", old.scope, new.scope, asks=True)
     yield from budget_changes(old.budget, new.budget)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,6 +16,7 @@ from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.packs.manifest import Dependency
 from aouo.packs.manifest_places import Places
 from aouo.packs.problems import Problem, did_you_mean, errors
+from aouo.packs.skills import FILE as SKILL
 from aouo.packs.skills import Skill
 from aouo.packs.validate import validate
 from aouo.packs.versions import wanted
@@ -127,6 +128,7 @@ def scan(
             shelf.put(folder, overrides, pin)
     shelf.check_enabled()
     shelf.check_dependencies()
+    shelf.check_overrides()
     return shelf.library()
 
 
@@ -201,6 +203,14 @@ def _unusable(folder: Path, pin: str) -> str:
     return ""
 
 
+def _without_override(pack: Pack, name: str) -> Pack:
+    skill = pack.skills[name]
+    own = skill.original or skill
+    if own.name != name:  # it stands in for the one of this name
+        own = replace(own, name=name, command=skill.command)
+    return replace(pack, skills=MappingProxyType({**pack.skills, name: own}))
+
+
 class _Shelf:
     """The packs found so far."""
 
@@ -250,6 +260,25 @@ class _Shelf:
                 found = Problem(manifests.FILE, line, f"depends_on[{index}]", why)
                 self._broken[name] = (*self._broken.get(name, ()), found)
                 self._packs.pop(name, None)
+
+    def check_overrides(self) -> None:
+        """Leave out a skill of the owner's that might be meant for several packs, and say so."""
+        meant: dict[Path, list[tuple[Pack, str]]] = {}
+        for pack in self._packs.values():
+            for name, skill in pack.skills.items():
+                if skill.anybodys:
+                    meant.setdefault(skill.folder, []).append((pack, name))
+        for folder, places in meant.items():
+            packs = sorted({pack.name for pack, _ in places})
+            if len(packs) == 1:
+                continue
+            message = (
+                f"might be meant for {', '.join(packs)}, so it is not used: name one as `pack:` in "
+                f"its front matter, or put it into {folder.parent}/<pack>/{folder.name}/"
+            )
+            for pack, name in places:
+                self._packs[pack.name] = _without_override(self._packs[pack.name], name)
+                self._warn(pack.name, Problem(str(folder / SKILL), 0, "", message, "warning"))
 
     def _missing(self, need: Dependency) -> str:
         """Say why a dependency is not met, or ""."""

@@ -22,10 +22,11 @@ from aouo.packs.manifest_text import Parsed, parse
 from aouo.packs.menu import Menu
 from aouo.packs.migrations import Migration, read_migrations
 from aouo.packs.needs import Allowance
+from aouo.packs.overrides import with_overrides
 from aouo.packs.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.schema_trial import trial
 from aouo.packs.skills import FILE as SKILL_FILE
-from aouo.packs.skills import Skill, load_skill, skills_below, with_overrides
+from aouo.packs.skills import Skill, load_skill, skills_below
 from aouo.packs.tools_text import PackTool, tools_of
 from aouo.packs.yaml_text import YamlMapping
 

@@ -60,13 +60,13 @@ class Call:
             return f"{said}."
 
     def _save(self) -> Answer:
-        table, row = self._wish.table(write=True), self._wish.data()
+        table, row = self._wish.row()
         if not row:
             raise ToolFailed(f"save needs data, an object of column: value. {table}")
         return {"table": table.name, "id": self._insert(table, row), "saved": 1}
 
     def _upsert(self) -> Answer:
-        table, row = self._wish.table(write=True), self._wish.data()
+        table, row = self._wish.row()
         where = self._wish.mapping("where")
         if not where:
             key = self._unique_key(table, row)
@@ -82,7 +82,7 @@ class Call:
         return {"table": table.name, "updated": 0, "inserted": 1, "id": self._insert(table, row)}
 
     def _update(self) -> Answer:
-        table, row = self._wish.table(write=True), self._wish.data()
+        table, row = self._wish.row()
         where = self._wish.needed_where("update")
         return _counted(table, "updated", self._change(table, row, where))
 

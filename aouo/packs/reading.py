@@ -98,6 +98,20 @@ class Reader:
         return _fitting(names, found, limit)
 
 
+def has_rows(file: Path) -> bool:
+    """Whether a database holds any row; one that cannot be read may."""
+    try:
+        reader = Reader(file)
+    except sqlite3.Error:
+        return True
+    try:
+        return any(reader.count(table) for table in reader.tables())
+    except (ToolFailed, Unreadable):
+        return True
+    finally:
+        reader.close()
+
+
 @contextlib.contextmanager
 def _readable() -> Generator[None]:
     """Raises: ToolFailed: the file was closed, or is damaged."""

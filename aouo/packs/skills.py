@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +31,11 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One workflow; `name` is its folder's, `body` what the model reads of it."""
+    """One workflow; `name` is its folder's, `body` what the model reads of it.
+
+    `original` is the pack's own where the owner has replaced it: its files lie beside it still.
+    `anybodys`: the owner did not say which pack's skill that is meant to replace.
+    """
 
     pack: str
     name: str
@@ -43,6 +47,8 @@ class Skill:
     triggers: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     fallback: str = ""
+    original: Skill | None = None
+    anybodys: bool = False
 
     @property
     def qualified(self) -> str:
@@ -61,7 +67,12 @@ class Skill:
     @property
     def attachments(self) -> tuple[str, ...]:
         """The files beside SKILL.md, as paths that `attachment` takes."""
-        return tuple(name for name in list_inside(self.folder) if name != FILE)
+        there = dict.fromkeys(name for folder in self._folders for name in list_inside(folder))
+        return tuple(name for name in there if name != FILE)
+
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        return (self.folder, *((self.original.folder,) if self.original else ()))
 
     @property
     def shown(self) -> str:
@@ -76,12 +87,15 @@ class Skill:
         Raises:
             ToolFailed: not there, not inside, not text; says what is there.
         """
-        try:
-            return read_inside(self.folder, file, max_bytes=ATTACHMENT_MAX_BYTES)
-        except FileNotFoundError as error:
-            problem, cause = f"The skill {self.qualified} has no file {file!r}.", error
-        except NotInside as error:
-            problem, cause = f"{str(error)[:200]}.", error
+        problem, cause = f"The skill {self.qualified} has no file {file!r}.", None
+        for folder in self._folders:
+            try:
+                return read_inside(folder, file, max_bytes=ATTACHMENT_MAX_BYTES)
+            except FileNotFoundError as error:
+                cause = error
+            except NotInside as error:
+                problem, cause = f"{str(error)[:200]}.", error
+                break
         there = ", ".join(self.attachments) or "none"
         raise ToolFailed(f"{problem} Files of this skill: {there}.") from cause
 
@@ -126,7 +140,7 @@ def parse_skill(
     text: str, pack: str, folder: Path, *, file: str = FILE, strict: bool = False
 ) -> ParsedSkill:
     """Read the front matter and the body of one skill; never raises."""
-    header, body = _split(text)
+    header, body = split(text)
     document, faults = _header(header)
     front = _FrontMatter(document, file, strict)
     front.problems += [Problem(file, each.line, each.field, each.message) for each in faults]
@@ -159,49 +173,7 @@ def _header(text: str) -> tuple[YamlMapping, Sequence[YamlRefused]]:
         return YamlMapping({}, {}), (refused,)
 
 
-def with_overrides(
-    skills: Mapping[str, Skill], overrides: Path
-) -> tuple[dict[str, Skill], tuple[Problem, ...]]:
-    """Put the owner's `<overrides>/<name>/SKILL.md` in place of a pack's skill of that name.
-
-    A front matter that names a `pack` keeps the override to that pack; what it leaves out
-    (description, command, …) stays the pack's. A broken one is reported and not used.
-    """
-    result, problems = dict(skills), list[Problem]()
-    for name, skill in skills.items():
-        folder = overrides / name
-        if not (folder / FILE).is_file():
-            continue
-        file = str(folder / FILE)
-        try:
-            text = read_inside(overrides, f"{name}/{FILE}", max_bytes=MAX_BYTES)
-        except (NotInside, FileNotFoundError) as error:
-            problems.append(Problem(file, 0, "", str(error), "warning"))
-            continue
-        parsed = parse_skill(text, skill.pack, folder, file=file)
-        problems += [replace(problem, severity="warning") for problem in parsed.problems]
-        if parsed.skill is not None:
-            result[name] = _merged(parsed.skill, skill, _split(text)[0])
-    return result, tuple(problems)
-
-
-def _merged(own: Skill, packs: Skill, header: str) -> Skill:
-    stated = read_mapping(header).values
-    if stated.get("pack", packs.pack) != packs.pack:
-        return packs
-    return replace(
-        packs,
-        body=own.body,
-        folder=own.folder,
-        command=own.command if "command" in stated else packs.command,
-        description=own.description if "description" in stated else packs.description,
-        display_name=own.display_name
-        if {"name", "display_name"} & set(stated)
-        else packs.display_name,
-    )
-
-
-def _split(text: str) -> tuple[str, str]:
+def split(text: str) -> tuple[str, str]:
     """Separate the front matter, without its fences, from the body."""
     lines = text.removeprefix("\ufeff").split("\n")
     if lines[0].rstrip() != "---":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, assert_never
 
@@ -46,7 +46,7 @@ class Summary:
     """One version of an app. Sizes are bytes; `prompt_bytes` is what each prompt holds of it.
 
     `tools` are names and groups as the manifest has them, `memory` the files beside USER.md and
-    MEMORY.md, `content` the hash that pins it.
+    MEMORY.md, `content` the hash that pins it; `titles` says how people read the names of skills.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Summary:
     budget: Budget
     requires_core: str
     depends_on: tuple[str, ...]
+    titles: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
@@ -124,6 +125,7 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
         budget=manifest.budget,
         requires_core=manifest.requires_core,
         depends_on=tuple(f"{need.name} {need.version}".strip() for need in manifest.depends_on),
+        titles={skill.name: skill.display_name for skill in pack.skills.values()},
     )
 
 

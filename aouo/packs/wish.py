@@ -8,6 +8,7 @@ from typing import cast
 from aouo.errors import ToolFailed
 from aouo.packs.columns import Column
 from aouo.packs.manifest import Manifest
+from aouo.packs.problems import did_you_mean
 from aouo.packs.reading import Bindings
 from aouo.packs.rows import Table, as_object, cell, from_json, near
 
@@ -62,10 +63,26 @@ class Wish:
         given = self._arguments.get(argument)
         return given.strip() if isinstance(given, str) else ""
 
-    def data(self) -> dict[str, object]:
-        """The row; what is no argument of ours is a column, as skills of the original write it."""
+    def row(self) -> tuple[Table, dict[str, object]]:
+        """The table to write to, and what `data` says of it."""
+        table = self.table(write=True)
+        return table, self.data(table)
+
+    def data(self, table: Table) -> dict[str, object]:
+        """The row; what is no argument of ours is a column, as skills of the original write it.
+
+        Raises: ToolFailed: a column has two values, or a misspelt argument of ours is none.
+        """
         free = {name: value for name, value in self._arguments.items() if name not in _CONTROL}
-        return free | self.mapping("data")
+        data = self.mapping("data")
+        for name, value in free.items():
+            if data.get(name, value) != value:
+                raise ToolFailed(f"{name} is given twice, and differs: say it once, in data.")
+            columns = (column.name for column in table.columns)
+            hint = did_you_mean(name, (*_CONTROL, *columns)) if not table.has(name.lower()) else ""
+            if any(f'"{ours}"' in hint for ours in _CONTROL):
+                raise ToolFailed(f"persist has no argument {name!r}{hint} {table}")
+        return free | data
 
     def mapping(self, argument: str) -> dict[str, object]:
         given = self._arguments.get(argument)

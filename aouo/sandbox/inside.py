@@ -12,7 +12,7 @@ import json
 import os
 import signal
 import sys
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes 4 ms
 _FAILED = 70
@@ -127,7 +127,7 @@ def _call(run: dict[str, Any]) -> None:
     os.dup2(2, 1)
     given = json.loads(sys.stdin.buffer.read())
     try:
-        said = _said({"value": _value(run, given)})
+        said = _said({"value": _plain(_value(run, given))})
     except BaseException as error:  # noqa: BLE001 - also SystemExit: it is the tool's failure
         said = _said({"error": _words(error), "where": _where(error, run["file"])})
     sys.stdout.flush()
@@ -157,11 +157,82 @@ def _value(run: dict[str, Any], given: dict[str, Any]) -> object:
     return value
 
 
+class _NoAnswer(Exception):
+    """A function returned what JSON cannot say; a mistake of whoever wrote it."""
+
+
+def _plain(value: Any) -> Any:
+    """What a function returned, as JSON can carry it.
+
+    Sets are sorted lists, times are ISO 8601, what is exact or a name (`Decimal`, `Path`, `UUID`)
+    is text.
+
+    Raises:
+        _NoAnswer: bytes, NaN, infinity, or an object of a kind of its own.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if value - value != 0:
+            raise _no_answer(repr(value))
+        return value
+    if isinstance(value, dict):
+        return {_key(k): _plain(item) for k, item in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in cast("list[Any]", value)]
+    return _plain_of_library(value)
+
+
+def _plain_of_library(value: Any) -> Any:
+    from collections.abc import Set
+    from dataclasses import fields, is_dataclass
+    from datetime import date, time, timedelta
+    from decimal import Decimal
+    from enum import Enum
+    from pathlib import PurePath
+    from uuid import UUID
+
+    match value:
+        case Set():
+            items = list(cast("Set[Any]", value))
+            try:
+                items.sort()
+            except TypeError:  # of several kinds
+                items.sort(key=repr)
+            return [_plain(item) for item in items]
+        case date() | time():
+            return value.isoformat()
+        case Decimal() if not value.is_finite():
+            raise _no_answer(repr(value))
+        case Decimal() | PurePath() | UUID() | timedelta():
+            return str(value)
+        case Enum():
+            return _plain(value.value)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        case _:
+            raise _no_answer(type(value).__name__)
+
+
+def _key(key: Any) -> str:
+    plain = _plain(key)
+    return plain if isinstance(plain, str) else json.dumps(plain)
+
+
+def _no_answer(what: str) -> _NoAnswer:
+    return _NoAnswer(
+        f"it returned {what}, which is no JSON. Whoever wrote this tool has to make it return "
+        "text, numbers, lists, dicts or None; calling it again does not help."
+    )
+
+
 def _said(answer: dict[str, Any]) -> bytes:
-    return json.dumps(answer, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def _words(error: BaseException) -> str:
+    if isinstance(error, _NoAnswer):
+        return str(error)
     if isinstance(error, MemoryError):
         return "MemoryError: it needs more memory than a tool may use"
     return f"{type(error).__name__}: {error}"[:2000]

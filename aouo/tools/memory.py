@@ -20,7 +20,7 @@ _SHOWN: dict[str, Any] = {"enum": list(ALWAYS)}
 class Memory(Arguments):
     target: Annotated[Literal["user", "memory", "soul", "state"], Field(json_schema_extra=_SHOWN)]
     action: Literal["read", "append", "replace"]
-    content: str = ""
+    content: str | None = None
 
 
 def with_targets(parameters: Mapping[str, Any], targets: Sequence[str]) -> dict[str, Any]:
@@ -35,13 +35,16 @@ def memory(keeping: Keeping) -> Tool:
         pack, owner = context.pack, context.owner
         if wish.action == "read":
             return keeping.files(pack, owner).read(wish.target) or "(empty)"
-        if not wish.content.strip():
-            raise ToolFailed(f"memory {wish.action} needs content.")
+        content = wish.content
+        if content is None or (wish.action == "append" and not content.strip()):
+            emptied = ' ("" empties the file)' if wish.action == "replace" else ""
+            raise ToolFailed(f"memory {wish.action} needs content{emptied}.")
         change = keeping.append if wish.action == "append" else keeping.replace
-        await change(
-            pack, owner, wish.target, wish.content, turn_id=context.turn_id, call_id=call_id
-        )
-        return "saved"
+        await change(pack, owner, wish.target, content, turn_id=context.turn_id, call_id=call_id)
+        if content.strip():
+            return "saved"
+        file = keeping.files(pack, owner).file(wish.target)
+        return f"{file} is empty now. Say so; the person brings it back with /memory undo."
 
     return tool(
         NAME,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, cast
+
+from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from aouo.errors import ToolFailed
 from aouo.packs.storage import PackStore
@@ -21,6 +24,32 @@ class Persist(Arguments):
     sql: str = ""
     params: list[Any] | dict[str, Any] | str = ""
     limit: int = 0
+    free: SkipJsonSchema[dict[str, Any]] = Field(default_factory=dict[str, Any])
+    """What is no argument of ours; the original's skills write columns so."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_the_original(cls, given: Any) -> Any:
+        """Take `persist(skill_type="vocab_practice", content="…")` as what it meant there."""
+        payload = cast("dict[str, Any]", given)
+        kept = {key: value for key, value in payload.items() if key in _OURS}
+        free = {key: value for key, value in payload.items() if key not in _OURS}
+        if not kept.get("action") and "sql" not in kept:
+            kept["action"] = "save"
+        if kept.get("action") == "recent_practice":
+            kept["action"] = "recent"
+        known = _FREE.get(str(kept.get("action")), frozenset({"db"}))
+        if known and not free.keys() <= known:
+            return kept | free  # which is refused, and says what there is
+        return kept | {"free": free}
+
+
+_OURS = frozenset({"action", "table", "data", "where", "sql", "params", "limit"})
+_ANY = frozenset[str]()
+_FREE = dict.fromkeys(("save", "practice", "upsert", "update"), _ANY) | {
+    "recent": frozenset({"skill_type", "db"})
+}
+"""What else each action takes; none named = any column."""
 
 
 def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
@@ -31,15 +60,19 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
             raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
         arguments = {
             key: value
-            for key, value in wish.model_dump(exclude={"action"}).items()
+            for key, value in wish.model_dump(exclude={"action", "free"}).items()
             if value not in ("", 0)
         }
+        if wish.free.get("db", context.pack) not in (context.pack, "default"):
+            raise ToolFailed("There is only the database of this pack: leave db out.")
         now = stamp(clock)
 
         def carry_out() -> dict[str, object]:
             store = open_store(context.pack, context.owner)  # the first time, its schema is applied
             key = context.session_key
-            return store.run(wish.action, arguments, call_id=call_id, session_key=key, now=now)
+            return store.run(
+                wish.action, wish.free | arguments, call_id=call_id, session_key=key, now=now
+            )
 
         answer = await asyncio.to_thread(carry_out)
         return json.dumps(answer, ensure_ascii=False, default=str)

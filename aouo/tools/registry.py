@@ -61,8 +61,6 @@ class Arguments(BaseModel):
 
 
 A = TypeVar("A", bound=BaseModel)
-
-
 Of: TypeAlias = bool | Callable[[Any], bool]
 """True of every call of a tool, or of those whose arguments say so."""
 
@@ -258,7 +256,8 @@ def _is_raw(arguments: type[BaseModel]) -> bool:
 
 
 def _needs(fields: Mapping[str, Any], name: str) -> bool:
-    return name in fields and fields[name].is_required()
+    """Whether "" is a value here: of what is required, and of text that may be None instead."""
+    return name in fields and (fields[name].is_required() or fields[name].annotation == str | None)
 
 
 def _in_words(item: Tool, error: ValidationError) -> str:
@@ -266,7 +265,8 @@ def _in_words(item: Tool, error: ValidationError) -> str:
     wrong = error.errors(include_url=False, include_input=False)
     found = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in wrong)
     extra = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in wrong)
-    known = f" It takes: {', '.join(item.arguments.model_fields)}." if extra else ""
+    names = item.spec().parameters.get("properties", ())
+    known = f" It takes: {', '.join(names)}." if extra else ""
     return f"Wrong arguments for {item.name}: {found}.{known}"
 
 

@@ -112,7 +112,7 @@ def test_info_and_permissions_say_in_words_what_a_pack_may_do(shop: Path, run: R
     asked = facts(run("permissions", "shop", "--json"))
 
     assert "Shop (shop) 0.1.0\nKeeps a list and shows it" in card
-    assert "• keep a database, for each person alone: items" in card
+    assert "• keep data, for each person apart: items" in card
     assert "Not signed" in card
     assert may.splitlines()[0] == "Shop (shop) may"
     assert "• ask with buttons" in may
@@ -304,7 +304,7 @@ def test_installing_and_upgrading_print_a_card_and_one_line_and_no_log(
 
     assert installed.stdout.startswith("Install Shop (shop) 0.1.0?")
     assert installed.stdout.endswith("\n\nshop is installed, version 0.1.0.\n")
-    assert "• table items gets shop\n" in upgraded.stdout
+    assert "• what it keeps in items: shop is new\n" in upgraded.stdout
     assert upgraded.stdout.endswith("\n\nshop is version 0.2.0 now.\n")
     assert again.stdout == "shop 0.2.0 is installed already; there is nothing to do.\n"
     assert installed.stderr + upgraded.stderr == ""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,8 +17,9 @@ from aouo.packs.compare import compare
 from aouo.packs.manifest import Budget
 from aouo.packs.schema import Column
 from aouo.packs.signing import Signature
-from aouo.packs.summary import OwnTool, Planned, Summary
+from aouo.packs.summary import OwnTool, Planned, Summary, summarize_folder
 
+SAMPLES = Path(__file__).parents[2] / "packs"
 ID = Column("id", "INTEGER", False, None, 1)
 WORD = Column("word", "TEXT", True, None, 0)
 MARKED = st.text("*_`~[]()<>|#$\\ab&;!", max_size=40)
@@ -62,6 +66,7 @@ WIDE = replace(
     ),
     scope="shared",
     tables={"words": (ID,), "more": (ID,)},
+    migrations=("migrations/0001_word.sql",),
     memory=("SOUL.md",),
     skills=("study", "quiz"),
     prompt_bytes=2048,
@@ -87,17 +92,17 @@ Install Vocab (vocab) 1.0.0?
 Learns words with you
 
 It may
-• keep a database, for each person alone: words
-• answer you, ask with buttons, and remember things in files of its own
+• keep data, for each person apart: words
+• answer you, ask with buttons, and remember things about you
 
 It brings
 • skills: study, add
 • commands: /study
-• 700 bytes of text in each prompt
+• about 117 words that the model reads with each message
 
 Not signed: nothing says who made it.
 
-12 files, 33.7 kB, 0123456789abcdef"""
+12 files, 33.7 kB, fingerprint 0123456789abcdef"""
     )
 
 
@@ -111,30 +116,30 @@ Install Vocab (vocab) 1.1.0?
 Learns words with you
 
 It may
-• run any command on this machine
-• run programs on this machine: count
-• touch files outside its folder, where the bot's settings open them: ~/books
+• run any command on the bot's machine
+• run programs that are on the bot's machine: count
+• read and change files outside its own folder, as far as the bot's settings allow: ~/books
 • reach on the internet: api.example.org
-• run tools of its own, in a sandbox: count
-• speak up by itself, every day at 08:00 (study)
-• speak up by itself, every 2 days (add), off until you switch it on
-• keep a database, shared by all who may talk to it: words, more
-• answer you, ask with buttons, and remember things in files of its own
-• read web pages of the hosts it may reach, and search the web
-• use what MCP servers offer: mcp:mail
+• run small programs of its own, kept apart from the rest: count
+• write to you by itself, every day at 08:00 (study)
+• write to you by itself, every 2 days (add), off until you switch it on
+• keep data, shared by all who may talk to it: words, more
+• answer you, ask with buttons, and remember things about you
+• read web pages at the addresses it may reach, and search the web
+• use services that are connected to the bot: mcp:mail
 
 It brings
 • skills: study, quiz
 • commands: /study
-• more memory files: SOUL.md
-• 2.0 kB of text in each prompt
+• notes on how to be with you
+• about 341 words that the model reads with each message
 • uses at most 0.5 USD a day
-• needs the packs notes >=1
+• works only with the packs notes >=1
 • needs aouo >=0.1
 
 Signed by Ada, whose key you trust.
 
-12 files, 33.7 kB, 0123456789abcdef"""
+12 files, 33.7 kB, fingerprint 0123456789abcdef"""
     )
 
 
@@ -148,38 +153,109 @@ Upgrade Vocab (vocab) from 1.0.0 to 1.1.0?
 Learns words with you
 
 New, and needs your yes
-• run any command on this machine
-• read web pages of the hosts it may reach, and search the web
-• use what MCP servers offer: mcp:mail
-• run tools of its own, in a sandbox: count
+• run any command on the bot's machine
+• read web pages at the addresses it may reach, and search the web
+• use services that are connected to the bot: mcp:mail
+• run small programs of its own, kept apart from the rest: count
 • reach on the internet: api.example.org
-• touch files outside its folder, where the bot's settings open them: ~/books
-• run programs on this machine: count
-• speak up by itself, on schedules
-• schedule daily: every day at 08:00
-• new rows go into one database for all: everybody who may talk to this bot reads them
+• read and change files outside its own folder, as far as the bot's settings allow: ~/books
+• run programs that are on the bot's machine: count
+• write to you by itself, at set times
+• write to you by itself, every day at 08:00 (daily)
+• keep what is new for all: everybody who may talk to this bot reads it
 
 Different
 • who signed it (see below)
-• schedule rare: every 2 days, off until you switch it on
+• write to you by itself, every 2 days (rare), off until you switch it on
 • uses at most 0.5 USD a day
-• tables: more
-• table words loses word
-• more memory files: SOUL.md
-• skills: quiz
-• needs the packs notes >=1
+• new data that it keeps: more
+• what it keeps in words: word is gone
+• new notes on how to be with you
+• new skills: quiz
+• works only with the packs notes >=1
 • needs aouo >=0.1
-• 2.0 kB of text in each prompt, was 700 bytes
+• about 341 words that the model reads with each message, was 117
 
 Gone
 • skills: add
 
-Its database is converted by migrations of its own; a copy is kept before.
+What it has kept so far is rewritten for this version; a copy is made before.
+
+What it has kept so far is not seen any more. Nothing of it is deleted: it stays in \
+data/store/vocab/ in the bot's home, and comes back with the version that is installed now.
 
 Signed by Ada, whose key you trust.
 
-12 files, 33.7 kB, 0123456789abcdef"""
+12 files, 33.7 kB, fingerprint 0123456789abcdef"""
     )
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ((ID, replace(WORD, required=False)), "the same as before, in other rules"),
+        ((ID, replace(WORD, default="''")), "the same as before, in other rules"),
+        ((WORD, ID), "the same as before, in another order"),
+        ((ID, WORD, replace(WORD, name="note")), "note is new"),
+    ],
+)
+def test_a_change_of_rules_is_not_called_another_order_nor_a_migration(
+    columns: tuple[Column, ...], told: str
+):
+    newer = replace(PLAIN, version="1.0.1", tables={"words": columns})
+
+    card = shown(install_card(newer, compare(PLAIN, newer)))
+
+    assert f"• what it keeps in words: {told}\n" in card
+    assert "rewritten" not in card
+
+
+def test_skills_that_nobody_asks_for_are_not_listed_and_others_by_their_titles():
+    skills = ("onboarding", "aggregator", "study")
+    titles = {"study": "Study words", "aggregator": "Weekly report"}
+    plans = (Planned("w", "0 10 * * 0", "aggregator", False), Planned("p", "every 1d", "", True))
+    app = replace(PLAIN, skills=skills, titles=titles, may_schedule=True, schedules=plans)
+    before = replace(PLAIN, skills=("onboarding", "aggregator"))
+
+    first, then = (shown(install_card(app, compare(old, app))) for old in (None, before))
+
+    assert "• skills: Study words\n" in first
+    assert "every Sunday at 10:00 (Weekly report), off until" in first
+    assert "every day (p)\n" in first
+    assert "• new skills: Study words\n" in then
+    assert "aggregator" not in first + then
+    assert "onboarding" not in first + then
+
+
+def test_platforms_have_the_names_that_people_know():
+    narrow = replace(PLAIN, platforms=("tg",))
+
+    assert "• work only in Telegram\n" in shown(install_card(narrow))
+    assert "• works only in Telegram\n" in shown(install_card(narrow, compare(PLAIN, narrow)))
+    assert "• works everywhere, was only in Telegram\n" in shown(
+        install_card(PLAIN, compare(narrow, PLAIN))
+    )
+
+
+def test_a_schedule_that_only_does_something_else_says_so():
+    one, two = (Planned("daily", "0 8 * * *", skill, False) for skill in ("study", "add"))
+    old, new = (replace(PLAIN, may_schedule=True, schedules=(plan,)) for plan in (one, two))
+
+    assert "every day at 08:00 (daily), with other work than before" in shown(
+        install_card(new, compare(old, new))
+    )
+
+
+@pytest.mark.parametrize("name", ["notes", "vocab", "create"])
+def test_the_card_of_a_sample_pack_needs_no_developer(name: str):
+    summary = summarize_folder(SAMPLES / name)
+    card = shown(install_card(summary, compare(None, summary), ours=True))
+
+    words = re.findall(r"[a-z_]+", card.lower())
+    assert not {"prompt", "bytes", "database", "table", "tables", "sandbox", "schema", "hosts"} & {
+        *words
+    }
+    assert not {"onboarding", "aggregator", "migrations", "mcp"} & {*words}
 
 
 def test_another_signer_is_said_in_bold_and_above_all_else_about_signatures():
@@ -203,11 +279,11 @@ Learns words with you
 It asks for nothing new.
 
 Different
-• 800 bytes of text in each prompt, was 700 bytes
+• about 133 words that the model reads with each message, was 117
 
 Not signed: nothing says who made it.
 
-12 files, 33.7 kB, 0123456789abcdef"""
+12 files, 33.7 kB, fingerprint 0123456789abcdef"""
     )
 
 

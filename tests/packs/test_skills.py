@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.errors import ToolFailed
-from aouo.packs.skills import Skill, load_skill, parse_skill, with_overrides
+from aouo.packs.overrides import with_overrides
+from aouo.packs.skills import Skill, load_skill, parse_skill
 
 FULL = """\
 ---
@@ -166,15 +167,17 @@ def test_the_owners_version_replaces_the_packs_and_keeps_what_it_does_not_say(
     mine = changed["dictation"]
     assert (mine.body, mine.folder) == ("My way.", root / "dictation")
     assert (mine.description, mine.command) == ("Listen and write", True)
-    assert all(problem.severity == "warning" for problem in problems)
+    assert mine.original == skill
+    assert problems == ()
 
 
 def test_an_override_for_another_pack_leaves_this_one_alone(skill: Skill, tmp_path: Path) -> None:
     root = override(tmp_path, "---\npack: other\ndescription: x\n---\nMy way.")
 
-    changed, _ = with_overrides({"dictation": skill}, root)
+    changed, problems = with_overrides({"dictation": skill}, root)
 
     assert changed == {"dictation": skill}
+    assert problems == ()
 
 
 def test_a_broken_override_is_reported_and_not_used(skill: Skill, tmp_path: Path) -> None:
@@ -184,3 +187,17 @@ def test_a_broken_override_is_reported_and_not_used(skill: Skill, tmp_path: Path
 
     assert changed == {"dictation": skill}
     assert [problem.severity for problem in problems] == ["warning"]
+
+
+def test_the_owners_version_never_opens_what_is_outside_the_two_folders(
+    skill: Skill, tmp_path: Path
+) -> None:
+    root = override(tmp_path, "My way.")
+    (tmp_path / "secret.md").write_text("closed", encoding="utf-8")
+    (root / "dictation" / "out.md").symlink_to(tmp_path / "secret.md")
+    mine = with_overrides({"dictation": skill}, root)[0]["dictation"]
+
+    for file in ("../../../secret.md", "out.md", "/etc/passwd"):
+        with pytest.raises(ToolFailed):
+            mine.attachment(file)
+    assert "out.md" not in mine.attachments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -101,6 +102,42 @@ async def test_it_saves_remembers_its_seeds_and_runs_its_commands(world: World) 
     assert "Be patient." in system
     assert "Correct one mistake" in system
     assert digest(PACK) == before
+
+
+async def test_its_skills_call_persist_as_they_did_there(world: World) -> None:
+    """Columns beside the action, which is save unless it is named; its own name as `db`."""
+    world.install("notes")
+    (world.home.packs / "english").symlink_to(PACK)
+    row = {"skill_type": "english.dictation", "content": "It goes", "mood": "good", "score": 0}
+    calls: list[dict[str, object]] = [
+        {"action": "practice", "db": "english", **row},
+        {**row, "content": "Without saying", "data": '{"content": "Without saying"}'},
+        {**row, "data": {"content": "Other words"}},
+        {"db": "notes", **row},
+        {"action": "recent_practice", "skill_type": "english.dictation"},
+        {"action": "query", "sql": "SELECT 1", "parms": []},
+    ]
+    for arguments in calls:
+        world.model.call("persist", arguments)
+    world.model.say("Saved.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/use english")
+        await bot.people.next_message(ADA, contains="answers here now")
+        await bot.people.say(ADA, ADA, "It goes without saying")
+        await bot.people.next_message(ADA, contains="Saved.")
+
+    messages = world.model.requests[-1]["messages"]
+    told = [str(message["content"]) for message in messages if message["role"] == "tool"]
+    assert '"saved": 1' in told[0]
+    assert '"saved": 1' in told[1]
+    assert "content is given twice, and differs" in told[2]
+    assert "only the database of this pack" in told[3]
+    rows = json.loads(told[4])["rows"]
+    assert [(found["content"], found["score"]) for found in rows] == [
+        ("Without saying", 0),
+        ("It goes", 0),
+    ]
+    assert "It takes: action, table, data, where, sql, params, limit." in told[5]
 
 
 async def test_the_owner_reads_in_the_log_what_is_not_there(world: World) -> None:

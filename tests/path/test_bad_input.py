@@ -224,9 +224,14 @@ async def test_an_answer_that_shows_nothing_is_not_silence(world: World, text: s
     [
         (CallPart("frobnicate", {}), "There is no tool 'frobnicate' here. Tools: msg, "),
         (CallPart("persist", '{"action": "sa'), "The arguments are not complete JSON"),
+        (CallPart("persist", '{"data": {"n": NaN}}'), "The arguments hold NaN or infinity"),
+        (CallPart("persist", '{"data": {"n": 1e999}}'), "The arguments hold NaN or infinity"),
         (CallPart("persist", "[1, 2]"), "The arguments have to be one JSON object."),
         (CallPart("persist", {"action": "explode"}), "Wrong arguments for persist: action:"),
-        (CallPart("persist", {"acton": "save"}), "Wrong arguments for persist: "),
+        (
+            CallPart("persist", {"acton": "save"}),
+            "persist has no argument 'acton'; did you mean \"action\"? Columns of entries: ",
+        ),
         (CallPart("skill_view", {"name": "../../etc/passwd"}), ""),
         (CallPart("skill_view", {"name": "review", "file": "../../pack.yml"}), ""),
         (CallPart("msg", {"type": "text"}), "msg of type text needs a text."),

@@ -72,7 +72,7 @@ async def test_a_pack_that_is_sent_as_a_file_is_installed_after_a_yes_and_answer
         await settled(bot)
 
     assert card.startswith("Install Shopping (shopping) 1.0.0?\nKeeps one list")
-    assert "keep a database, shared by all who may talk to it: items" in card
+    assert "keep data, shared by all who may talk to it: items" in card
     assert "shopping" not in before.text
     assert prompts(world) == ["/list"]
     assert (world.home.packs / "shopping" / "pack.yml").is_file()

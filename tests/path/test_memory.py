@@ -174,6 +174,58 @@ async def test_a_whole_file_is_shown_however_long_it_is(world: World) -> None:
     assert (file.text, "document" in file.raw) == ("MEMORY.md, 10,690 bytes", True)
 
 
+async def test_a_model_empties_a_file_only_when_it_says_so_and_undo_brings_it_back(
+    world: World,
+) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- likes tea", "user")
+    world.model.call("memory", {"target": "user", "action": "replace"})
+    world.model.call("memory", {"target": "user", "action": "replace", "content": ""})
+    world.model.say("Forgotten.")
+    async with world.running() as bot:
+        await bot.ask("I like tea")
+        await bot.ask("forget all of me")
+        told = [m["content"] for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
+        emptied = memory_file(world, "USER.md").read_text()
+        shown = await card(bot)
+        undone = await card(bot, "/memory undo")
+
+    assert told[1:] == [
+        'memory replace needs content ("" empties the file).',
+        "USER.md is empty now. Say so; the person brings it back with /memory undo.",
+    ]
+    assert emptied == ""
+    assert "USER.md, empty" in shown.text
+    assert "from your message “forget all of me”: − likes tea" in shown.text
+    assert undone.text.startswith("Undone: USER.md")
+    assert memory_file(world, "USER.md").read_text() == "- likes tea\n"
+
+
+@pytest.mark.parametrize("by", ["/memory empty user", "/memory empty USER.md", "button"])
+async def test_a_person_empties_a_file_and_takes_that_back(world: World, by: str) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- likes tea", "user")
+    async with world.running() as bot:
+        await bot.ask("I like tea")
+        if by == "button":
+            await tap(world, bot, await card(bot), "Show USER.md")
+            whole = await said(world, "USER.md:\n\n- likes tea")
+            await tap(world, bot, whole, "Empty it")
+            emptied = await bot.people.next_message(ADA, after=whole.id, contains="Emptied:")
+        else:
+            emptied = await card(bot, by)
+        empty = memory_file(world, "USER.md").read_text()
+        again = await card(bot, "/memory empty user")
+        undone = await card(bot, "/memory undo")
+
+    assert emptied.text.startswith("Emptied: USER.md. “Undo last change” brings it back.")
+    assert "Undo last change" in [button.text for button in emptied.buttons]
+    assert empty == ""
+    assert not again.text.startswith("Emptied")
+    assert undone.text.startswith("Undone: USER.md")
+    assert memory_file(world, "USER.md").read_text() == "- likes tea\n"
+
+
 async def test_only_the_newest_fifty_versions_of_a_file_are_kept(world: World) -> None:
     pack(world, "diary", "person")
     calls = [
@@ -203,25 +255,26 @@ async def test_versions_are_forgotten_with_what_was_said(world: World) -> None:
         assert await bot.rows("SELECT * FROM memory_versions") == []
 
 
-async def test_off_the_record_nothing_is_undone(world: World) -> None:
+@pytest.mark.parametrize("rest", ["undo", "empty memory"])
+async def test_off_the_record_nothing_is_undone_or_emptied(world: World, rest: str) -> None:
     pack(world, "diary", "person")
     remembers(world, "- one")
     async with world.running() as bot:
         await bot.ask("first")
         await bot.ask("/otr")
-        refused = await card(bot, "/memory undo")
+        refused = await card(bot, f"/memory {rest}")
 
-    assert refused.text.startswith("Off the record nothing changes")
+    assert refused.text.startswith("Off the record memory stays as it is")
     assert memory_file(world).read_text() == "- one\n"
 
 
-@pytest.mark.parametrize("rest", ["undo 3", "clear", "--all"])
+@pytest.mark.parametrize("rest", ["undo 3", "clear", "--all", "empty", "empty all"])
 async def test_a_misspelt_memory_command_says_how_to_write_it(world: World, rest: str) -> None:
     pack(world, "diary", "person")
     async with world.running() as bot:
         answer = await card(bot, f"/memory {rest}")
 
-    assert answer.text == "Write it like this: /memory, or /memory undo"
+    assert answer.text == "Write it like this: /memory, /memory undo, or /memory empty USER.md"
 
 
 async def test_with_several_packs_and_none_chosen_memory_asks_which(world: World) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
+import pytest
+from click.testing import CliRunner
+from structlog.testing import capture_logs
+
+from aouo.cli.main import aouo
 from aouo.emulator import FAMILY
 from tests.path.world import ADA, BEN, World
 
@@ -113,3 +119,42 @@ async def test_a_pack_that_was_edited_keeps_its_rows_and_a_wrong_edit_is_told(
     async with world.running() as bot:
         await bot.ask("and now?")
     assert results(world)[-1]["rows"] == [{"term": "Baum", "meaning": "tree"}]
+
+
+async def doctor(world: World) -> list[str]:
+    """What `aouo doctor` warns of about the pack."""
+    arguments = ["--home", str(world.home.path), "doctor", "--fast", "--json"]
+    done = await asyncio.to_thread(CliRunner().invoke, aouo, arguments)
+    checks = json.loads(done.output)["checks"]
+    return [check["detail"] for check in checks if check["name"] == "pack lab"]
+
+
+@pytest.mark.parametrize("scope", ["person", "shared"])
+async def test_rows_that_another_scope_leaves_unseen_are_told_and_come_back(
+    world: World, scope: str
+) -> None:
+    """They stay where they are; log and doctor name the place until they are seen again."""
+    other = "shared" if scope == "person" else "person"
+    first, second = (PACK.replace("scope: person", f"scope: {name}") for name in (scope, other))
+    read = {"sql": "SELECT word FROM words"}
+    world.model.call("persist", {"action": "save", "data": {"word": "Baum", "meaning": "tree"}})
+    for text in ("Kept.", "None.", "There."):
+        world.model.call("db", read)
+        world.model.say(text)
+    told: list[list[str]] = []
+    found: list[Any] = []
+    for manifest in (first, second, first):
+        with capture_logs() as logs:
+            async with lab(world, manifest=manifest).running() as bot:
+                await bot.ask("look")
+        told.append([line["problem"] for line in logs if line["event"] == "pack_warning"])
+        found.append(results(world)[-1]["rows"])
+        assert await doctor(world) == told[-1]
+
+    place = world.home.pack_database("lab") if scope == "shared" else world.home.store / "lab"
+    assert found == [[{"word": "Baum"}], [], [{"word": "Baum"}]]
+    assert (told[0], told[2]) == ([], [])
+    (warning,) = told[1]
+    assert warning.startswith("pack.yml: schema.scope: rows that ")
+    assert f"are not seen any more; they stay in {place} until" in warning
+    assert f"scope: {scope} shows them again" in warning

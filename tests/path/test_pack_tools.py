@@ -88,6 +88,27 @@ def hang() -> str:
     os.setsid()
     while True:
         pass
+
+
+def odd(kind: str) -> object:
+    """Return what is no plain JSON."""
+    import dataclasses, datetime, decimal, enum, uuid
+
+    Point = dataclasses.make_dataclass("Point", ["x", "at"])
+    day = datetime.date(2026, 1, 31)
+    return {
+        "set": {"b", "a"},
+        "mixed": [{1, "a"}, frozenset([2, 1])],
+        "times": {day: [datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC), datetime.time(9)]},
+        "exact": [decimal.Decimal("2.50"), Path("a/b"), uuid.UUID(int=1), (1, 2)],
+        "point": Point(1, day),
+        "enum": enum.Enum("Color", {"RED": "red"}).RED,
+        "bytes": {"deep": [b"x"]},
+        "nan": [float("nan")],
+        "infinity": float("-inf"),
+        "decimal": decimal.Decimal("NaN"),
+        "object": object(),
+    }[kind]
 '''
 
 
@@ -431,3 +452,50 @@ async def test_where_no_tool_of_a_pack_takes_a_path_the_model_is_told_so(world: 
         await sent(world, bot, "hello")
 
     assert "you have no tool to open it" in json.dumps(world.model.requests[-1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("set", '["a", "b"]'),
+        ("mixed", '[["a", 1], [1, 2]]'),
+        ("times", '{"2026-01-31": ["2026-01-31T09:00:00+00:00", "09:00:00"]}'),
+        ("exact", '["2.50", "a/b", "00000000-0000-0000-0000-000000000001", [1, 2]]'),
+        ("point", '{"x": 1, "at": "2026-01-31"}'),
+        ("enum", "red"),
+        ("bytes", "desk__odd failed at tools/sums.py: it returned bytes, which is no JSON. "),
+        ("nan", "desk__odd failed at tools/sums.py: it returned nan, which is no JSON. "),
+        ("infinity", "desk__odd failed at tools/sums.py: it returned -inf, which is no JSON. "),
+        ("decimal", "desk__odd failed at tools/sums.py: it returned Decimal('NaN'), which is"),
+        (
+            "object",
+            "desk__odd failed at tools/sums.py: it returned object, which is no JSON. Whoever",
+        ),
+    ],
+)
+async def test_what_a_function_returns_is_made_json_or_told_as_its_authors_mistake(
+    world: World, kind: str, told: str
+) -> None:
+    desk(world.home)
+    world.model.calls(CallPart("desk__odd", {"kind": kind}))
+    world.model.say("Done.")
+    async with world.running() as bot:
+        await bot.ask("go")
+
+    (result,) = results(world)
+    assert result.startswith(told)
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+async def test_a_number_that_json_does_not_know_is_no_answer_of_a_command(
+    world: World, number: str
+) -> None:
+    folder = desk(world.home)
+    answer = f'{{"mean": {number}}}'
+    (folder / "tools" / "_upper.py").write_text(f"print('{answer}', end='')")
+    world.model.calls(CallPart("desk__upper", {"text": "x"}))
+    world.model.say("Done.")
+    async with world.running() as bot:
+        await bot.ask("go")
+
+    assert results(world) == [f"desk__upper did not answer with JSON but with {answer!r}."]
