@@ -266,8 +266,11 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
 
 
 def _elsewhere(kind: Kind, message: Rendered, edits: int) -> tuple[Rendered, State]:
-    """A message for a chat that has moved: no reply, and no edit; what only edits is dropped."""
-    dropped = edits and (kind == "chosen" or not message.text)
+    """A message for a chat that has moved: no reply, and no edit; what only edits is dropped.
+
+    So is a live one: its turn knows the old chat, and could not edit it where it would be.
+    """
+    dropped = kind == "live" or (edits and (kind == "chosen" or not message.text))
     return replace(message, reply_to=0), "dropped" if dropped else "queued"
 
 

@@ -157,7 +157,12 @@ class Deeds:
             self.book.said(tapped)
         now_s = self.town.telegram.now_s
         acts.tap(
-            self.town.world, now_s, user=person, chat=place.chat, message_id=message.id, data=data
+            self.town.world,
+            now_s,
+            user=person,
+            chat=message.chat_id,
+            message_id=message.id,
+            data=data,
         )
 
     def react(self, place: Place) -> None:

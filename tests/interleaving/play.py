@@ -145,9 +145,10 @@ class Play:
         return did
 
     def _offered(self, place: Place) -> list[tuple[Message, str]]:
+        """Also where a group was before it moved: people see those messages above the new ones."""
         found: list[tuple[Message, str]] = []
-        if place.open:
-            for message in self.town.world.chats[place.chat].messages.values():
+        for chat in {chat for chat, _ in place.addresses} if place.open else ():
+            for message in self.town.world.chats[chat].messages.values():
                 for row in message.keyboard if message.thread_id == place.thread else ():
                     for button in row[:1]:
                         data = str(button["callback_data"])

@@ -253,13 +253,17 @@ async def test_what_a_moved_group_leaves_behind_does_not_replace_what_moved(
 async def test_what_a_turn_says_to_a_group_that_moved_meanwhile_is_filed_in_the_new_one(
     database: Database,
 ) -> None:
-    """In its place among what is said there; a line that edits a message of the old group goes."""
+    """In its place among what is said there; a line that edits a message of the old group goes.
+
+    What would grow there goes too: the turn would look for it in the old group.
+    """
 
     def late(tx: Tx) -> list[tuple[str, str, int, int]]:
         chats.rename_chat(tx, "tg", GROUP.chat_id, "-1001999")
         rows = [
             deliveries.add(tx, GROUP, "reply", Rendered("the answer", reply_to=7), NOW, edits=8),
             deliveries.add(tx, GROUP, "notice", Rendered(""), NOW, edits=8),
+            deliveries.add(tx, GROUP, "live", Rendered("Thinking…"), NOW),
         ]
         stored = [deliveries.get(tx, row.id) for row in rows]
         assert stored == rows
@@ -267,6 +271,7 @@ async def test_what_a_turn_says_to_a_group_that_moved_meanwhile_is_filed_in_the_
 
     assert await database.transact(late) == [
         ("-1001999", "queued", 0, 0),
+        ("-1001999", "dropped", 0, 0),
         ("-1001999", "dropped", 0, 0),
     ]
 
