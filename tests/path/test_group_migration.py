@@ -208,6 +208,20 @@ async def test_a_question_is_answered_where_the_group_is_now(world: World) -> No
         await said(world, "green it is", group)
 
 
+async def test_show_again_works_above_the_move(world: World) -> None:
+    """People see what was said in the old group above what is said in the new one."""
+    world.model.say("it is important")
+    async with world.running() as bot:
+        await bot.ask("/use notes", chat=FAMILY)
+        await bot.people.fault("drop_before", method="sendMessage", chat=FAMILY)
+        await bot.people.say(ADA, FAMILY, f"{US} go")
+        note = await bot.people.next_message(FAMILY, contains="may not have arrived")
+        group = await bot.people.upgrade(ADA, FAMILY)
+        await has_moved(bot, group)
+        await bot.people.tap(ADA, FAMILY, note.id, note.buttons[0].data)
+        await said(world, "it is important", group)
+
+
 async def test_no_message_of_the_new_group_is_edited_by_an_old_number(world: World) -> None:
     """There a message of ours may have the number that the live one had in the old group."""
     world.config = {}
