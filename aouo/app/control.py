@@ -90,5 +90,6 @@ class Control:
 
 
 async def _send(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:
-    writer.write(json.dumps(answer, ensure_ascii=False, default=str).encode() + b"\n")
+    line = json.dumps(answer, ensure_ascii=False, default=str)
+    writer.write(line.encode(errors="backslashreplace") + b"\n")  # names of files are any bytes
     await writer.drain()
