@@ -143,6 +143,8 @@ class Desk:
                 for dropped in results[0].dropped  # one may have begun in a former process
                 for row in _end_turn(tx, dropped, address, why, now)
             ]
+            if results[0].stop and self._running.is_running(address.lane, job.id):
+                rows.extend(outcomes.close_asked(tx, address, job.id, now))
             return [wording.word(results[0].notice)]
 
         await self.settle(job, work, instead_of=instead_of)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from aouo.address import ConversationAddress
 from aouo.outbound import wording
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx
@@ -22,5 +25,14 @@ def show(tx: Tx, gate: Gate, now: str) -> Delivery | None:
 
 def close(tx: Tx, turn_id: str, now: str) -> list[Delivery]:
     """The turn is over: its open questions are, too, and their messages say so."""
-    closed = gates.close_of_turn(tx, turn_id)
+    return _shown(tx, gates.close_of_turn(tx, turn_id), now)
+
+
+def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> list[Delivery]:
+    """A turn is stopped by the job `before`: what is said behind that answers none of its
+    questions, however long the turn takes to end."""
+    return _shown(tx, gates.close_asked(tx, address, before), now)
+
+
+def _shown(tx: Tx, closed: Sequence[Gate], now: str) -> list[Delivery]:
     return [row for gate in closed if (row := show(tx, gate, now))]

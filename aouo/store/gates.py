@@ -141,6 +141,20 @@ def close_of_turn(tx: Tx, turn_id: str) -> list[Gate]:
     return [_gate(row) for row in rows]
 
 
+def close_asked(tx: Tx, address: ConversationAddress, before: int) -> list[Gate]:
+    """Close what turns of jobs older than `before` asked here; return it."""
+    rows = tx.all(
+        "UPDATE gates SET state = 'closed' WHERE state = 'open' AND kind = 'clarify' "
+        "AND platform = ? AND chat_id = ? AND thread_id = ? "
+        "AND turn_id IN (SELECT id FROM turns WHERE job_id < ?) RETURNING *",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        before,
+    )
+    return [_gate(row) for row in rows]
+
+
 def _gate(row: sqlite3.Row) -> Gate:
     return Gate(
         row["id"],

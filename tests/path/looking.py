@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
 from aouo.emulator import ChatMessage
+from aouo.emulator.jsons import JsonObject
+from aouo.emulator.updates import UpdateQueue
 from tests.fakes.clock import FastClock
 from tests.path.world import ADA, WAIT_S, Running, World
 
@@ -105,3 +107,24 @@ def prompts(world: World) -> list[str]:
         next(str(m["content"]) for m in reversed(body["messages"]) if m["role"] == "user")
         for body in world.model.requests
     ]
+
+
+class Withholding(UpdateQueue):
+    """Telegram's queue, where some messages come late or never."""
+
+    def __init__(self, world: World, late: Callable[[JsonObject], bool]) -> None:
+        super().__init__()
+        self._late = late
+        self._withheld: list[JsonObject] = []
+        world.emulator.world.updates = self
+
+    def push(self, kind: str, content: JsonObject) -> int | None:
+        if self._late(content):
+            self._withheld.append(content)
+            return None
+        return super().push(kind, content)
+
+    def let_go(self) -> None:
+        for content in self._withheld:
+            super().push("message", content)
+        self._withheld.clear()

@@ -6,19 +6,25 @@ Source: issue 4, reference §7 (60); the plain story is in `test_routing`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 from aouo.address import ConversationAddress
 from aouo.emulator import FAMILY, ChatMessage
 from aouo.emulator.jsons import JsonObject
-from aouo.emulator.updates import UpdateQueue
 from aouo.outbound import wording
 from aouo.store import deliveries
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
-from tests.path.looking import answers, crossed_keys, eventually, prompts, said, settled
+from tests.path.looking import (
+    Withholding,
+    answers,
+    crossed_keys,
+    eventually,
+    prompts,
+    said,
+    settled,
+)
 from tests.path.world import ADA, BEN, Running, World
 
 US = "@aouo_try_bot"
@@ -29,27 +35,6 @@ async def fast(world: World) -> None:
     world.clock = FastClock()
     world.config = {"telegram": {"streaming": "off"}}
     world.install("notes", "vocab")
-
-
-class Withholding(UpdateQueue):
-    """Telegram's queue, where some messages come late or never."""
-
-    def __init__(self, world: World, late: Callable[[JsonObject], bool]) -> None:
-        super().__init__()
-        self._late = late
-        self._withheld: list[JsonObject] = []
-        world.emulator.world.updates = self
-
-    def push(self, kind: str, content: JsonObject) -> int | None:
-        if self._late(content):
-            self._withheld.append(content)
-            return None
-        return super().push(kind, content)
-
-    def let_go(self) -> None:
-        for content in self._withheld:
-            super().push("message", content)
-        self._withheld.clear()
 
 
 def tells_of_a_move(content: JsonObject) -> bool:

@@ -12,7 +12,7 @@ from aouo.emulator import FAMILY, ChatMessage
 from aouo.events import Arrival, Inbound, Person, Text
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
-from tests.path.looking import answers, eventually, prompts, said, settled
+from tests.path.looking import Withholding, answers, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 HOURS_24 = 24 * 3600
@@ -243,6 +243,26 @@ async def test_stop_closes_the_question(world: World) -> None:
 
     assert late["text"] == "This was stopped, so the question is closed."
     assert prompts(world) == ["paint it", "red"]
+
+
+async def test_what_is_said_behind_a_stop_answers_no_question(world: World) -> None:
+    """Both come in one getUpdates: the turn that asked has not ended when the words are read."""
+    asks(world, "red")
+    updates = Withholding(world, lambda content: content.get("text") in ("/stop", "red"))
+    async with world.running() as bot:
+        await question(bot)
+        for text in ("/stop", "red"):
+            await bot.people.say(ADA, ADA, text)
+        updates.let_go()
+        await bot.people.say(BEN, BEN, "/id")
+        await said(world, "noted")
+        await settled(bot)
+        shown = await answers(world)
+
+    assert prompts(world) == ["paint it", "red"]
+    assert [text for text in shown if text.startswith("Which colour?")] == [
+        "Which colour?\n→ stopped"
+    ]
 
 
 async def test_a_message_that_broke_us_three_times_leaves_no_question_open(world: World) -> None:
