@@ -43,15 +43,18 @@ class FileFact(BaseModel):
     bytes: Annotated[int, Field(ge=0)]
 
 
+_Count = Annotated[int, Field(ge=0, le=1_000_000)]  # any more, and SQLite might not take it
+
+
 class Introduction(BaseModel):
     """A first conversation with somebody, as the runtime's table has it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     owner: Annotated[str, Field(max_length=200)]
     state: Literal["open", "done", "skipped", "given_up"]
-    sessions: int
-    turns: int
-    offered: int
+    sessions: _Count
+    turns: _Count
+    offered: _Count
     summary: str
     began_at: str
     ended_at: str
