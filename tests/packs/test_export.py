@@ -273,6 +273,7 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "deep JSON": (lambda members: members.update({"backup.json": b"[" * 9999}), "cannot be read"),
     "newer": (facts(lambda told: told.update(format=2)), "format"),
     "no pack": (facts(lambda told: told.pop("pack")), "pack"),
+    "no schedules": (facts(lambda told: told.pop("schedules")), "schedules"),
     "a count beyond all": (
         facts(lambda told: told.update(onboarding=[{**INTRODUCTION, "turns": 2**63}])),
         "turns",
