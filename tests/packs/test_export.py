@@ -264,8 +264,14 @@ def smuggled(name: str) -> Callable[[dict[str, bytes]], None]:
 
 
 INTRODUCTION = {
-    **{"owner": "tg_1", "state": "open", "sessions": 1, "turns": 1, "offered": 0},
-    **{"summary": "", "began_at": "", "ended_at": ""},
+    "owner": "tg_1",
+    "state": "open",
+    "sessions": 1,
+    "turns": 1,
+    "offered": 0,
+    "summary": "",
+    "began_at": "",
+    "ended_at": "",
 }
 HOSTILE: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "no facts": (lambda members: members.pop("backup.json"), "is not a backup"),  # pyright: ignore[reportAssignmentType]
