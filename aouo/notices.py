@@ -492,7 +492,7 @@ class MemoryChange:
     """One change of a memory file, in the bot owner's local time.
 
     `added` and `removed` are lines; `words` is the message that it came from, "" = unknown;
-    `by` names whoever wrote it where several people write.
+    `by` names whoever wrote it where several people write; `emptied` by a person in the chat.
     """
 
     version: int
@@ -503,6 +503,7 @@ class MemoryChange:
     removed: tuple[str, ...]
     words: str = ""
     by: str = ""
+    emptied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,11 +81,15 @@ class Control:
         except SetupError as error:
             answer = {"ok": False, "error": error.problem, "fix": error.fix}
             return {**answer, "exit_code": error.exit_code}
-        except (OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - who asked hears it, and the bot goes on
             log.error("control_failed", verb=verb, error=repr(error))
-            return {"ok": False, "error": f"That cannot be done: {error}."}
+            return {
+                "ok": False,
+                "error": f"That cannot be done: {str(error) or type(error).__name__}.",
+            }
 
 
 async def _send(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:
-    writer.write(json.dumps(answer, ensure_ascii=False, default=str).encode() + b"\n")
+    line = json.dumps(answer, ensure_ascii=False, default=str)
+    writer.write(line.encode(errors="backslashreplace") + b"\n")  # names of files are any bytes
     await writer.drain()

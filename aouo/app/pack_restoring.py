@@ -92,8 +92,8 @@ class PackRestoring:
         for name in await asyncio.to_thread(restoring.begun, self._home):
             try:
                 await self.carry_on(name)
-            except (PackError, OSError) as error:
-                log.error("pack_not_restored", pack=name, error=str(error))
+            except Exception as error:  # noqa: BLE001 - one pack's data keeps no bot from starting
+                log.error("pack_not_restored", pack=name, error=str(error) or repr(error))
 
     async def carry_on(self, name: str) -> str:
         """Do what was begun, or all that is left of it after a kill; see `put_back`.

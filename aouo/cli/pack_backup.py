@@ -109,7 +109,7 @@ def _known(name: str) -> Known:
 
 
 def _tell_version(kept: Kept) -> None:
-    """Say where another version kept this than the one that is installed."""
+    """Say where another version or scope kept this than the one that is installed."""
     pack = installed().get(kept.pack)
     if pack is None:
         click.echo(f"{kept.pack} is not installed here; what it kept waits for it.", err=True)
@@ -117,6 +117,18 @@ def _tell_version(kept: Kept) -> None:
     here = pack.manifest.version
     if kept.version not in ("", here):
         click.echo(f"Another version: {kept.version} kept this, {here} is installed.", err=True)
+    person = pack.manifest.schema.scope == "person"
+    if kept.owners and person == ("" in kept.owners):
+        was, now = (
+            ("everybody shared", "each person apart")
+            if person
+            else ("each person kept apart", "everybody together")
+        )
+        click.echo(
+            f"It holds rows that {was}. {kept.pack} {here} keeps rows for {now}, "
+            "and will not see those; `aouo pack list` says where they lie.",
+            err=True,
+        )
 
 
 def _told(kept: Kept) -> str:

@@ -84,6 +84,7 @@ def _change(tx: Tx, call: Call, version: Version, zone: tzinfo | None) -> notice
         _new_in(before, after),
         versions.words_of(tx, version) if cause.origin == "tool" else "",
         "somebody" if cause.person and cause.person != person else "",
+        emptied=cause.origin == "hand" and bool(cause.person),
     )
 
 

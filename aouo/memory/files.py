@@ -23,6 +23,11 @@ _EMPTY_LINE = re.compile(r"\s*(#{1,6}(\s.*)?|\(empty\))?\s*", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"^[ \t]*\(empty\)[ \t]*\n?", re.IGNORECASE | re.MULTILINE)
 
 
+def holds_nothing(text: str) -> bool:
+    """Whether there are only headings, blank lines and `(empty)`."""
+    return all(_EMPTY_LINE.fullmatch(line) for line in text.splitlines())
+
+
 class MemoryFiles:
     """The memory files in one folder; they are named `user`, `memory` or `USER.md`, `MEMORY.md`.
 
@@ -56,7 +61,7 @@ class MemoryFiles:
     def read(self, name: str) -> str:
         """Return a file's text, "" when it holds nothing but headings and `(empty)`."""
         text = self.text(name)
-        return "" if all(_EMPTY_LINE.fullmatch(line) for line in text.splitlines()) else text
+        return "" if holds_nothing(text) else text
 
     def text(self, name: str) -> str:
         """What the file holds, or what its template says while nobody has changed anything."""

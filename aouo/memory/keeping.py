@@ -9,7 +9,7 @@ from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from aouo.errors import ToolFailed
-from aouo.memory.files import MemoryFiles
+from aouo.memory.files import MemoryFiles, holds_nothing
 from aouo.ports import Clock, stamp
 from aouo.shield import finish
 from aouo.store import memory_versions as versions
@@ -94,7 +94,11 @@ class Keeping:
 
     async def empty(self, pack: str, owner: str, name: str, cause: Cause, *, call_id: str) -> bool:
         """Take everything out of a file for a person; False = it was empty. Else as `append`."""
-        return await self._change(pack, owner, name, lambda before: "", lambda tx: cause, call_id)
+
+        def make(before: str) -> str:
+            return before if holds_nothing(before) else ""
+
+        return await self._change(pack, owner, name, make, lambda tx: cause, call_id)
 
     async def undo(
         self, pack: str, owner: str, cause: Cause, *, call_id: str, wanted: int = 0

@@ -16,9 +16,9 @@ import tempfile
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from aouo.errors import PackError
 from aouo.packs.sealed import is_sealed, unseal
@@ -35,6 +35,17 @@ OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
 _CHUNK_BYTES = 256 * 1024
 
 
+def _of_one_line(text: str) -> str:
+    """What a terminal shows as it stands."""
+    if not text.isprintable():
+        raise ValueError("has letters that nobody sees")
+    return text
+
+
+Line: TypeAlias = Annotated[str, Field(max_length=64), AfterValidator(_of_one_line)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
 class FileFact(BaseModel):
     """What `backup.json` says of one file."""
 
@@ -43,18 +54,15 @@ class FileFact(BaseModel):
     bytes: Annotated[int, Field(ge=0)]
 
 
-_Count = Annotated[int, Field(ge=0, le=1_000_000)]  # any more, and SQLite might not take it
-
-
 class Introduction(BaseModel):
     """A first conversation with somebody, as the runtime's table has it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     owner: Annotated[str, Field(max_length=200)]
     state: Literal["open", "done", "skipped", "given_up"]
-    sessions: _Count
-    turns: _Count
-    offered: _Count
+    sessions: Count
+    turns: Count
+    offered: Count
     summary: str
     began_at: str
     ended_at: str
@@ -73,9 +81,9 @@ class Facts(Known):
     """The content of `backup.json`."""
 
     format: Literal[1] = FORMAT
-    pack: Annotated[str, Field(max_length=64)]
-    version: Annotated[str, Field(max_length=64)]
-    made_at: Annotated[str, Field(max_length=64)]
+    pack: Line
+    version: Line
+    made_at: Line
     files: dict[str, FileFact]
 
     @property

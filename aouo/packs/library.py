@@ -12,7 +12,7 @@ from types import MappingProxyType
 from aouo.errors import PackError, ToolFailed
 from aouo.packs import manifest as manifests
 from aouo.packs import needs
-from aouo.packs.archive import content_hash
+from aouo.packs.candidates import candidates, unusable
 from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.packs.manifest import Dependency
 from aouo.packs.manifest_places import Places
@@ -118,13 +118,16 @@ def scan(
     """Read every pack below `home_packs` and `scan_dirs`; never raises.
 
     `enabled` lists the wanted packs, empty = all. `overrides` is `<home>/skills`, `pinned` the
-    content hash with which a pack of the home was installed. Of two packs with one name the
-    first found wins, the home's before the others'. `enabled_tools` is `tools.enabled` of the
-    settings, empty = all: a skill without its tools is not there.
+    content hash with which a pack of the home was installed. Of two packs with one name the one
+    that was installed wins, whether it loads or not, else the first found, the home's before the
+    others'. `enabled_tools` is `tools.enabled` of the settings, empty = all: a skill without its
+    tools is not there.
     """
-    shelf = _Shelf(enabled, enabled_tools)
+    places = {name: home_packs / name for name in pinned or {}}
+    installed = {name: place for name, place in places.items() if os.path.lexists(place)}
+    shelf = _Shelf(enabled, enabled_tools, installed)
     for root in (home_packs, *scan_dirs):
-        for folder in _candidates(root.expanduser()):
+        for folder in candidates(root.expanduser()):
             at_home = folder.parent == home_packs
             pin = (pinned or {}).get(folder.name, "") if at_home else ""
             shelf.put(folder, overrides, pin)
@@ -166,45 +169,6 @@ def link(folder: Path, home_packs: Path) -> Path:
     return target
 
 
-def _candidates(root: Path) -> Iterator[Path]:
-    """Return the folders below `root` that are packs or dangling links; a pack is its own."""
-    if os.path.lexists(root / manifests.FILE):
-        yield root
-        return
-    try:
-        children = sorted(root.iterdir())
-    except OSError:
-        return
-    for child in children:
-        if child.name.startswith((".", "_")):
-            continue
-        dangling = child.is_symlink() and not child.exists()
-        if dangling or os.path.lexists(child / manifests.FILE):
-            yield child
-
-
-def _unusable(folder: Path, pin: str) -> str:
-    """Why a folder is not even read, "" = it is."""
-    if folder.is_symlink() and not folder.exists():
-        return f"the link {folder} leads nowhere; restore its target or remove it"
-    if pin and folder.is_symlink():
-        return (
-            f"a link to {folder.resolve()} is where it was installed; remove the link and "
-            "install it again, or uninstall it and link it with `aouo pack link`"
-        )
-    try:
-        changed = bool(pin) and content_hash(folder) != pin
-    except PackError as error:
-        return str(error)
-    if changed:
-        return (
-            f"its files are not those that were installed: `aouo pack upgrade {folder.name}` puts "
-            f"those back; if you changed them, `aouo pack install {folder}` shows what they may do "
-            "now and asks for a yes"
-        )
-    return ""
-
-
 def _without_override(pack: Pack, name: str, enabled_tools: Sequence[str]) -> Pack:
     """Give the pack its own skill again, or what takes its place where that cannot work."""
     skill = pack.skills.get(name)
@@ -221,7 +185,13 @@ def _without_override(pack: Pack, name: str, enabled_tools: Sequence[str]) -> Pa
 class _Shelf:
     """The packs found so far."""
 
-    def __init__(self, enabled: Sequence[str], enabled_tools: Sequence[str]) -> None:
+    def __init__(
+        self,
+        enabled: Sequence[str],
+        enabled_tools: Sequence[str],
+        installed: Mapping[str, Path],
+    ) -> None:
+        self._installed = installed
         self._enabled = frozenset(enabled)
         self._enabled_tools = enabled_tools
         self._seen: set[str] = set()
@@ -231,14 +201,14 @@ class _Shelf:
         self._warnings: dict[str, list[Problem]] = {}
 
     def put(self, folder: Path, overrides: Path | None, pin: str) -> None:
-        if why := _unusable(folder, pin):
+        if why := unusable(folder, pin):
             loaded = LoadedPack(folder.name, None, (Problem(folder.name, 0, "", why),))
         else:
             loaded = load_pack(folder, overrides=overrides, enabled_tools=self._enabled_tools)
         self._seen |= {loaded.name, folder.name}
         if self._enabled and not self._enabled & {loaded.name, folder.name}:
             return
-        if loaded.name in self._packs:
+        if loaded.name in self._packs or self._installed.get(loaded.name, folder) != folder:
             message = f"{folder} has the same name and is not used"
             self._warn(loaded.name, Problem(manifests.FILE, 0, "name", message, "warning"))
         elif loaded.pack is None:

@@ -22,6 +22,11 @@ ZoneOf: TypeAlias = Callable[[str], tzinfo]
 
 _PAUSED, _ORIGINS = get_args(Paused), get_args(Origin)
 _PLATFORMS, _CHAT_KINDS = get_args(Platform), get_args(ChatKind)
+_TEXTS = (
+    *("key", "chat_id", "thread_id", "person", "skill", "prompt", "text", "zone", "since"),
+    *("platform", "origin", "chat_kind"),
+)
+"""What a backup has to say of each schedule, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,31 +185,34 @@ def restored(tx: Tx, pack: str, kept: list[dict[str, Any]], now: datetime, zone_
 def _of_backup(pack: str, each: dict[str, Any]) -> Schedule:
     paused: Paused = each.get("paused", "person")
     try:
+        if wrong := [name for name in _TEXTS if not isinstance(each[name], str)]:
+            raise ValueError(f"a schedule of the backup has something else than text as {wrong[0]}")
         address = ConversationAddress(each["platform"], each["chat_id"], each["thread_id"])
         known = each["platform"] in _PLATFORMS and each["origin"] in _ORIGINS
-        known = known and all(isinstance(each[key], str) for key in ("chat_id", "thread_id"))
         if not known or each["chat_kind"] not in _CHAT_KINDS or paused not in _PAUSED:
             raise ValueError("a schedule of the backup is not one of ours")
         return Schedule(
             id=schedules.new_id(),
             pack=pack,
-            key=str(each["key"]),
+            key=each["key"],
             origin=each["origin"],
             address=address,
             chat_kind=each["chat_kind"],
-            person=str(each["person"]),
-            skill=str(each["skill"]),
-            prompt=str(each["prompt"]),
-            text=str(each["text"]),
-            zone=str(each["zone"]),
+            person=each["person"],
+            skill=each["skill"],
+            prompt=each["prompt"],
+            text=each["text"],
+            zone=each["zone"],
             since=datetime.fromisoformat(each["since"]).astimezone(UTC).isoformat(),
             enabled=not paused,
             paused=paused,
             next_due="",
             own_text=each["own_text"] is True,
         )
-    except (KeyError, TypeError) as error:
+    except KeyError as error:
         raise ValueError(f"a schedule of the backup lacks {error}") from error
+    except OverflowError as error:
+        raise ValueError("a schedule of the backup begins at no time there is") from error
 
 
 def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Schedule:

@@ -20,6 +20,7 @@ from aouo.errors import PackError
 _CHUNK_BYTES = 64 * 1024
 _END_BYTES = 22  # of the record at the end, when there is no comment
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip file can hold
+_DEEPEST = 200  # folders are made and removed one in the other
 _UTF8 = 0x800
 _ENCRYPTED = 0x1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -61,6 +62,9 @@ class Names:
             PackError: it leads out, is hidden, is there already, or could be taken for another.
         """
         parts = path.split("/")
+        if len(parts) > _DEEPEST:
+            problem = f"{shown(path)} lies deeper than {_DEEPEST} folders."
+            raise PackError(problem, fix="Leave it out or put it higher.")
         for part in parts:
             self._look_at(part, path)
         if not self._data and len(path.encode()) > self._limits.path_bytes:

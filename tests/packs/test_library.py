@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from aouo.errors import PackError, ToolFailed
+from aouo.packs.archive import content_hash
 from aouo.packs.library import Library, link, scan, validate
 from aouo.packs.problems import Problem
 from tests.packs.writing import SCHEMA, SKILL, MakePack
@@ -206,6 +208,23 @@ def test_of_two_packs_with_one_name_the_homes_wins_and_it_is_said(
     assert [problem.message for problem in library.warnings["test"]] == [
         f"{other} has the same name and is not used"
     ]
+
+
+def test_a_copy_beside_what_was_installed_is_never_used_in_its_place(
+    make_pack: MakePack, tmp_path: Path
+) -> None:
+    mine = make_pack("test")
+    copy = shutil.copytree(mine, mine.with_name("copy of test"))
+    pinned = {"test": content_hash(mine)}
+
+    library = scan(tmp_path / "packs", pinned=pinned)
+    (mine / "README.md").write_text("Changed.")
+    changed = scan(tmp_path / "packs", pinned=pinned)
+
+    assert library.packs["test"].folder == mine
+    assert library.warnings["test"][0].message == f"{copy} has the same name and is not used"
+    assert changed.names == ()
+    assert "not those that were installed" in changed.broken["test"][0].message
 
 
 def test_a_scan_dir_may_be_a_pack_itself(make_pack: MakePack, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shutil
 import sys
@@ -42,7 +43,7 @@ async def aouo(world: World, *words: str | Path) -> tuple[int, str, str]:
     )
     async with asyncio.timeout(3 * WAIT_S):
         out, err = await process.communicate()
-    return process.returncode or 0, out.decode(), err.decode()
+    return process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace")
 
 
 async def test_a_pack_is_installed_upgraded_and_removed_while_the_bot_runs(
@@ -138,6 +139,18 @@ async def test_what_changed_in_the_folder_while_the_bot_runs_is_told_where_one_l
         "vocab": "in the folder, not loaded yet",
     }
     assert json.loads(after[1])["unread"] == {}
+
+
+async def test_a_folder_whose_name_is_no_text_keeps_no_verb_from_answering(world: World) -> None:
+    folder = world.home.packs / os.fsdecode(b"b\xff")
+    async with served(world):
+        folder.mkdir()
+        (folder / "pack.yml").write_text("name: zz\n")
+        code, out, _ = await aouo(world, "reload")
+        status = await aouo(world, "status")
+
+    assert (code, status[0]) == (1, 0)
+    assert out.startswith("No pack has changed.")
 
 
 async def test_reload_without_a_bot_says_so(world: World) -> None:

@@ -219,6 +219,7 @@ async def test_a_person_empties_a_file_and_takes_that_back(world: World, by: str
         undone = await card(bot, "/memory undo")
 
     assert emptied.text.startswith("Emptied: USER.md. “Undo last change” brings it back.")
+    assert "· USER.md, emptied by you " in emptied.text
     assert "Undo last change" in [button.text for button in emptied.buttons]
     assert empty == ""
     assert not again.text.startswith("Emptied")

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zipfile
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from aouo.app.pack_restoring import known
 from aouo.cli.control import NoAnswer
-from aouo.packs.backup_file import Known
+from aouo.packs.backup_file import FACTS, Known
 from aouo.packs.export import export_data
 from aouo.packs.load import load_pack
 from aouo.packs.storage import PackStore
@@ -78,6 +79,92 @@ async def test_what_a_newer_version_kept_is_not_put_back_where_it_cannot_be_used
     assert "shopping 1.0.0 cannot use what 2.0.0 kept" in told
     assert "Install 2.0.0 or a later one first. Nothing has changed." in told
     assert names(file) == ["soap"]
+
+
+def altered(backup: Path, target: Path, **facts: object) -> Path:
+    """The same backup, but it says something else of itself."""
+    with zipfile.ZipFile(backup) as source, zipfile.ZipFile(target, "w") as out:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == FACTS:
+                content = json.dumps({**json.loads(content), **facts}).encode()
+            out.writestr(name, content)
+    return target
+
+
+async def test_a_hostile_backup_changes_nothing_and_keeps_no_bot_from_starting(
+    world: World, tmp_path: Path
+) -> None:
+    file, backup = world.home.pack_database("shopping"), tmp_path / "b.backup.aouo"
+    met = {"owner": "tg_1", "state": "done", "turns": 1, "offered": 1, "summary": ""}
+    met |= {"began_at": "", "ended_at": ""}
+    hostile = {
+        "onboarding.0.sessions": {"onboarding": [{**met, "sessions": 10**30}]},
+        "version": {"version": "1\x1b[2K"},
+        "pack": {"pack": "shopping\nx"},
+    }
+    async with served(world) as bot:
+        await aouo(world, "pack", "install", shopping(tmp_path / "one"), "--yes")
+        save(bot, "milk")
+        await aouo(world, "pack", "backup", "shopping", "-o", backup)
+        save(bot, "soap")
+        refused = {
+            where: await aouo(
+                world, "pack", "restore", altered(backup, tmp_path / f"{n}.aouo", **facts), "--yes"
+            )
+            for n, (where, facts) in enumerate(hostile.items())
+        }
+    async with served(world) as bot:
+        save(bot, "apples")
+
+    for where, (code, _, told) in refused.items():
+        assert (code, "\x1b" in told) == (3, False), told
+        assert f"cannot be read: {where}: " in told
+    assert names(file) == ["milk", "soap", "apples"]
+    assert list(world.home.data.glob(".*")) == []
+
+
+async def test_schedules_that_are_none_stay_as_they_were_and_the_rest_comes_back(
+    world: World, tmp_path: Path
+) -> None:
+    backup = tmp_path / "b.backup.aouo"
+    due = dict.fromkeys(("key", "person", "skill", "prompt", "zone", "paused"), "")
+    due |= {"platform": "tg", "origin": "person", "chat_kind": "private", "chat_id": "1"}
+    due |= {"text": "every 1h", "since": "2026-03-02T00:00:00+00:00"}
+    async with served(world) as bot:
+        await aouo(world, "pack", "install", shopping(tmp_path / "one"), "--yes")
+        save(bot, "milk")
+        await aouo(world, "pack", "backup", "shopping", "-o", backup)
+        odd = altered(backup, tmp_path / "1.aouo", schedules=[{**due, "thread_id": {"a": 1}}])
+        early = {**due, "thread_id": "", "since": "0001-01-01T00:00:00+14:00"}
+        never = altered(backup, tmp_path / "2.aouo", schedules=[early])
+        done = [await aouo(world, "pack", "restore", file, "--yes") for file in (odd, never)]
+
+    assert [code for code, _, _ in done] == [0, 0]
+    assert "something else than text as thread_id" in done[0][2]
+    assert "begins at no time there is" in done[1][2]
+
+
+async def test_rows_of_another_scope_are_told_before_they_are_put_back(
+    world: World, tmp_path: Path
+) -> None:
+    apart = shopping(tmp_path / "two")
+    manifest = (apart / "pack.yml").read_text()
+    (apart / "pack.yml").write_text(manifest.replace("{owned", "{scope: person, owned"))
+    backup = tmp_path / "b.backup.aouo"
+    async with served(world) as bot:
+        await aouo(world, "pack", "install", apart, "--yes")
+        store = bot.app.packs.stores.open("shopping", "tg_1")
+        store.run("save", {"name": "milk"}, call_id="1", session_key="", now="")
+        await aouo(world, "pack", "backup", "shopping", "-o", backup)
+        same = await aouo(world, "pack", "restore", backup, "--yes")
+        await aouo(world, "pack", "uninstall", "shopping", "--purge", "--yes")
+        await aouo(world, "pack", "install", shopping(tmp_path / "one"), "--yes")
+        unasked = await aouo(world, "pack", "restore", backup)
+
+    assert "It holds rows that" not in same[2]
+    assert "It holds rows that each person kept apart." in unasked[2]
+    assert "1.0.0 keeps rows for everybody together, and will not see those" in unasked[2]
 
 
 # Killed
