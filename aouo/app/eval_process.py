@@ -33,8 +33,9 @@ async def run_evals(
     """Run all evals of the pack in `folder`; none of them is no result. `pack` is its name where
     the folder has another one.
 
-    The process gets no secret of ours, unless `real` models answer: then it reads the settings
-    of `home`. It is ended when we are cancelled.
+    The process reads the settings of `home`, and gives the evals `security.sandbox` of them; what
+    reaches a model only if `real`, and nothing secret of our environment otherwise. It is ended
+    when we are cancelled.
 
     Raises:
         PackError: the pack is not sound, or the evals did not end within `limit_s`.

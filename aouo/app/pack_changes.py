@@ -118,7 +118,7 @@ class PackChanges:
             installs.record(tx, change, now)
             zones = self._zone_of
             scheduling.reconcile(tx, pack.manifest, moment, zones, consent=True, also=also)
-            installs.settle(tx, change.id, "done", now)
+            installs.settle(tx, change.id, now)
             return installs.close_asked(tx, change.pack, now)
 
         await clear(self._home, change.pack, await self._database.transact(write, durable=True))
@@ -155,7 +155,7 @@ class PackChanges:
                 onboarding.forget(tx, change.pack)
             installs.forget(tx, change.pack)
             schedules.remove_of_pack(tx, change.pack)
-            installs.settle(tx, change.id, "done", now)
+            installs.settle(tx, change.id, now)
             return installs.close_asked(tx, change.pack, now)
 
         closed = await self._database.transact(write, durable=True)

@@ -152,9 +152,17 @@ class PackOffers:
             raise
 
     async def _close(self, change: Change, state: State, why: str = "") -> None:
-        """End a change that was never begun."""
+        """End a change that was never begun.
+
+        Raises:
+            PackError: somebody began or ended it meanwhile, so its folders are theirs.
+        """
         now = stamp(self._clock)
-        await self._database.transact(lambda tx: installs.settle(tx, change.id, state, now, why))
+        closed = await self._database.transact(
+            lambda tx: installs.close(tx, change.id, state, now, why)
+        )
+        if not closed:
+            raise settled()
         await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
 
     def _check(self, app: Path) -> None:

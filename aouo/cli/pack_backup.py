@@ -103,7 +103,7 @@ def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) 
 def _known(name: str) -> Known:
     file = current_home().database
     if not file.exists():
-        return Known()
+        return Known(schedules=[])
     with reading(file) as tx:
         return known(tx, name)
 

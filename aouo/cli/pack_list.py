@@ -12,7 +12,7 @@ from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_install import refresh
 from aouo.cli.unread import RELOAD, unread
-from aouo.packs.library import link
+from aouo.packs.library import Library, link
 from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
 from aouo.packs.problems import errors
@@ -26,26 +26,7 @@ def list_(as_json: bool) -> None:
     settings = load(home).settings
     library, waiting = scan_at_rest(home, settings), unread(home)
     if as_json:
-        print_json(
-            {
-                "packs": [
-                    {
-                        "name": name,
-                        "version": library.packs[name].manifest.version,
-                        "description": library.packs[name].manifest.description,
-                        "folder": str(library.packs[name].folder.resolve()),
-                        "skills": list(library.packs[name].skills),
-                        "warnings": [str(problem) for problem in library.warnings.get(name, ())],
-                    }
-                    for name in library.names
-                ],
-                "broken": {
-                    name: [asdict(problem) for problem in problems]
-                    for name, problems in library.broken.items()
-                },
-                "unread": waiting,
-            }
-        )
+        print_json({**_facts(library), "unread": waiting})
         return
     for name in library.names:
         found = library.packs[name]
@@ -62,6 +43,26 @@ def list_(as_json: bool) -> None:
         click.echo(RELOAD)
     if not library.names and not library.broken:
         click.echo(f"No pack is installed in {home.packs}. Run `aouo pack install notes`, or DIR.")
+
+
+def _facts(library: Library) -> dict[str, object]:
+    return {
+        "packs": [
+            {
+                "name": name,
+                "version": pack.manifest.version,
+                "description": pack.manifest.description,
+                "folder": str(pack.folder.resolve()),
+                "skills": list(pack.skills),
+                "warnings": [str(problem) for problem in library.warnings.get(name, ())],
+            }
+            for name, pack in library.packs.items()
+        ],
+        "broken": {
+            name: [asdict(problem) for problem in problems]
+            for name, problems in library.broken.items()
+        },
+    }
 
 
 @click.command()

@@ -77,8 +77,8 @@ async def _run(
     from aouo.app.evaluating import evaluate  # the whole runtime
 
     results: list[EvalResult] = []
+    own, sandbox = settings if real else None, settings.security.sandbox
     for each in found:
-        own, sandbox = settings if real else None, settings.security.sandbox
         results.append(await evaluate(pack, each, beside=beside, real=own, sandbox=sandbox))
         if not quiet:
             _show(results[-1], verbose)

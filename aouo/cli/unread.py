@@ -18,6 +18,6 @@ def unread(home: Home) -> dict[str, str]:
     """Why the running bot has another pack than its folder, by pack; no bot has none."""
     try:
         kinds: dict[str, str] = ask(home, "pack_unread").get("unread", {})
-    except (NotRunning, NoAnswer):  # another version, which cannot say
+    except (NotRunning, NoAnswer):  # another version cannot say, a busy one not in time
         return {}
     return {name: _WORDS.get(kind, kind) for name, kind in kinds.items()}

@@ -120,7 +120,7 @@ class Remembering:
                 emptied = await self._keeping.empty(
                     pack, owner, file, cause, call_id=f"empty:{job.id}"
                 )
-            except ToolFailed:  # no such file, or a folder in its place, which the card says
+            except ToolFailed:  # no such file, or one that cannot be written, as the card shows
                 pass
 
         def show(tx: Tx, call: Call) -> Result:

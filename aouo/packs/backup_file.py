@@ -73,7 +73,7 @@ class Known(BaseModel):
     had its first conversation; None = a backup of older times, which does not say."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
-    schedules: list[dict[str, Any]] = []
+    schedules: list[dict[str, Any]]
     onboarding: list[Introduction] | None = None
 
 

@@ -135,4 +135,5 @@ def _differing(difference: Difference) -> Iterator[Line]:
 
 
 def _title(summary: Summary, skill: str) -> str:
-    return summary.titles.get(skill, skill)
+    """How people read a skill's name, which a schedule may write with its pack's before it."""
+    return summary.titles.get(skill.removeprefix(f"{summary.name}:"), skill)

@@ -48,7 +48,7 @@ def export_data(
     with workshop(target.parent) as work:
         try:
             members = dict(_members(home, pack, work))
-            facts = _facts(members, pack, version, now, known or Known())
+            facts = _facts(members, pack, version, now, known or Known(schedules=[]))
         except OSError as error:
             raise PackError(f"{error.filename} cannot be read: {error.strerror}.") from error
         plain = work / "plain.zip"

@@ -11,10 +11,12 @@ from types import MappingProxyType
 
 from aouo.errors import PackError, ToolFailed
 from aouo.packs import manifest as manifests
+from aouo.packs import needs
 from aouo.packs.candidates import candidates, unusable
 from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.packs.manifest import Dependency
 from aouo.packs.manifest_places import Places
+from aouo.packs.needs import Allowance
 from aouo.packs.problems import Problem, did_you_mean, errors
 from aouo.packs.skills import FILE as SKILL
 from aouo.packs.skills import Skill
@@ -167,12 +169,17 @@ def link(folder: Path, home_packs: Path) -> Path:
     return target
 
 
-def _without_override(pack: Pack, name: str) -> Pack:
-    skill = pack.skills[name]
+def _without_override(pack: Pack, name: str, enabled_tools: Sequence[str]) -> Pack:
+    """Give the pack its own skill again, or what takes its place where that cannot work."""
+    skill = pack.skills.get(name)
+    if skill is None:
+        return pack
     own = skill.original or skill
     if own.name != name:  # it stands in for the one of this name
         own = replace(own, name=name, command=skill.command)
-    return replace(pack, skills=MappingProxyType({**pack.skills, name: own}))
+    allowance = Allowance(pack.manifest, enabled_tools, [tool.name for tool in pack.tools])
+    skills = needs.fitted({**pack.skills, name: own}, allowance)
+    return replace(pack, skills=MappingProxyType(skills))
 
 
 class _Shelf:
@@ -247,7 +254,8 @@ class _Shelf:
                 f"its front matter, or put it into {folder.parent}/<pack>/{folder.name}/"
             )
             for pack, name in places:
-                self._packs[pack.name] = _without_override(self._packs[pack.name], name)
+                left = _without_override(self._packs[pack.name], name, self._enabled_tools)
+                self._packs[pack.name] = left
                 self._warn(pack.name, Problem(str(folder / SKILL), 0, "", message, "warning"))
 
     def _missing(self, need: Dependency) -> str:

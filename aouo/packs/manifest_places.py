@@ -23,9 +23,9 @@ class Places:
 
     def leave_out(self, path: FieldPath, index: int) -> None:
         """Note that an item of the list at `path` is gone; its index is the one of the moment."""
-        written = self.as_written((*path, index))[-1]
+        *around, written = self.as_written((*path, index))
         assert isinstance(written, int)
-        bisect.insort(self._gone.setdefault(path, []), written)
+        bisect.insort(self._gone.setdefault(tuple(around), []), written)
 
     def as_written(self, path: FieldPath) -> FieldPath:
         """Return where the author has what is at `path` now."""

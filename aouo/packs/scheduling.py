@@ -169,13 +169,16 @@ def restored(tx: Tx, pack: str, kept: list[dict[str, Any]], now: datetime, zone_
     Raises:
         ValueError: a backup that says something else; nothing was changed.
     """
-    rows = [_of_backup(pack, each) for each in kept]
-    if any(due_after(row, now, zone_of) is None for row in rows):
+    try:
+        rows = [_of_backup(pack, each) for each in kept]
+        dues = [due_after(row, now, zone_of) for row in rows]
+    except OverflowError as error:
+        raise ValueError("a schedule of the backup counts from a year that is none") from error
+    if None in dues:
         raise ValueError("a schedule of the backup cannot be read")
     schedules.remove_of_pack(tx, pack)
-    for row in rows:
-        due = "" if row.paused else due_after(row, now, zone_of) or ""
-        schedules.add(tx, replace(row, next_due=due), iso(now))
+    for row, due in zip(rows, dues, strict=True):
+        schedules.add(tx, replace(row, next_due="" if row.paused else due or ""), iso(now))
     return len(rows)
 
 

@@ -152,13 +152,24 @@ def begin(tx: Tx, change_id: str, person: str) -> bool:
     return changed == 1
 
 
-def settle(tx: Tx, change_id: str, state: State, now: str, why: str = "") -> None:
-    tx.run(
+def close(tx: Tx, change_id: str, state: State, now: str, why: str = "") -> bool:
+    """Settle what was offered; False = it was settled, or is at work already."""
+    changed = tx.run(
         "UPDATE pack_changes SET state = ?, settled_at = ?, why = ? WHERE id = ? "
-        "AND state IN ('offered', 'begun')",
+        "AND state = 'offered'",
         state,
         now,
         why,
+        change_id,
+    )
+    return changed == 1
+
+
+def settle(tx: Tx, change_id: str, now: str) -> None:
+    """What was begun is done."""
+    tx.run(
+        "UPDATE pack_changes SET state = 'done', settled_at = ? WHERE id = ? AND state = 'begun'",
+        now,
         change_id,
     )
 

@@ -213,7 +213,11 @@ def test_a_change_of_rules_is_not_called_another_order_nor_a_migration(
 def test_skills_that_nobody_asks_for_are_not_listed_and_others_by_their_titles():
     skills = ("onboarding", "aggregator", "study")
     titles = {"study": "Study words", "aggregator": "Weekly report"}
-    plans = (Planned("w", "0 10 * * 0", "aggregator", False), Planned("p", "every 1d", "", True))
+    plans = (
+        Planned("w", "0 10 * * 0", "aggregator", False),
+        Planned("d", "every 2d", f"{PLAIN.name}:study", True),
+        Planned("p", "every 1d", "", True),
+    )
     app = replace(PLAIN, skills=skills, titles=titles, may_schedule=True, schedules=plans)
     before = replace(PLAIN, skills=("onboarding", "aggregator"))
 
@@ -221,6 +225,7 @@ def test_skills_that_nobody_asks_for_are_not_listed_and_others_by_their_titles()
 
     assert "• skills: Study words\n" in first
     assert "every Sunday at 10:00 (Weekly report), off until" in first
+    assert "every 2 days (Study words)\n" in first
     assert "every day (p)\n" in first
     assert "• new skills: Study words\n" in then
     assert "aggregator" not in first + then

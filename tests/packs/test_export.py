@@ -263,12 +263,27 @@ def smuggled(name: str) -> Callable[[dict[str, bytes]], None]:
     return apply
 
 
+INTRODUCTION = {
+    "owner": "tg_1",
+    "state": "open",
+    "sessions": 1,
+    "turns": 1,
+    "offered": 0,
+    "summary": "",
+    "began_at": "",
+    "ended_at": "",
+}
 HOSTILE: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "no facts": (lambda members: members.pop("backup.json"), "is not a backup"),  # pyright: ignore[reportAssignmentType]
     "no JSON": (lambda members: members.update({"backup.json": b"{"}), "cannot be read"),
     "deep JSON": (lambda members: members.update({"backup.json": b"[" * 9999}), "cannot be read"),
     "newer": (facts(lambda told: told.update(format=2)), "format"),
     "no pack": (facts(lambda told: told.pop("pack")), "pack"),
+    "no schedules": (facts(lambda told: told.pop("schedules")), "schedules"),
+    "a count beyond all": (
+        facts(lambda told: told.update(onboarding=[{**INTRODUCTION, "turns": 2**63}])),
+        "turns",
+    ),
     "a file less": (lambda members: members.update({"data/x": b""}), "does not hold what it says"),
     "changed": (lambda members: members.update({"data/tg_1/USER.md": b"x"}), "is damaged"),
     "out": (smuggled("data/../../../evil"), "does not stay inside"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from aouo import __version__
 from aouo.packs.manifest import Dependency, Manifest, Memory, Permissions
+from aouo.packs.manifest_places import Places
 from aouo.packs.manifest_text import parse, problems
 from aouo.packs.names import DEFAULT_TOOLS
 from aouo.packs.problems import Problem
@@ -382,3 +383,12 @@ def test_what_a_terminal_would_obey_is_not_in_the_words_of_a_problem() -> None:
 
     assert "fine" in str(found[0])
     assert "\x1b" not in str(found[0])
+
+
+def test_a_list_in_a_list_is_found_where_it_is_written_also_behind_what_was_left_out() -> None:
+    """As `runtime.external_tools[1].permissions` behind a tool that could not be read."""
+    places = Places(None)
+    places.leave_out(("tools",), 0)
+    places.leave_out(("tools", 0, "permissions"), 0)
+
+    assert places.as_written(("tools", 0, "permissions", 0)) == ("tools", 1, "permissions", 1)

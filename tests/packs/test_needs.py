@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from aouo.packs.library import scan, validate
@@ -101,3 +103,24 @@ def test_a_skill_may_require_a_tool_of_the_pack_by_either_name(
     without = files(f"requires: [{word}]\n", "[msg]") | {"tools/money.py": tool}
     found = [problem.message for problem in validate(make_pack("test", without))]
     assert any(message.startswith(f'needs "{word}"') for message in found), found
+
+
+def test_what_cannot_work_stays_away_where_the_owners_version_of_it_is_not_used(
+    make_pack: MakePack, tmp_path: Path
+) -> None:
+    """Nobody said which of two packs it is meant for; it requires less than theirs."""
+    texts = files("requires: [fetch]\n", "[web]")
+    make_pack("test", texts)
+    folder = make_pack(
+        "other", texts | {"pack.yml": str(texts["pack.yml"]).replace("test", "other")}
+    )
+    own = tmp_path / "skills" / "rich"
+    own.mkdir(parents=True)
+    (own / "SKILL.md").write_text("---\nname: rich\nrequires: []\n---\nGuess.\n")
+
+    library = scan(folder.parent, overrides=tmp_path / "skills", enabled_tools=["core"])
+
+    assert {name: list(pack.skills) for name, pack in library.packs.items()} == {
+        "other": ["plain"],
+        "test": ["plain"],
+    }

@@ -195,7 +195,18 @@ async def test_a_backup_brings_them_back_as_they_were(port: Schedules) -> None:
     ]
 
 
-@pytest.mark.parametrize("broken", [{}, {"text": "never"}, {"paused": "x"}, {"origin": None}])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"text": "never"},
+        {"paused": "x"},
+        {"origin": None},
+        {"chat_id": ["1"]},
+        {"since": "0001-01-01T00:00:00+14:00"},
+        {"since": "9999-12-31T00:00:00+00:00", "text": "every 1d"},
+    ],
+)
 async def test_a_backup_that_says_something_else_changes_nothing(
     port: Schedules, broken: dict[str, object]
 ) -> None:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from aouo.app import pack_offers
 from aouo.errors import PackError
 from aouo.home import reachable
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, settled
 from tests.path.test_installing import install, put, save, shopping
-from tests.path.world import ADA, BEN, Running, World
+from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 WIDE = "[msg, persist, web]"
 
@@ -68,6 +69,50 @@ async def test_a_newer_card_closes_the_older_one_and_no_yes_counts_twice(
             await bot.app.packs.accept(second, "owner")
 
         assert is_installed(bot) == "1.2.0"
+
+
+async def test_a_second_yes_whose_evals_fail_takes_nothing_from_the_first_that_is_at_work(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The evals of the second one see the files go, which the first has taken meanwhile."""
+    evals = "steps:\n  - say: hello\n    model: [{say: hi}]\n"
+    two = shopping(tmp_path / "two", "1.1.0", evals__greets_dot_yml=evals)
+    playing, begun, verdict = 0, asyncio.Event(), asyncio.Event()
+
+    async def run(folder: Path, **_: object) -> tuple[()]:
+        nonlocal playing
+        playing += 1
+        if playing == 1:
+            begun.set()
+            await verdict.wait()
+            raise PackError(f"{folder} went away")
+        return ()
+
+    monkeypatch.setattr(pack_offers, "run_evals", run)
+    async with world.running() as bot, asyncio.timeout(3 * WAIT_S), asyncio.TaskGroup() as group:
+        await put(bot, shopping(tmp_path / "one"))
+        card = await offered(bot, two)
+        slower = group.create_task(refused(bot, card))
+        await begun.wait()
+        async with bot.app.leases.turn("shopping", "tg:1"):
+            first = group.create_task(bot.app.packs.accept(card, "owner"))
+            await eventually(lambda: at_work(bot))
+            verdict.set()
+            told = await slower
+        await first
+
+        assert told.startswith("That question is closed.")
+        assert is_installed(bot) == "1.1.0"
+
+
+async def refused(bot: Running, card: str) -> str:
+    with pytest.raises(PackError) as caught:
+        await bot.app.packs.accept(card, "owner")
+    return str(caught.value)
+
+
+async def at_work(bot: Running) -> bool:
+    return "shopping" in bot.app.leases.changing
 
 
 async def test_files_that_were_changed_behind_the_card_are_not_installed(

@@ -255,7 +255,9 @@ async def test_a_backup_that_says_nothing_of_first_conversations_leaves_them(
         keep(here, shelf, "old")
         backup = tmp_path / "b.backup.aouo"
         now = datetime(2026, 3, 2, tzinfo=UTC)
-        export_data(here.home, "shopping", backup, version="1.0.0", now=now, known=Known())
+        export_data(
+            here.home, "shopping", backup, version="1.0.0", now=now, known=Known(schedules=[])
+        )
         keep(here, shelf, "new")
         async with here.alive() as life:
             await listens(here)
