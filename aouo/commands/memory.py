@@ -82,9 +82,20 @@ def _change(tx: Tx, call: Call, version: Version, zone: tzinfo | None) -> notice
         datetime.fromisoformat(version.at).astimezone(zone),
         _new_in(after, before),
         _new_in(before, after),
-        versions.words_of(tx, version) if cause.origin == "tool" else "",
+        _words(tx, version),
         "somebody" if cause.person and cause.person != person else "",
     )
+
+
+def _words(tx: Tx, version: Version) -> str:
+    """What a person said that led to a change: to the model, or to us."""
+    match version.cause.origin:
+        case "tool":
+            return versions.words_of(tx, version)
+        case "hand" if version.cause.person:
+            return "/memory empty"
+        case _:
+            return ""
 
 
 def _new_in(lines: list[str], others: list[str]) -> tuple[str, ...]:

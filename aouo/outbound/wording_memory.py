@@ -92,6 +92,8 @@ def _change(change: MemoryChange) -> str:
             return f"· {change.file}, {verb} {when}{source}: {what}"
         case "summary":
             return f"· {change.file}, {when}, kept when older messages were summarised: {what}"
+        case "hand" if change.words:
+            return f"· {change.file}, emptied by {change.by or 'you'} {when}: {what}"
         case "hand":
             return f"· {change.file}, edited by hand, seen {when}: {what}"
         case "undo":
