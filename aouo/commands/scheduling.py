@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from aouo import notices
+from aouo.commands.builtin import pack_here
 from aouo.commands.registry import Call, Entry, Result
 from aouo.packs import scheduling
 from aouo.packs.library import Library
 from aouo.packs.scheduling import Place, ZoneOf
 from aouo.schedule import NotASchedule, parse
 from aouo.schedule_words import in_words, moment_in_words
-from aouo.store import routes, schedules
+from aouo.store import schedules
 from aouo.store.database import Tx
 from aouo.store.schedules import Schedule
 
@@ -27,8 +28,7 @@ def cron(zone_of: ZoneOf) -> Entry:
         verb, _, wanted = call.rest.strip().partition(" ")
         if verb in ("on", "off"):
             _switch(tx, call, library, wanted.strip(), zone_of, on=verb == "on")
-        route = routes.find(tx, inbound.address)
-        pack = library.get(route.active_pack if route else "")
+        pack = library.get(pack_here(tx, call, library) or "")
         if pack is not None:  # its defaults can be switched on wherever the pack is used
             place = Place(inbound.address, inbound.chat_kind, inbound.person.id)
             scheduling.propose(tx, pack.manifest, place, now, zone_of, consent=False)

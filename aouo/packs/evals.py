@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, Validation
 from pydantic_core import ErrorDetails
 
 from aouo.packs.inside import NotInside, list_inside, read_inside
+from aouo.packs.leaving_out import without
 from aouo.packs.manifest_check import is_identifier
 from aouo.packs.problems import Problem, did_you_mean
 from aouo.packs.yaml_text import (
@@ -175,15 +176,21 @@ def parse(text: str, file: str) -> tuple[Eval | None, tuple[Problem, ...]]:
         Problem(file, document.line_of((key,)), key, f"unknown key{did_you_mean(key, _keys(Eval))}")
         for key in sorted(document.values.keys() & {"file", "lines"})  # ours, not the author's
     ]
+    wrong: list[FieldPath] = []
     try:
         found = _adapter().validate_python(document.values)
     except ValidationError as error:
         details = error.errors(include_url=False)
         problems += [_problem(file, document, each) for each in details if not _follows(each)]
-        return None, _in_order(problems)
+        wrong = [each["loc"] for each in details]
+        try:
+            found = _adapter().validate_python(without(document.values, wrong))
+        except ValidationError:
+            return None, _in_order(problems)
     problems += [
         Problem(file, document.line_of(path), field_name(path), message)
         for path, message in _mistakes(found)
+        if not any(each[: len(path)] == path for each in wrong)  # said of what is left out
     ]
     if problems:
         return None, _in_order(problems)

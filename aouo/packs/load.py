@@ -88,8 +88,8 @@ def load_pack(
     """
     try:
         return _loaded(folder, overrides, enabled_tools, strict=strict)
-    except (OSError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        # A stranger found what nothing below looks for; it must not keep others from loading.
+    except Exception as error:  # noqa: BLE001 - it must not keep other packs from loading
+        # A stranger found what nothing below looks for.
         return _broken(folder, (Problem(folder.name, 0, "", f"cannot be read: {error!r:.200}"),))
 
 

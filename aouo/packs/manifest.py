@@ -123,7 +123,7 @@ class ExternalTool:
     """A command that reads JSON and writes JSON."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,47}$")]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,47}$")]
     """The model sees <pack>__<name>; list it in permissions.external_commands."""
     command: Line
     """The command and its arguments; no shell reads it."""

@@ -232,8 +232,14 @@ def _in_words(detail: ErrorDetails) -> str:
             return f"must be text (in quotes if it looks like a number), not {given}"
         case "string_pattern_mismatch" if detail["loc"] == ("version",):
             return f'must begin with three numbers such as "1.0.0", not {given}'
+        case "string_pattern_mismatch" if detail["loc"][-1] == "name":
+            signs = "a-z A-Z 0-9 _" if detail["loc"][0] == "custom_tools" else "a-z A-Z 0-9 _ -"
+            return f"is no name of a tool: at most 48 of {signs}, a letter first, not {given}"
+        case "string_pattern_mismatch" if detail["loc"][-1] == "id":
+            signs = "a-z A-Z 0-9 _ -"
+            return f"must be at most 64 of {signs}, a letter or digit first, not {given}"
         case "string_pattern_mismatch":
-            return f"is not written as it must be: {given}"
+            return f"must be one line, not {given}"
         case "literal_error":
             return f"must be {_expected(detail)}, not {given}"
         case "tuple_type":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +39,7 @@ def with_overrides(
 def _version(skill: Skill, overrides: Path, place: str) -> tuple[Skill | None, tuple[Problem, ...]]:
     """The owner's version in one place (None: there is none for this skill), and its problems."""
     folder = overrides / place
-    if not (folder / FILE).is_file():
+    if not os.path.lexists(folder / FILE):
         return None, ()
     file = str(folder / FILE)
     try:
@@ -54,10 +55,13 @@ def _version(skill: Skill, overrides: Path, place: str) -> tuple[Skill | None, t
     if parsed.skill is None:
         return None, found
     stated = read_mapping(split(text)[0]).values
-    named = stated.get("pack", skill.pack)
-    if named == skill.pack:
-        anybodys = "pack" not in stated and place == skill.name
+    named = stated.get("pack")
+    if named in (None, skill.pack):
+        anybodys = named is None and place == skill.name
         return _merged(parsed.skill, skill, frozenset(stated), anybodys=anybodys), found
+    if not isinstance(named, str):
+        message = "must be the name of one pack, so it is not used"
+        return None, (*found, Problem(file, 0, "pack", message, "warning"))
     if place == skill.name:
         return None, ()  # another pack's
     message = f'lies in the folder of "{skill.pack}" and names "{named}", so it is not used'

@@ -19,6 +19,7 @@ from aouo.packs.schema_guard import Guard, quoted
 from aouo.packs.wish import Wish
 
 WRITES = ("save", "practice", "upsert", "update", "delete")
+_OF_READS = ("limit", "sql", "params")
 
 
 class Call:
@@ -60,20 +61,33 @@ class Call:
             return f"{said}."
 
     def _save(self) -> Answer:
-        table, row = self._wish.row()
+        table, row = self._row()
+        if self._wish.mapping("where"):
+            raise ToolFailed(
+                "save makes a new row and takes no where: send update or upsert to change one, "
+                "or leave where out."
+            )
         if not row:
             raise ToolFailed(f"save needs data, an object of column: value. {table}")
         return {"table": table.name, "id": self._insert(table, row), "saved": 1}
 
-    def _upsert(self) -> Answer:
+    def _row(self) -> tuple[Table, dict[str, object]]:
         table, row = self._wish.row()
+        self._wish.leave_no_column_out(table, _OF_READS)
+        return table, row
+
+    def _upsert(self) -> Answer:
+        table, row = self._row()
         where = self._wish.mapping("where")
         if not where:
             key = self._unique_key(table, row)
             where = {name: row[name] for name in key}
         else:
+            given = {name.lower() for name in row}
             fixed = {
-                name: value for name, value in where.items() if not isinstance(value, list | dict)
+                name: value
+                for name, value in where.items()
+                if not isinstance(value, list | dict) and name.lower() not in given
             }
             row = fixed | row
         found = self._change(table, row, where, allow_none=True)
@@ -82,7 +96,7 @@ class Call:
         return {"table": table.name, "updated": 0, "inserted": 1, "id": self._insert(table, row)}
 
     def _update(self) -> Answer:
-        table, row = self._wish.row()
+        table, row = self._row()
         where = self._wish.needed_where("update")
         return _counted(table, "updated", self._change(table, row, where))
 

@@ -27,8 +27,9 @@ class Problem:
         said = (
             f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
         )
-        # It quotes strangers, and is read in terminals, which obey some signs.
-        return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in said)
+        # It quotes strangers, and is read in terminals, which obey some signs, line by line.
+        line = " ".join(said.splitlines())
+        return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

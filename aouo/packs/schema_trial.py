@@ -13,6 +13,7 @@ from aouo.packs.schema import TRIAL_PAGES, Extends, extend, run
 from aouo.packs.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
 from aouo.packs.schema_judge import check_heads, judge
 from aouo.packs.schema_text import Statement, split, tokens
+from aouo.packs.schema_use import unusable
 from aouo.packs.seeds import Seeds
 
 _MISSING = re.compile(r"no such (?:table|view|column|index): (?:main\.)?(\S+)")
@@ -99,6 +100,8 @@ def _tried(
                 run(connection, guard, statements, seeds, found.tables)
             except SchemaRefused as refused:
                 found.refused.append(refused)
+        if strict and not found.refused:
+            found.refused += unusable(connection, guard, statements)
         yield found, connection, guard
 
 

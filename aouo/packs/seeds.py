@@ -133,6 +133,9 @@ class Seeds:
         sql, found = statement.sql.rstrip("; \n\t"), tokens(statement.sql.rstrip("; \n\t"))
         into = _find(found, "into")
         name = _name_ends(found, into + 1)
+        if name >= len(found):  # cut off: SQLite says so
+            yield Seed("", {}, sql, upserts=False)
+            return
         table = found[name].plain.rpartition(".")[2]
         values = _find(found, "values")
         if values == len(found) or found[values - 1].plain == "default":

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 
 from aouo import schedule
-from aouo.packs import evals, menu
+from aouo.packs import evals, i18n, menu
 from aouo.packs import manifest as manifests
 from aouo.packs.fast_paths import missing, unused
-from aouo.packs.inside import read_inside
+from aouo.packs.inside import list_inside, read_inside
 from aouo.packs.json_text import read_json
 from aouo.packs.load import LoadedPack, Pack, load_pack
 from aouo.packs.menu import Page
@@ -109,7 +110,10 @@ def _translations(pack: Pack) -> list[Problem]:
     for skill in pack.skills.values():
         texts |= {skill.display_name, skill.description}
     shown = {text for page in pack.menu.pages for text in page.texts}
-    return [
-        *unused(pack.translations, texts | shown),
-        *missing(pack.translations, shown),
-    ]
+    found = (*unused(pack.translations, texts | shown), *missing(pack.translations, shown))
+    folder = manifest.fast_paths.i18n or i18n.FOLDER
+    files = {
+        f"{i18n.FOLDER}/{i18n.normal(PurePosixPath(name).stem)}.json": f"{folder}/{name}"
+        for name in list_inside(pack.folder, folder)
+    }
+    return [replace(each, file=files.get(each.file, each.file)) for each in found]

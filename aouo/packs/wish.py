@@ -74,15 +74,25 @@ class Wish:
         Raises: ToolFailed: a column has two values, or a misspelt argument of ours is none.
         """
         free = {name: value for name, value in self._arguments.items() if name not in _CONTROL}
-        data = self.mapping("data")
-        for name, value in free.items():
-            if data.get(name, value) != value:
-                raise ToolFailed(f"{name} is given twice, and differs: say it once, in data.")
+        for name in free:
             columns = (column.name for column in table.columns)
             hint = did_you_mean(name, (*_CONTROL, *columns)) if not table.has(name.lower()) else ""
             if any(f'"{ours}"' in hint for ours in _CONTROL):
                 raise ToolFailed(f"persist has no argument {name!r}{hint} {table}")
-        return free | data
+        row, written = dict[str, object](), dict[str, str]()
+        for name, value in (*free.items(), *self.mapping("data").items()):
+            known = written.setdefault(name.lower(), name)  # SQLite takes either case
+            if known in row and row[known] != value:
+                raise ToolFailed(f"{known} is given twice, and differs: say it once, in data.")
+            row[known] = value
+        return row
+
+    def leave_no_column_out(self, table: Table, unused: Iterable[str]) -> None:
+        """Raises: ToolFailed: an argument that this action does not use is meant as a column."""
+        for name in unused:
+            if name in self._arguments and table.has(name):
+                meant = f'write data={{"{name}": …}}'
+                raise ToolFailed(f"{name} is an argument of persist; for the column {meant}.")
 
     def mapping(self, argument: str) -> dict[str, object]:
         given = self._arguments.get(argument)

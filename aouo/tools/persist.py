@@ -38,7 +38,7 @@ class Persist(Arguments):
             kept["action"] = "save"
         if kept.get("action") == "recent_practice":
             kept["action"] = "recent"
-        known = _FREE.get(str(kept.get("action")), frozenset({"db"}))
+        known = _FREE.get(str(kept.get("action")), _ANY)  # a wrong action is said, not the rest
         if known and not free.keys() <= known:
             return kept | free  # which is refused, and says what there is
         return kept | {"free": free}
@@ -47,7 +47,10 @@ class Persist(Arguments):
 _OURS = frozenset({"action", "table", "data", "where", "sql", "params", "limit"})
 _ANY = frozenset[str]()
 _FREE = dict.fromkeys(("save", "practice", "upsert", "update"), _ANY) | {
-    "recent": frozenset({"skill_type", "db"})
+    "recent": frozenset({"skill_type", "db"}),
+    "delete": frozenset({"db"}),
+    "query": frozenset({"db"}),
+    "summary": frozenset({"db"}),
 }
 """What else each action takes; none named = any column."""
 

@@ -123,6 +123,26 @@ def test_what_is_wrong_is_said_with_file_and_line(text: str, problem: str) -> No
     assert any(problem in line for line in said(text)), said(text)
 
 
+def test_one_mistake_hides_no_other() -> None:
+    text = """steps:
+  - say: hi
+    model: [{say: x}]
+    expect: {reply_matches: "(", buttons: 5}
+  - expect: {memory: {USR.md: x}}
+  - tap: 5
+"""
+
+    assert [str(problem) for problem in parse(text, "evals/x.yml")[1]] == [
+        "evals/x.yml:4: steps[0].expect.buttons: must be a list",
+        "evals/x.yml:4: steps[0].expect.reply_matches[0]: is not a regular expression: "
+        "missing ), unterminated subpattern at position 0",
+        "evals/x.yml:5: steps[1]: needs either say (words) or tap (the label of a button)",
+        "evals/x.yml:5: steps[1].expect.memory.USR.md: is not a memory file; "
+        'did you mean "USER.md"?',
+        "evals/x.yml:6: steps[2].tap: input should be a valid string, not 5",
+    ]
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_an_eval_or_has_a_problem(text: str) -> None:
     found, problems = parse(text, "evals/a.yml")

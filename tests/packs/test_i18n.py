@@ -103,3 +103,11 @@ def test_a_folder_of_languages_that_is_a_link_is_not_read(make_pack: MakePack) -
     library = scan(folder.parent)
 
     assert all(not pack.translations.languages for pack in library.packs.values())
+
+
+def test_a_warning_names_the_file_as_it_is_called(make_pack: MakePack) -> None:
+    folder = make_pack("test", {"words/pt_BR.json": '{"Nobody says this": "Nada"}'})
+    with (folder / "pack.yml").open("a") as manifest:
+        manifest.write("fast_paths: {i18n: words}\n")
+
+    assert {problem.file for problem in validate(folder)} == {"words/pt_BR.json"}

@@ -12,6 +12,7 @@ import pytest
 from aouo.errors import PackError, ToolFailed
 from aouo.packs.archive import content_hash
 from aouo.packs.library import Library, link, scan, validate
+from aouo.packs.load import load_pack
 from aouo.packs.problems import Problem
 from tests.packs.writing import SCHEMA, SKILL, MakePack
 
@@ -143,6 +144,44 @@ def test_problems_of_the_manifest_do_not_hide_those_of_the_other_files(make_pack
     found = {problem.file for problem in errors(validate(make_pack("test", files)))}
 
     assert found == {"pack.yml", "schema.sql", "skills/hello/SKILL.md"}
+
+
+def test_views_and_triggers_that_name_what_is_not_there_are_found_before_their_first_use(
+    make_pack: MakePack,
+) -> None:
+    """SQLite makes them, and then each save into `items` would fail."""
+    folder = make_pack("test")
+    with (folder / "schema.sql").open("a") as schema:
+        schema.write(
+            "CREATE VIEW fine AS SELECT name FROM items;\n"
+            "CREATE VIEW IF NOT EXISTS worn AS SELECT nome FROM items;\n"
+            "CREATE TRIGGER sound AFTER INSERT ON items\n"
+            "  BEGIN UPDATE items SET count = 1; END;\n"
+            "CREATE TRIGGER torn AFTER UPDATE OF count ON items\n"
+            "  BEGIN DELETE FROM gone; END;\n"
+            "CREATE TRIGGER instead INSTEAD OF INSERT ON fine\n"
+            "  BEGIN INSERT INTO items (nmae) VALUES (new.name); END;\n"
+        )
+
+    assert [str(problem) for problem in validate(folder)] == [
+        'schema.sql:9: the view "worn" does not work: no such column: nome',
+        'schema.sql:12: the trigger "torn" does not work: no such table: main.gone',
+        'schema.sql:14: the trigger "instead" does not work: table items has no column named nmae',
+    ]
+    assert scan(folder.parent).names == ("test",)
+
+
+@pytest.mark.parametrize(
+    "cut", ["INSERT", "INSERT INTO", "REPLACE INTO;", "INSERT OR REPLACE INTO"]
+)
+def test_a_first_row_that_is_cut_off_is_a_problem_and_never_an_exception(
+    make_pack: MakePack, cut: str
+) -> None:
+    folder = make_pack("test", {"schema.sql": f"CREATE TABLE items (name);\n{cut}"})
+
+    (problem,) = load_pack(folder).problems
+
+    assert (problem.file, problem.line) == ("schema.sql", 2)
 
 
 def test_a_pack_without_fault_passes_and_a_forgotten_skill_is_a_warning(

@@ -392,3 +392,23 @@ def test_a_list_in_a_list_is_found_where_it_is_written_also_behind_what_was_left
     places.leave_out(("tools", 0, "permissions"), 0)
 
     assert places.as_written(("tools", 0, "permissions", 0)) == ("tools", 1, "permissions", 1)
+
+
+def test_a_problem_is_one_line_whatever_it_quotes() -> None:
+    found = problems(HEAD + 'provided_skills: ["x\\nlingua is sound."]\n')
+
+    assert [str(one).count("\n") for one in found] == [0]
+
+
+def test_a_command_may_have_a_hyphen_in_its_name_and_a_wrong_name_says_what_may_be_in_it() -> None:
+    listed = "permissions: {external_commands: [youtube-dl, two words]}\n"
+    tools = (
+        "runtime: {external_tools: [{name: youtube-dl, command: y}, {name: two words, command: y}]}"
+    )
+
+    (problem,) = problems(HEAD + listed + tools, strict=True)
+
+    assert (problem.line, problem.field) == (5, "runtime.external_tools[1].name")
+    assert problem.message == (
+        "is no name of a tool: at most 48 of a-z A-Z 0-9 _ -, a letter first, not 'two words'"
+    )

@@ -113,6 +113,40 @@ def test_data_may_be_an_object_its_json_or_plain_arguments(
     assert persist("practice", **arguments)["saved"] == 1
 
 
+@pytest.mark.parametrize(
+    ("action", "arguments", "told"),
+    [
+        ("save", {"Text": "b", "data": ENTRY}, "Text is given twice"),
+        ("save", {"data": {**ENTRY, "TEXT": "b"}}, "text is given twice"),
+        ("update", {"data": {"text": "a", "Text": "b"}, "where": {"id": 1}}, "text is given twice"),
+        ("save", {"data": ENTRY, "where": {"id": 1}}, "takes no where: send update or upsert"),
+    ],
+)
+def test_two_values_of_one_column_and_a_where_without_use_are_not_guessed_at(
+    persist: Model, action: str, arguments: Mapping[str, object], told: str
+) -> None:
+    persist("save", data=ENTRY)
+
+    with pytest.raises(ToolFailed, match=told):
+        persist(action, **arguments)
+
+    assert [row["text"] for row in persist.store.read("SELECT text FROM entries")] == ["hello"]
+
+
+def test_a_column_that_is_named_as_an_argument_is_written_in_data_only(tmp_path: Path) -> None:
+    made = manifest("name: test\nversion: 1.0.0\ndisplay_name: Test\n")
+    columns = "word TEXT PRIMARY KEY, 'limit' INTEGER, 'table' TEXT, 'action' TEXT"
+    with closing(PackStore(tmp_path / "t.db", made, f"CREATE TABLE words ({columns})")) as store:
+        persist = Model(store)
+        with pytest.raises(ToolFailed, match=r'for the column write data=\{"limit": …\}'):
+            persist("save", word="a", limit=5)
+        data = {"word": "a", "limit": 5, "table": "t", "action": "go"}
+        persist("save", data=data)
+        persist("upsert", where={"WORD": "b"}, data={"word": "c"})
+
+        assert store.read("SELECT * FROM words") == [data, dict.fromkeys(data) | {"word": "c"}]
+
+
 def test_lists_and_objects_are_kept_as_json(persist: Model) -> None:
     persist("save", data={**ENTRY, "subcap_scores": {"gist": 7}})
 

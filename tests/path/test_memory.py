@@ -223,6 +223,8 @@ async def test_a_person_empties_a_file_and_takes_that_back(world: World, by: str
     assert "Undo last change" in [button.text for button in emptied.buttons]
     assert empty == ""
     assert not again.text.startswith("Emptied")
+    assert "· USER.md, emptied by you " in again.text
+    assert "by hand" not in again.text
     assert undone.text.startswith("Undone: USER.md")
     assert memory_file(world, "USER.md").read_text() == "- likes tea\n"
 

@@ -111,3 +111,23 @@ async def test_one_that_may_be_meant_for_two_packs_is_used_for_none_and_the_owne
     ]
     checks = [check for check in json.loads(doctor.output)["checks"] if check["detail"] == told]
     assert [check["status"] for check in checks] == ["warn", "warn"]
+
+
+async def test_one_that_cannot_be_used_is_said_and_the_packs_own_is_read(world: World) -> None:
+    """A folder in the file's place, and a `pack` that is no name; an empty one names none."""
+    pack(world, "french")
+    (world.home.skills / "french" / "drill" / "SKILL.md").mkdir(parents=True)
+    file = override(world, "drill", MINE.replace("---\nname", "---\npack: [french]\nname"))
+
+    with capture_logs() as logs:
+        (french,) = await read(world, "french")
+    (file / "SKILL.md").write_text(MINE.replace("---\nname", "---\npack:\nname"))
+    mine = (await read(world, "french"))[-1]
+
+    assert "french's way." in french
+    assert "My way." in mine
+    warned = [line["problem"] for line in logs if line["event"] == "pack_warning"]
+    assert [text.removeprefix(str(world.home.skills)) for text in warned] == [
+        "/french/drill/SKILL.md: french/drill/SKILL.md is not a file",
+        "/drill/SKILL.md: pack: must be the name of one pack, so it is not used",
+    ]

@@ -158,3 +158,16 @@ async def test_rows_that_another_scope_leaves_unseen_are_told_and_come_back(
     assert warning.startswith("pack.yml: schema.scope: rows that ")
     assert f"are not seen any more; they stay in {place} until" in warning
     assert f"scope: {scope} shows them again" in warning
+
+
+async def test_of_a_misspelt_action_only_the_action_is_said_to_be_wrong(world: World) -> None:
+    """The columns beside it are as they should be."""
+    lab(world)
+    world.model.call("persist", {"action": "Save", "word": "Baum", "meaning": "tree"})
+    world.model.say("Done.")
+    async with world.running() as bot:
+        await bot.ask("keep it")
+
+    (told,) = results(world)
+    assert told.startswith("Wrong arguments for persist: action: Input should be 'save'")
+    assert "word" not in told

@@ -75,6 +75,16 @@ async def test_what_a_pack_proposes_is_listed_and_switched_on_and_off(world: Wor
     assert asked == 1  # only "Hello" needed a model
 
 
+async def test_the_only_pack_is_the_one_that_is_meant_before_anything_was_said(
+    world: World,
+) -> None:
+    install(world, "drill", DRILL)
+    async with world.running() as bot:
+        listed = await bot.ask("/cron")
+
+    assert labels(listed) == ["Switch on: daily study"]
+
+
 async def test_where_nothing_is_scheduled_it_says_so(world: World) -> None:
     async with world.running() as bot:
         said = await bot.ask("/cron")
