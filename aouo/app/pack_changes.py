@@ -100,12 +100,12 @@ class PackChanges:
             if found.get(change.pack) is None:
                 raise PackError(_why_not(found, change.pack))
             await self._record(change, pack)
-            failpoint.reached("after a pack is recorded")
-            await self._refresh()
         except Exception as error:  # cancelled is not failed: the next start ends what was begun
             await self._undo(change, places, before, error)
             await self._refresh()
             raise
+        failpoint.reached("after a pack is recorded")
+        await self._refresh()
         await asyncio.to_thread(places.clear)
 
     async def _record(self, change: Change, pack: Pack) -> None:

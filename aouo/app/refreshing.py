@@ -21,9 +21,17 @@ class Refreshing:
         self._base = base
         self._built = built
         self.menu_changed = asyncio.Event()
+        self._one_by_one = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Make the next generation of what lies on disk now; what changed is opened anew."""
+        """Make the next generation of what lies on disk now; what changed is opened anew.
+
+        One at a time: what was read earlier never takes the place of what was read later.
+        """
+        async with self._one_by_one:
+            await self._refresh()
+
+    async def _refresh(self) -> None:
         base, leases = self._base, self._built.leases
         found = await scanned(base.home, base.settings, base.database)
         pinned = await base.database.read(installs.all_of)

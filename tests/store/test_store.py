@@ -16,7 +16,17 @@ from aouo.address import ConversationAddress
 from aouo.errors import LostClaim, SetupError
 from aouo.events import Content, Edited, Inbound, Part, Person, Reacted, Text
 from aouo.ports import Rendered
-from aouo.store import chats, deliveries, jobs, migrate, routes, sessions, updates
+from aouo.store import (
+    chats,
+    deliveries,
+    gates,
+    jobs,
+    migrate,
+    routes,
+    sessions,
+    turns,
+    updates,
+)
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import statements
 
@@ -36,6 +46,17 @@ async def database(tmp_path: Path) -> AsyncGenerator[Database]:
 
 def said(address: ConversationAddress = ADA, text: str = "hi") -> Inbound:
     return Inbound(address, Person("7"), Text(text))
+
+
+def asking(tx: Tx, address: ConversationAddress) -> str:
+    """Let a turn ask something; the id of its question."""
+    job = jobs.add(tx, address.lane, said(address), NOW)
+    session = sessions.create(tx, address, "notes", NOW)
+    turn = turns.open_turn(tx, job, session, "notes", "", "paint", NOW)
+    gate = gates.Gate(
+        gates.new_id(), "clarify", address, "7", turn.id, turn.id, "Which?", (), "open", "", 0, NOW
+    )
+    return gates.open_gate(tx, gate, NOW).id
 
 
 # Transactions
@@ -274,6 +295,24 @@ async def test_what_a_turn_says_to_a_group_that_moved_meanwhile_is_filed_in_the_
         ("-1001999", "dropped", 0, 0),
         ("-1001999", "dropped", 0, 0),
     ]
+
+
+async def test_what_is_stopped_asks_no_more_but_what_begins_behind_it_may(
+    database: Database,
+) -> None:
+    """From the transaction of the /stop on: the turn itself may take a while to end."""
+
+    def stop(tx: Tx) -> list[bool]:
+        stopped, _ = asking(tx, ADA), asking(tx, GROUP)
+        stop = jobs.add(tx, f"!{ADA.lane}", said(text="/stop"), NOW)
+        closed = [gate.id for gate in gates.close_asked(tx, ADA, stop)]
+        asking(tx, ADA)
+        again = gates.close_asked(tx, ADA, stop)
+        assert again == []
+        assert closed == [stopped]
+        return [bool(gates.open_for(tx, ADA, "7")), bool(gates.open_for(tx, GROUP, "7"))]
+
+    assert await database.transact(stop) == [True, True]
 
 
 # Jobs
