@@ -61,10 +61,11 @@ class PackRestoring:
             try:
                 rehearse(file, pack.manifest, pack.schema_sql, pack.migrations)
             except PackError as error:
+                ours = pack.manifest.version
+                other = f"Install {facts.version} or a later one first. "
                 raise PackError(
-                    f"{facts.pack} {pack.manifest.version} cannot use what {facts.version} kept: "
-                    f"{error}",
-                    fix=f"Install {facts.version} or a later one first. Nothing has changed.",
+                    f"{facts.pack} {ours} cannot use what {facts.version} kept: {error}",
+                    fix=f"{other if facts.version != ours else ''}Nothing has changed.",
                 ) from error
 
     async def put_back(self, unpacked: Unpacked) -> tuple[Path | None, str]:
