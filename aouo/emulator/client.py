@@ -98,7 +98,7 @@ class EmulatorClient:
         return await self._message("send_other", user=user, chat=chat, fields=fields, thread=thread)
 
     async def tap(
-        self, user: int, chat: int, message_id: int, data: str, *, timeout_s: float = 10.0
+        self, user: int, chat: int, message_id: int, data: str, *, timeout_s: float = 30.0
     ) -> JsonObject:
         """Tap a button; the answer `{"text", "show_alert"}` the bot gives to it.
 
@@ -223,7 +223,7 @@ class EmulatorClient:
         """Switch flood control."""
         await self.act("flood", on=on)
 
-    async def until(self, look: Callable[[], Awaitable[T | None]], timeout_s: float = 10.0) -> T:
+    async def until(self, look: Callable[[], Awaitable[T | None]], timeout_s: float = 30.0) -> T:
         """The first true answer of `look`, asked again at every change of the emulator.
 
         Raises TimeoutError after `timeout_s`.
@@ -244,7 +244,7 @@ class EmulatorClient:
         after: int = 0,
         thread: int | None = None,
         contains: str = "",
-        timeout_s: float = 10.0,
+        timeout_s: float = 30.0,
     ) -> ChatMessage:
         """The bot's first message after message `after` that contains a text; waits for it."""
 

@@ -21,7 +21,7 @@ async def start(*options: str) -> tuple[Process, dict[str, str]]:
         sys.executable, "-m", "aouo.emulator", *options, stdin=PIPE, stdout=PIPE, cwd=ROOT
     )
     assert process.stdout is not None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return process, json.loads(await process.stdout.readline())
 
 
@@ -35,7 +35,7 @@ async def test_it_prints_its_address_and_stops_at_sigterm() -> None:
 
     assert [chat["type"] for chat in state["chats"]] == ["private", "group"]
     assert ready["page"] == f"{ready['url']}/"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await process.wait() == 0
 
 
@@ -45,7 +45,7 @@ async def test_it_stops_with_its_parent() -> None:
 
     process.stdin.close()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await process.wait() == 0
 
 
@@ -59,7 +59,7 @@ async def test_with_a_parent_the_interrupt_of_the_terminal_is_left_to_it() -> No
         await people.act("state")
     process.stdin.close()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await process.wait() == 0
 
 
@@ -68,7 +68,7 @@ async def test_alone_it_stops_at_the_interrupt() -> None:
 
     process.send_signal(signal.SIGINT)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await process.wait() == 0
 
 
@@ -78,7 +78,7 @@ async def test_a_port_that_is_taken_is_one_line_and_a_set_up_error(emu: Emulator
         sys.executable, "-m", "aouo.emulator", f"--port={port}", stdout=PIPE, stderr=PIPE, cwd=ROOT
     )
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         out, err = await process.communicate()
 
     assert (process.returncode, out) == (3, b"")
@@ -148,7 +148,7 @@ async def test_the_topics_and_the_language_of_everybody_are_chosen_at_the_start(
         state = await people.act("state")
     process.stdin.close()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         assert await process.wait() == 0
     topics = [topic["name"] for chat in state["chats"] for topic in chat.get("topics", ())]
     assert "shopping" in topics

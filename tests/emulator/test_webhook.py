@@ -13,7 +13,7 @@ from aouo.emulator import ADA, BEN, Emulator
 from aouo.emulator.webhook import SECRET_HEADER
 from tests.emulator.conftest import Ask
 
-WAIT_S = 5.0
+WAIT_S = 30.0
 
 
 @dataclass

@@ -65,7 +65,7 @@ async def test_an_answer_in_no_known_form_is_waited_out(odd: object) -> None:
         api = TelegramApi(session=session, base_url=url, token="1:a")
         poller = Poller(api=api, clock=FastClock(), store=store)
         with pytest.raises(Enough):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 await poller.run(0)
 
     assert stored == [[{"update_id": 7}]]

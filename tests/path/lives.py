@@ -27,7 +27,7 @@ from tests.path.world import ROOT
 
 T = TypeVar("T")
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 _LOOK_EVERY_S = 0.1  # the last commit of a life changes nothing that the emulator could tell
 
 

@@ -463,7 +463,7 @@ async def test_at_a_terminal_whoever_sits_there_is_the_owner(world: World, docs:
     async with world.running() as bot:
         shown, leave = bot.app.terminal.watch("local")
         await bot.app.inbox.submit(Inbound(here, person, Text("write"), origin="cli"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while "Is that all right?" not in (message := await shown.get())["text"]:
                 pass
             label, data = message["buttons"][0][0]

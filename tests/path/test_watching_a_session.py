@@ -108,7 +108,7 @@ async def test_all_who_watch_a_session_are_told_and_those_of_another_are_not(
 
 async def test_a_client_of_the_control_socket_watches_too(world: World) -> None:
     world.install("notes")
-    async with world.running() as bot, asyncio.timeout(10):
+    async with world.running() as bot, asyncio.timeout(30):
         reader, writer = await connect(world.home)
         writer.write(b'{"verb": "watch"}\n')
         assert await line(reader) == {"kind": "ready"}

@@ -20,7 +20,7 @@ from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, ModelServer, Says
 
 KEY = "sk-very-secret"
-WAIT_S = 5.0
+WAIT_S = 30.0
 
 Trouble: TypeAlias = Literal[
     "wrong key",

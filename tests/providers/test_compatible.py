@@ -41,7 +41,7 @@ from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
 KEY = "sk-very-secret"
 HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), ())
 ADD = ToolSpec("add", "Add a row.", {"type": "object", "properties": {"row": {"type": "string"}}})
-WAIT_S = 5.0
+WAIT_S = 30.0
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ from tests.fakes.clock import FastClock
 
 HELLO = ModelRequest("", (UserSaid("Hello"),), ())
 BUSY = ProviderBusy("busy")
-WAIT_S = 5.0
+WAIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ ADD = ToolSpec(
     },
 )
 LOOK = ToolSpec("look", "Look around.", {"type": "object", "properties": {}})
-WAIT_S = 10.0  # the first call imports the SDK
+WAIT_S = 30.0  # the first call imports the SDK
 
 
 @pytest.fixture

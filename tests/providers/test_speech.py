@@ -35,7 +35,7 @@ from aouo.providers.speech import (
 from tests.fakes.speech_server import SpeechServer
 
 KEY = "sk-very-secret"
-WAIT_S = 10.0
+WAIT_S = 30.0
 NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
 BACKENDS: tuple[Backend, ...] = ("openai", "groq")
 

@@ -34,7 +34,7 @@ from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store.jobs import Job
 from tests.fakes.clock import FastClock
 
-WAIT_S = 5.0
+WAIT_S = 30.0
 ADA = ConversationAddress("tg", "1")
 PHOTO = Attachment("photo", "1", caption="a", unique_id="u1", message_id=7)
 OTHER = replace(PHOTO, caption="b", unique_id="u2")

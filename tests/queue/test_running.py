@@ -45,7 +45,7 @@ async def test_the_first_part_is_stopped_as_a_turn_is() -> None:
         await asyncio.Event().wait()
 
     with running.beginning("lane"):
-        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             part = group.create_task(running.run("lane", Deadline(5), for_ever))
             await begun.wait()
             running.stop("lane", StopReason.PERSON)

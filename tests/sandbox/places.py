@@ -136,6 +136,6 @@ def _commands() -> Iterator[tuple[int, str]]:
 
 async def until_gone(mark: str) -> None:
     """Return when no process is left; fails when one stays."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while processes(mark):  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0)

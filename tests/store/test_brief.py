@@ -14,7 +14,7 @@ import pytest
 from aouo.store.database import Database, Tx
 
 ADD: LiteralString = "INSERT INTO said (text) VALUES (?)"
-WAIT_S = 5.0
+WAIT_S = 30.0
 
 
 @pytest.fixture

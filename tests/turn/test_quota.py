@@ -526,7 +526,7 @@ async def test_a_call_that_fits_when_another_has_ended_waits_for_it(database: Da
         begun.append(request.context)
         await release.wait()
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         for used in ("1,0,1", "2,0,2"):
             group.create_task(ask(quota, database, Priced(before=wait), asking(used)))
         await _ticks(lambda: bool(begun))
@@ -544,7 +544,7 @@ async def test_a_waiting_call_that_is_stopped_leaves_nothing_behind(database: Da
     async def wait(_: ModelRequest) -> None:
         await release.wait()
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         first = group.create_task(ask(quota, database, Priced(before=wait), asking()))
         while not (await facts(database))[2]:  # noqa: ASYNC110 - nobody tells of a row
             await asyncio.sleep(0)
@@ -568,7 +568,7 @@ async def test_a_call_that_is_stopped_at_work_counts_and_makes_room_again(
         begun.set()
         await never.wait()
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         stopped = group.create_task(ask(quota, database, Priced(before=wait), asking()))
         await begun.wait()
         stopped.cancel()
@@ -586,7 +586,7 @@ async def test_a_call_that_is_stopped_before_anybody_was_asked_costs_nothing(
     """Its reservation was on its way to the table."""
     quota = quota_of(database, Budget(daily_usd=1.0, prices=Prices({"dear": DEAR})))
     model = Priced()
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         stopped = group.create_task(ask(quota, database, model, asking()))
         await asyncio.sleep(0)
         stopped.cancel()
