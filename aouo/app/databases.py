@@ -13,10 +13,10 @@ import structlog
 
 from aouo.errors import PackError, ToolFailed
 from aouo.home import Home
-from aouo.packs.backup import BackUps, restore_database
+from aouo.packs.data.backup import BackUps, restore_database
+from aouo.packs.data.reading import has_rows
+from aouo.packs.data.storage import PackStore, rehearse
 from aouo.packs.library import Library, Pack
-from aouo.packs.reading import has_rows
-from aouo.packs.storage import PackStore, rehearse
 from aouo.ports import Clock
 
 log = structlog.get_logger()

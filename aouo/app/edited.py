@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from aouo.errors import PackError
-from aouo.packs.folder import SKIPPED
+from aouo.packs.format.folder import SKIPPED
+from aouo.packs.format.problems import errors
 from aouo.packs.library import Pack
 from aouo.packs.load import load_pack
-from aouo.packs.problems import errors
 from aouo.ports import Clock
 
 LOOK_EVERY_S = 1.0

@@ -14,9 +14,9 @@ from aouo.app.databases import unseen_rows
 from aouo.errors import SetupError
 from aouo.home import Home
 from aouo.packs import library as packs
+from aouo.packs.format.manifest import FILE as MANIFEST
+from aouo.packs.format.problems import Problem
 from aouo.packs.library import Library, Pack
-from aouo.packs.manifest import FILE as MANIFEST
-from aouo.packs.problems import Problem
 from aouo.settings import Settings
 from aouo.store import installs
 from aouo.store.database import Database

@@ -17,12 +17,12 @@ from aouo.app.stores import PackStores
 from aouo.errors import PackError
 from aouo.home import Home
 from aouo.packs import scheduling
-from aouo.packs.archive import content_hash
+from aouo.packs.format.problems import errors
 from aouo.packs.library import Library
 from aouo.packs.load import Pack, load_pack
-from aouo.packs.place import Places
-from aouo.packs.problems import errors
 from aouo.packs.scheduling import Place, ZoneOf
+from aouo.packs.shipping.archive import content_hash
+from aouo.packs.shipping.place import Places
 from aouo.ports import Clock, iso, stamp
 from aouo.settings import Settings
 from aouo.store import installs, memory_versions, onboarding, schedules

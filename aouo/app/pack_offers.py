@@ -17,12 +17,12 @@ from aouo.flow.installing import Offer
 from aouo.home import Home
 from aouo.ids import ulid
 from aouo.packs.compare import compare
+from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.load import load_pack
-from aouo.packs.place import Places, remove
-from aouo.packs.problems import did_you_mean
-from aouo.packs.signing import Signature
-from aouo.packs.sources import fetch_source
+from aouo.packs.shipping.place import Places, remove
+from aouo.packs.shipping.signing import Signature
+from aouo.packs.shipping.sources import fetch_source
 from aouo.packs.summary import Summary, summarize, summarize_folder
 from aouo.ports import Clock, iso, stamp
 from aouo.store import installs

@@ -12,12 +12,13 @@ from aouo import failpoint
 from aouo.app.stores import PackStores
 from aouo.errors import PackError
 from aouo.home import Home
-from aouo.packs import restoring, scheduling
-from aouo.packs.backup_file import Introduction, Known
+from aouo.packs import scheduling
+from aouo.packs.data.storage import rehearse
 from aouo.packs.library import Library
-from aouo.packs.restoring import Plan, Unpacked
 from aouo.packs.scheduling import ZoneOf
-from aouo.packs.storage import rehearse
+from aouo.packs.shipping import restoring
+from aouo.packs.shipping.backup_file import Introduction, Known
+from aouo.packs.shipping.restoring import Plan, Unpacked
 from aouo.ports import Clock
 from aouo.store import onboarding
 from aouo.store.database import Database, Tx

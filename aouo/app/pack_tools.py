@@ -19,9 +19,9 @@ from aouo.app.stores import PackStores
 from aouo.errors import ToolFailed
 from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
+from aouo.packs.format.tools_text import Calls, PackTool, Starts
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
-from aouo.packs.tools_text import Calls, PackTool, Starts
 from aouo.sandbox.order import Command, Function, Limits, Order, Ran
 from aouo.sandbox.programs import found
 from aouo.sandbox.run import NotConfined, Sandbox

@@ -23,11 +23,12 @@ from aouo.errors import PackError
 from aouo.flow.installing import Offer
 from aouo.home import Home
 from aouo.ids import ulid
-from aouo.packs import restoring, scheduling
+from aouo.packs import scheduling
+from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
-from aouo.packs.place import leftovers, remove
-from aouo.packs.problems import did_you_mean
 from aouo.packs.scheduling import Place, ZoneOf
+from aouo.packs.shipping import restoring
+from aouo.packs.shipping.place import leftovers, remove
 from aouo.ports import Clock, stamp
 from aouo.shield import finish
 from aouo.store import installs

@@ -13,7 +13,7 @@ from aouo.app.clock import SystemClock
 from aouo.app.zones import zone_of
 from aouo.home import Home
 from aouo.packs import scheduling
-from aouo.packs.manifest import Manifest
+from aouo.packs.format.manifest import Manifest
 from aouo.packs.scheduling import Place, Reconciled, ZoneOf
 from aouo.ports import Clock, stamp
 from aouo.settings import Settings

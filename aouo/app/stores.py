@@ -10,8 +10,8 @@ from pathlib import Path
 from aouo.app.apart import TERMINAL, Apart
 from aouo.app.databases import MigratedDatabase, Note, PackDatabases, unnoted
 from aouo.home import Home
+from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Library, Pack
-from aouo.packs.storage import PackStore
 from aouo.ports import Clock
 
 NO_PACK = "_general"  # no pack can have this name

@@ -15,7 +15,7 @@ from aouo.cli.context import current_home, json_option, print_json, told
 from aouo.config_file import ConfigBroken, Loaded, load_settings
 from aouo.errors import SetupError
 from aouo.home import Home, is_locked, running_pid
-from aouo.packs.problems import Problem
+from aouo.packs.format.problems import Problem
 from aouo.settings import Settings
 
 _PYTHON = (3, 11)

@@ -10,8 +10,8 @@ import click
 from aouo.cli.context import json_option, print_json
 from aouo.cli.pack_named import named
 from aouo.cli.pack_sign import key_option, read_key, signature_of
-from aouo.packs.archive import SIGNATURE_FILE, SUFFIX, pack_archive
-from aouo.packs.signing import verify
+from aouo.packs.shipping.archive import SIGNATURE_FILE, SUFFIX, pack_archive
+from aouo.packs.shipping.signing import verify
 from aouo.packs.summary import sound_pack
 
 

@@ -14,6 +14,6 @@ def schema() -> None:
     Keep it beside your packs and begin a pack.yml with
     `# yaml-language-server: $schema=../aouo-pack.json`.
     """
-    from aouo.packs.manifest_schema import json_schema
+    from aouo.packs.format.manifest_schema import json_schema
 
     print_json(json_schema())

@@ -10,8 +10,8 @@ import click
 from aouo.cli.context import json_option, print_json
 from aouo.errors import SetupError
 from aouo.home import write_atomically
-from aouo.packs.archive import SIGNATURE_FILE
-from aouo.packs.signing import SecretKey, new_key, read_secret_key, sign_app
+from aouo.packs.shipping.archive import SIGNATURE_FILE
+from aouo.packs.shipping.signing import SecretKey, new_key, read_secret_key, sign_app
 from aouo.packs.summary import sound_pack
 
 key_option = click.option(

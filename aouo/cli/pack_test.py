@@ -14,8 +14,8 @@ from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.errors import SetupError
 from aouo.packs import evals
 from aouo.packs.evals import Eval
+from aouo.packs.format.problems import Problem, errors
 from aouo.packs.load import Pack, load_pack
-from aouo.packs.problems import Problem, errors
 from aouo.packs.validate import validate
 
 if TYPE_CHECKING:

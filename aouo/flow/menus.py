@@ -17,9 +17,9 @@ from aouo.events import Button
 from aouo.flow.desk import Desk
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.packs.data.storage import PackStore
+from aouo.packs.format.menu import LINES_MAX, Page
 from aouo.packs.load import Pack
-from aouo.packs.menu import LINES_MAX, Page
-from aouo.packs.storage import PackStore
 from aouo.ports import Clock, stamp
 from aouo.store import deliveries, turns
 from aouo.store.database import Database, Tx

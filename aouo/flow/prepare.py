@@ -10,8 +10,8 @@ from aouo.flow.onboarding import skill_of
 from aouo.guard.chain import Proposal
 from aouo.guard.paths import holds_a_path
 from aouo.memory.files import ALWAYS
+from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.load import Pack
-from aouo.packs.names import DEFAULT_TOOLS
 from aouo.store.jobs import Job
 from aouo.transcript import ToolCall
 from aouo.turn.context import Facts, PackView, SkillView

@@ -14,7 +14,7 @@ from aouo.outbound.quoting import code, plain, whole
 from aouo.outbound.wording_may import everything, hosts, keeps, names, notes, platforms, tools
 from aouo.packs.card import Card, Line, card
 from aouo.packs.compare import Change, Difference
-from aouo.packs.signing import Signature
+from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import Planned, Summary
 from aouo.schedule import NotASchedule
 from aouo.schedule_words import text_in_words

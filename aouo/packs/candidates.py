@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aouo.errors import PackError
-from aouo.packs import manifest as manifests
-from aouo.packs.archive import content_hash
+from aouo.packs.format import manifest as manifests
+from aouo.packs.shipping.archive import content_hash
 
 
 def candidates(root: Path) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from aouo.packs.compare import Change, Difference, Topic, budget_changes
-from aouo.packs.manifest import Budget
+from aouo.packs.format.manifest import Budget
 from aouo.packs.summary import Planned, Summary
 
 BEHIND = frozenset({"onboarding", "aggregator"})

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from aouo.packs.manifest import Budget
-from aouo.packs.names import GROUP_TOOLS
-from aouo.packs.schema import Column
+from aouo.packs.data.schema import Column
+from aouo.packs.format.manifest import Budget
+from aouo.packs.format.names import GROUP_TOOLS
+from aouo.packs.format.versions import leading
 from aouo.packs.summary import Planned, Summary
-from aouo.packs.versions import leading
 
 Topic: TypeAlias = Literal[
     "signature",

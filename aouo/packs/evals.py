@@ -13,11 +13,11 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast, get_args,
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from aouo.packs.inside import NotInside, list_inside, read_inside
-from aouo.packs.leaving_out import without
-from aouo.packs.manifest_check import is_identifier
-from aouo.packs.problems import Problem, did_you_mean
-from aouo.packs.yaml_text import (
+from aouo.packs.format.inside import NotInside, list_inside, read_inside
+from aouo.packs.format.leaving_out import without
+from aouo.packs.format.manifest_check import is_identifier
+from aouo.packs.format.problems import Problem, did_you_mean
+from aouo.packs.format.yaml_text import (
     FieldPath,
     YamlFaulty,
     YamlMapping,

@@ -10,18 +10,18 @@ from pathlib import Path
 from types import MappingProxyType
 
 from aouo.errors import PackError, ToolFailed
-from aouo.packs import manifest as manifests
-from aouo.packs import needs
 from aouo.packs.candidates import candidates, unusable
+from aouo.packs.format import manifest as manifests
+from aouo.packs.format import needs
+from aouo.packs.format.manifest import Dependency
+from aouo.packs.format.manifest_places import Places
+from aouo.packs.format.needs import Allowance
+from aouo.packs.format.problems import Problem, did_you_mean, errors
+from aouo.packs.format.skills import FILE as SKILL
+from aouo.packs.format.skills import Skill
+from aouo.packs.format.versions import wanted
 from aouo.packs.load import LoadedPack, Pack, load_pack
-from aouo.packs.manifest import Dependency
-from aouo.packs.manifest_places import Places
-from aouo.packs.needs import Allowance
-from aouo.packs.problems import Problem, did_you_mean, errors
-from aouo.packs.skills import FILE as SKILL
-from aouo.packs.skills import Skill
 from aouo.packs.validate import validate
-from aouo.packs.versions import wanted
 
 __all__ = ["EMPTY", "Library", "Pack", "link", "scan", "validate"]
 

@@ -7,28 +7,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from aouo.packs import needs
-from aouo.packs.examples import FILE as EXAMPLES
-from aouo.packs.examples import Example
-from aouo.packs.examples import parse as parse_examples
-from aouo.packs.fast_paths import FastPathReader
-from aouo.packs.folder import look_around
-from aouo.packs.i18n import Translations
-from aouo.packs.inside import NotInside, read_inside
-from aouo.packs.manifest import FILE, Manifest
-from aouo.packs.manifest_check import is_column_type, is_identifier
-from aouo.packs.manifest_places import Places
-from aouo.packs.manifest_text import Parsed, parse
-from aouo.packs.menu import Menu
-from aouo.packs.migrations import Migration, read_migrations
-from aouo.packs.needs import Allowance
-from aouo.packs.overrides import with_overrides
-from aouo.packs.problems import Problem, Severity, did_you_mean, errors
-from aouo.packs.schema_trial import trial
-from aouo.packs.skills import FILE as SKILL_FILE
-from aouo.packs.skills import Skill, load_skill, skills_below
-from aouo.packs.tools_text import PackTool, tools_of
-from aouo.packs.yaml_text import YamlMapping
+from aouo.packs.data.migrations import Migration, read_migrations
+from aouo.packs.data.schema_trial import trial
+from aouo.packs.format import needs
+from aouo.packs.format.examples import FILE as EXAMPLES
+from aouo.packs.format.examples import Example
+from aouo.packs.format.examples import parse as parse_examples
+from aouo.packs.format.fast_paths import FastPathReader
+from aouo.packs.format.folder import look_around
+from aouo.packs.format.i18n import Translations
+from aouo.packs.format.inside import NotInside, read_inside
+from aouo.packs.format.manifest import FILE, Manifest
+from aouo.packs.format.manifest_check import is_column_type, is_identifier
+from aouo.packs.format.manifest_places import Places
+from aouo.packs.format.manifest_text import Parsed, parse
+from aouo.packs.format.menu import Menu
+from aouo.packs.format.needs import Allowance
+from aouo.packs.format.overrides import with_overrides
+from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
+from aouo.packs.format.skills import FILE as SKILL_FILE
+from aouo.packs.format.skills import Skill, load_skill, skills_below
+from aouo.packs.format.tools_text import PackTool, tools_of
+from aouo.packs.format.yaml_text import YamlMapping
 
 _ADDITIONS_MAX_BYTES = 16 * 1024  # they enter every prompt of the pack
 _SKILLS_MOST = 100

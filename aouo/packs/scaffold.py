@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.errors import PackError
-from aouo.packs.manifest_text import problems
-from aouo.packs.problems import errors
+from aouo.packs.format.manifest_text import problems
+from aouo.packs.format.problems import errors
 
 _MANIFEST = """\
 # What this pack is and may do. `aouo pack validate .` says what is wrong with it,

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, get_args
 
 from aouo.address import ConversationAddress, Platform
 from aouo.events import ChatKind
-from aouo.packs.manifest import CronDefault, Manifest
+from aouo.packs.format.manifest import CronDefault, Manifest
 from aouo.ports import iso
 from aouo.schedule import NotASchedule, is_from_now, next_after, parse
 from aouo.store import schedules

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from aouo.errors import PackError
-from aouo.packs.archive import app_files, content_hash
-from aouo.packs.columns import Column
+from aouo.packs.data.columns import Column
+from aouo.packs.data.schema_trial import trial
+from aouo.packs.format.manifest import Budget
+from aouo.packs.format.problems import errors
+from aouo.packs.format.tools_text import Calls, PackTool, Starts
 from aouo.packs.load import Pack, load_pack
-from aouo.packs.manifest import Budget
-from aouo.packs.problems import errors
-from aouo.packs.schema_trial import trial
-from aouo.packs.signing import Signature, verify
-from aouo.packs.tools_text import Calls, PackTool, Starts
+from aouo.packs.shipping.archive import app_files, content_hash
+from aouo.packs.shipping.signing import Signature, verify
 from aouo.packs.validate import validate
 
 _INDEX_LINE_BYTES = 8  # bullet, colon and newline around a skill's name and description

@@ -9,18 +9,19 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 
 from aouo import schedule
-from aouo.packs import evals, i18n, menu
-from aouo.packs import manifest as manifests
-from aouo.packs.fast_paths import missing, unused
-from aouo.packs.inside import list_inside, read_inside
-from aouo.packs.json_text import read_json
+from aouo.packs import evals
+from aouo.packs.data.schema_guard import SchemaRefused
+from aouo.packs.data.schema_trial import selected
+from aouo.packs.format import i18n, menu
+from aouo.packs.format import manifest as manifests
+from aouo.packs.format.fast_paths import missing, unused
+from aouo.packs.format.inside import list_inside, read_inside
+from aouo.packs.format.json_text import read_json
+from aouo.packs.format.menu import Page
+from aouo.packs.format.problems import Problem, did_you_mean, errors
+from aouo.packs.format.skills import skills_below
+from aouo.packs.format.yaml_text import field_name
 from aouo.packs.load import LoadedPack, Pack, load_pack
-from aouo.packs.menu import Page
-from aouo.packs.problems import Problem, did_you_mean, errors
-from aouo.packs.schema_guard import SchemaRefused
-from aouo.packs.schema_trial import selected
-from aouo.packs.skills import skills_below
-from aouo.packs.yaml_text import field_name
 
 _LAST_ZONE = timezone(-timedelta(hours=12))  # where a moment comes last
 

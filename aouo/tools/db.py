@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aouo.errors import ToolFailed
-from aouo.packs.storage import PackStore
+from aouo.packs.data.storage import PackStore
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from aouo.errors import ToolFailed
-from aouo.packs.storage import PackStore
+from aouo.packs.data.storage import PackStore
 from aouo.ports import Clock, stamp
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 

@@ -11,7 +11,7 @@ import structlog
 
 from aouo.address import ConversationAddress
 from aouo.events import Event, LlmToken, Origin, Person, Thought
-from aouo.packs.manifest import MemoryPolicy
+from aouo.packs.format.manifest import MemoryPolicy
 from aouo.ports import ChatModel, TurnView
 from aouo.store.summaries import Past, Summary
 from aouo.store.turns import OpenTurn

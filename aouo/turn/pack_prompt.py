@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from aouo.packs.manifest import MemoryPolicy
+from aouo.packs.format.manifest import MemoryPolicy
 from aouo.turn.context import PackView, SkillView
 from aouo.turn.tokens import Scale
 

@@ -19,8 +19,8 @@ from aouo.cli.main import aouo
 from aouo.config_file import load_settings
 from aouo.home import Home
 from aouo.packs.load import load_pack
-from aouo.packs.restoring import inspect
 from aouo.packs.scheduling import Place
+from aouo.packs.shipping.restoring import inspect
 
 Run: TypeAlias = Callable[..., Result]
 

@@ -14,9 +14,9 @@ from aouo.outbound.quoting import _one_line, code, plain
 from aouo.outbound.render import render
 from aouo.outbound.wording_packs import install_card
 from aouo.packs.compare import compare
-from aouo.packs.manifest import Budget
-from aouo.packs.schema import Column
-from aouo.packs.signing import Signature
+from aouo.packs.data.schema import Column
+from aouo.packs.format.manifest import Budget
+from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import OwnTool, Planned, Summary, summarize_folder
 
 SAMPLES = Path(__file__).parents[2] / "packs"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from aouo.packs.folder import BYTES_MAX, FILES_MAX
-from aouo.packs.yaml_text import read_mapping
+from aouo.packs.format.folder import BYTES_MAX, FILES_MAX
+from aouo.packs.format.yaml_text import read_mapping
 
 FOLDER = Path(__file__).parents[1] / "sample_packs" / "broken"
 

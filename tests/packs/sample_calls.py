@@ -12,8 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Pack
-from aouo.packs.storage import PackStore
 from aouo.ports import Clock, Payload
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db

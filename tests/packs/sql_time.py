@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aouo.packs import reading, storage
+from aouo.packs.data import reading, storage
 
 _FUNCTIONS = ("date", "time", "datetime", "julianday", "strftime")
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aouo.errors import PackError
-from aouo.packs.archive import app_files, content_hash, copy_app, pack_archive, unpack
-from aouo.packs.zipped import Limits
+from aouo.packs.shipping.archive import app_files, content_hash, copy_app, pack_archive, unpack
+from aouo.packs.shipping.zipped import Limits
 from tests.packs.writing import MakePack
 
 NAME = st.text("abcXYZ0189_-äß語 ", min_size=1, max_size=8).filter(

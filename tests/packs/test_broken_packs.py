@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
+from aouo.packs.format.problems import Problem
 from aouo.packs.library import scan
 from aouo.packs.load import load_pack
-from aouo.packs.problems import Problem
 from aouo.packs.validate import validate
 from tests.packs import broken
 from tests.packs.broken import Expected

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.errors import PackError
-from aouo.packs.archive import SIGNATURE_FILE, content_hash
 from aouo.packs.compare import compare
-from aouo.packs.manifest import Budget
-from aouo.packs.names import GROUP_TOOLS, GROUPS, TOOLS
-from aouo.packs.signing import Signature, new_key, sign_app
+from aouo.packs.format.manifest import Budget
+from aouo.packs.format.names import GROUP_TOOLS, GROUPS, TOOLS
+from aouo.packs.shipping.archive import SIGNATURE_FILE, content_hash
+from aouo.packs.shipping.signing import Signature, new_key, sign_app
 from aouo.packs.summary import OwnTool, Planned, Summary, sound_pack, summarize, summarize_folder
 from tests.packs.writing import MakePack
 

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from aouo.app.stores import PackStores
 from aouo.errors import PackError, ToolFailed
 from aouo.home import Home
-from aouo.packs.backup import KEPT, back_up, backups, restore_database
+from aouo.packs.data.backup import KEPT, back_up, backups, restore_database
+from aouo.packs.data.schema import apply_schema
+from aouo.packs.data.schema_guard import Guard, open_database
 from aouo.packs.library import EMPTY, Library, Pack
 from aouo.packs.load import load_pack
-from aouo.packs.schema import apply_schema
-from aouo.packs.schema_guard import Guard, open_database
 from tests.packs.writing import MakePack
 
 MANIFEST = "name: lab\nversion: {}\ndisplay_name: Lab\nschema: {{scope: person}}\n"
@@ -238,9 +238,9 @@ def test_a_process_killed_around_its_commit_leaves_the_old_or_the_new_database(
         apply_schema(connection, Guard(connection), OLD, {})
         connection.execute("INSERT INTO words (word) VALUES ('Baum')")
     code = (
-        "import sys; from aouo.packs.migrations import Migration;"
-        "from aouo.packs.schema import apply_schema;"
-        "from aouo.packs.schema_guard import Guard, open_database;"
+        "import sys; from aouo.packs.data.migrations import Migration;"
+        "from aouo.packs.data.schema import apply_schema;"
+        "from aouo.packs.data.schema_guard import Guard, open_database;"
         "c = open_database(sys.argv[1]); m = Migration('0001_term.sql', sys.argv[3]);"
         "apply_schema(c, Guard(c), sys.argv[2], {}, [m])"
     )

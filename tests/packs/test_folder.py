@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.packs.folder import FILES_MAX, look_around
+from aouo.packs.format.folder import FILES_MAX, look_around
 from aouo.packs.library import validate
 from tests.packs.writing import MakePack
 

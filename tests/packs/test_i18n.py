@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from aouo.packs.i18n import Translations, parse_language
+from aouo.packs.format.i18n import Translations, parse_language
 from aouo.packs.library import Pack, scan, validate
 from tests.packs.writing import MakePack
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from aouo.errors import PackError, ToolFailed
-from aouo.packs.archive import content_hash
+from aouo.packs.format.problems import Problem
 from aouo.packs.library import Library, link, scan, validate
 from aouo.packs.load import load_pack
-from aouo.packs.problems import Problem
+from aouo.packs.shipping.archive import content_hash
 from tests.packs.writing import SCHEMA, SKILL, MakePack
 
 HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\nprovided_skills: [hello]\n"

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo import __version__
-from aouo.packs.manifest import Dependency, Manifest, Memory, Permissions
-from aouo.packs.manifest_places import Places
-from aouo.packs.manifest_text import parse, problems
-from aouo.packs.names import DEFAULT_TOOLS
-from aouo.packs.problems import Problem
+from aouo.packs.format.manifest import Dependency, Manifest, Memory, Permissions
+from aouo.packs.format.manifest_places import Places
+from aouo.packs.format.manifest_text import parse, problems
+from aouo.packs.format.names import DEFAULT_TOOLS
+from aouo.packs.format.problems import Problem
 
 HEAD = "name: test\nversion: 1.0.0\ndisplay_name: Test\n"
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.callback_data import fits
+from aouo.packs.format.menu import Button, Menu, Page, parse_menu
+from aouo.packs.format.problems import Problem
 from aouo.packs.library import scan, validate
-from aouo.packs.menu import Button, Menu, Page, parse_menu
-from aouo.packs.problems import Problem
 from tests.packs.writing import MakePack
 
 TWO_PAGES = """\

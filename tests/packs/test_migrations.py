@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from aouo.packs.columns import tables
-from aouo.packs.migrations import Migration, read_migrations
-from aouo.packs.schema import apply_schema
-from aouo.packs.schema_guard import Guard, SchemaRefused, open_database
+from aouo.packs.data.columns import tables
+from aouo.packs.data.migrations import Migration, read_migrations
+from aouo.packs.data.schema import apply_schema
+from aouo.packs.data.schema_guard import Guard, SchemaRefused, open_database
 
 WORDS = """\
 CREATE TABLE IF NOT EXISTS words (

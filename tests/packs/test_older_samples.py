@@ -8,8 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from aouo.packs.data.storage import PackStore, rehearse
 from aouo.packs.library import scan
-from aouo.packs.storage import PackStore, rehearse
 
 PACKS = scan(Path(__file__).parents[2] / "packs").packs
 NOTES_0_1 = """\

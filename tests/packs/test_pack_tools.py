@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from aouo.packs.format.problems import errors
+from aouo.packs.format.tools_text import Calls, PackTool, Starts
 from aouo.packs.load import load_pack
-from aouo.packs.problems import errors
-from aouo.packs.tools_text import Calls, PackTool, Starts
 from aouo.packs.validate import validate
 
 HEAD = "name: desk\nversion: 1.0.0\ndisplay_name: Desk\n"

@@ -16,8 +16,8 @@ import pytest
 
 from aouo.address import ConversationAddress
 from aouo.app.schedules import Schedules
-from aouo.packs.manifest import CronDefault, Manifest, Permissions
-from aouo.packs.manifest_text import parse
+from aouo.packs.format.manifest import CronDefault, Manifest, Permissions
+from aouo.packs.format.manifest_text import parse
 from aouo.packs.scheduling import Place, Reconciled
 from aouo.ports import Clock
 from aouo.store import chats, schedules

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.packs.columns import tables
-from aouo.packs.schema import apply_schema
-from aouo.packs.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
-from aouo.packs.schema_text import split
-from aouo.packs.schema_trial import trial
+from aouo.packs.data.columns import tables
+from aouo.packs.data.schema import apply_schema
+from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.data.schema_text import split
+from aouo.packs.data.schema_trial import trial
 
 ITEMS = (
     "CREATE TABLE IF NOT EXISTS items"
@@ -195,9 +195,9 @@ def test_the_parser_is_not_imported_where_every_schema_is_known(tmp_path: Path) 
     """It takes most of a second and 33 MB."""
     apply(tmp_path / "a.db", ITEMS + "INSERT INTO items (name) VALUES ('a');")
     code = (
-        "import sys; from aouo.packs.schema import apply_schema;"
-        "from aouo.packs.schema_trial import trial;"
-        "from aouo.packs.schema_guard import Guard, open_database;"
+        "import sys; from aouo.packs.data.schema import apply_schema;"
+        "from aouo.packs.data.schema_trial import trial;"
+        "from aouo.packs.data.schema_guard import Guard, open_database;"
         f"sql = {ITEMS!r} + \"INSERT INTO items (name) VALUES ('a');\"; trial(sql, {{}});"
         "c = open_database(sys.argv[1]); print(apply_schema(c, Guard(c), sql, {}));"
         "print('sqlglot' in sys.modules)"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from aouo.errors import PackError, SetupError
-from aouo.packs.archive import SIGNATURE_FILE, pack_archive
-from aouo.packs.signing import (
+from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive
+from aouo.packs.shipping.signing import (
     SecretKey,
     Signature,
     check,
@@ -130,7 +130,7 @@ def test_a_signature_that_names_a_key_it_was_not_made_with_is_wrong(
 
 
 def test_a_signature_beside_the_file_counts(make_pack: MakePack, key: SecretKey, tmp_path: Path):
-    from aouo.packs.signing import _signed
+    from aouo.packs.shipping.signing import _signed
 
     folder, archive = make_pack(root="."), tmp_path / "test.aouo"
     pack_archive(folder, archive)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.errors import ToolFailed
-from aouo.packs.overrides import with_overrides
-from aouo.packs.skills import Skill, load_skill, parse_skill
+from aouo.packs.format.overrides import with_overrides
+from aouo.packs.format.skills import Skill, load_skill, parse_skill
 
 FULL = """\
 ---

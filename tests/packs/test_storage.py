@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.errors import PackError, ToolFailed
-from aouo.packs.manifest import Manifest
-from aouo.packs.manifest_text import parse
-from aouo.packs.storage import PackStore
+from aouo.packs.data.storage import PackStore
+from aouo.packs.format.manifest import Manifest
+from aouo.packs.format.manifest_text import parse
 
 SCHEMA = """\
 CREATE TABLE IF NOT EXISTS entries (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.packs.versions import numbers, wanted
+from aouo.packs.format.versions import numbers, wanted
 
 
 @pytest.mark.parametrize(

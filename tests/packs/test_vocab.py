@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.errors import ToolFailed
+from aouo.packs.data.storage import PackStore
 from aouo.packs.library import scan
-from aouo.packs.storage import PackStore
 from tests.packs import sql_time
 
 PACK = scan(Path(__file__).parents[2] / "packs", enabled=["vocab"]).packs["vocab"]

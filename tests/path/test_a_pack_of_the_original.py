@@ -8,9 +8,9 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
+from aouo.packs.format.problems import errors
 from aouo.packs.library import scan
 from aouo.packs.load import load_pack
-from aouo.packs.problems import errors
 from aouo.packs.validate import validate
 from tests.fakes.model_server import CallPart
 from tests.packs.test_broken_packs import digest

@@ -10,7 +10,7 @@ import pytest
 
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.errors import PackError
-from aouo.packs.archive import pack_archive
+from aouo.packs.shipping.archive import pack_archive
 from tests.path.looking import answers, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, ROOT, Running, World
 

@@ -20,7 +20,8 @@ from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.cli.main import aouo
 from aouo.config_file import load_settings
 from aouo.errors import PackError
-from aouo.packs import eval_patterns, evals, schema_guard
+from aouo.packs import eval_patterns, evals
+from aouo.packs.data import schema_guard
 from aouo.packs.evals import Reply
 from aouo.packs.load import load_pack
 from aouo.transcript import Finished, ModelRequest, UserSaid

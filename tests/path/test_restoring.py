@@ -14,10 +14,10 @@ from pathlib import Path
 
 from aouo.app.pack_restoring import known
 from aouo.cli.control import NoAnswer
-from aouo.packs.backup_file import FACTS, Known
-from aouo.packs.export import export_data
+from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
-from aouo.packs.storage import PackStore
+from aouo.packs.shipping.backup_file import FACTS, Known
+from aouo.packs.shipping.export import export_data
 from aouo.store.reading import reading
 from tests.path.lives import Place
 from tests.path.test_installing import SCHEMA, save, shopping

@@ -1,0 +1,183 @@
+"""The actions of `persist` that change rows, checked against the manifest and the real tables.
+
+Its SQL is made of names that were found in the pack's own database, and of parameters.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+
+from aouo.errors import ToolFailed
+from aouo.packs.data.columns import keys
+from aouo.packs.data.conditions import conditions
+from aouo.packs.data.contract import check_contract, check_fields, check_times
+from aouo.packs.data.explain import Reference, unwritten
+from aouo.packs.data.rows import Answer, Table, cell
+from aouo.packs.data.schema_guard import Guard, quoted
+from aouo.packs.data.wish import Wish
+from aouo.packs.format.manifest import Manifest
+
+WRITES = ("save", "practice", "upsert", "update", "delete")
+_OF_READS = ("limit", "sql", "params")
+
+
+class Call:
+    """One call that writes; the caller holds the transaction."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        manifest: Manifest,
+        guard: Guard,
+        wish: Wish,
+        session_key: str,
+        now: str,
+    ) -> None:
+        self._connection = connection
+        self._contract = manifest.persist_contract
+        self._guard = guard
+        self._wish = wish
+        self._filled = {"session_id": session_key, "created_at": now, "updated_at": now}
+        self._now = now
+
+    def carry_out(self, action: str) -> Answer:
+        match action:
+            case "save" | "practice":
+                return self._save()
+            case "upsert":
+                return self._upsert()
+            case "update":
+                return self._update()
+            case _:
+                return self._delete()
+
+    def explain(self, error: Exception) -> str:
+        """Say what SQLite said, and what the model needs to know to say it better."""
+        said = self._guard.refusal or str(error)
+        try:
+            return unwritten(said, self._wish.writable, self._references())
+        except sqlite3.Error:  # closed or damaged: there is nothing to quote
+            return f"{said}."
+
+    def _save(self) -> Answer:
+        table, row = self._row()
+        if self._wish.mapping("where"):
+            raise ToolFailed(
+                "save makes a new row and takes no where: send update or upsert to change one, "
+                "or leave where out."
+            )
+        if not row:
+            raise ToolFailed(f"save needs data, an object of column: value. {table}")
+        return {"table": table.name, "id": self._insert(table, row), "saved": 1}
+
+    def _row(self) -> tuple[Table, dict[str, object]]:
+        table, row = self._wish.row()
+        self._wish.leave_no_column_out(table, _OF_READS)
+        return table, row
+
+    def _upsert(self) -> Answer:
+        table, row = self._row()
+        where = self._wish.mapping("where")
+        if not where:
+            key = self._unique_key(table, row)
+            where = {name: row[name] for name in key}
+        else:
+            given = {name.lower() for name in row}
+            fixed = {
+                name: value
+                for name, value in where.items()
+                if not isinstance(value, list | dict) and name.lower() not in given
+            }
+            row = fixed | row
+        found = self._change(table, row, where, allow_none=True)
+        if found:
+            return {"table": table.name, "updated": found, "inserted": 0}
+        return {"table": table.name, "updated": 0, "inserted": 1, "id": self._insert(table, row)}
+
+    def _update(self) -> Answer:
+        table, row = self._row()
+        where = self._wish.needed_where("update")
+        return _counted(table, "updated", self._change(table, row, where))
+
+    def _delete(self) -> Answer:
+        table, where = self._wish.table(write=True), self._wish.needed_where("delete")
+        clause, values = conditions(table, where)
+        with self._guard.allow("write"):
+            cursor = self._connection.execute(
+                f"DELETE FROM {quoted(table.name)} WHERE {clause}", values
+            )
+        return _counted(table, "deleted", cursor.rowcount)
+
+    def _insert(self, table: Table, given: Mapping[str, object]) -> int:
+        row = dict(given)
+        for name, value in self._filled.items():
+            if table.has(name) and row.get(name) is None:
+                row[name] = value
+        self._check(table, row, complete=True)
+        names = ", ".join(table.column(name) for name in row)
+        marks = ", ".join("?" for _ in row)
+        values = tuple(cell(name, value) for name, value in row.items())
+        with self._guard.allow("write"):
+            cursor = self._connection.execute(
+                f"INSERT INTO {quoted(table.name)} ({names}) VALUES ({marks})", values
+            )
+        return cursor.lastrowid or 0
+
+    def _change(
+        self,
+        table: Table,
+        row: Mapping[str, object],
+        where: Mapping[str, object],
+        *,
+        allow_none: bool = False,
+    ) -> int:
+        clause, where_values = conditions(table, where)
+        same = {name for name, value in where.items() if row.get(name) == value}
+        changes = {name: value for name, value in row.items() if name not in same}
+        if not changes and not allow_none:
+            raise ToolFailed(f"update needs data, an object of column: new value. {table}")
+        self._check(table, changes, complete=False)
+        if table.has("updated_at"):
+            changes = {"updated_at": self._now} | changes
+        # A change to what is already so still finds its rows.
+        some = changes or dict(list(where.items())[:1])
+        sets = ", ".join(
+            f"{table.column(name)} = {'?' if changes else table.column(name)}" for name in some
+        )
+        values = tuple(cell(name, value) for name, value in changes.items())
+        with self._guard.allow("write"):
+            return self._connection.execute(
+                f"UPDATE {quoted(table.name)} SET {sets} WHERE {clause}", (*values, *where_values)
+            ).rowcount
+
+    def _check(self, table: Table, row: Mapping[str, object], *, complete: bool) -> None:
+        check_fields(self._contract, table, row)
+        check_contract(self._contract, table, row, complete=complete)
+        check_times(table, row, self._now)
+
+    def _unique_key(self, table: Table, row: Mapping[str, object]) -> tuple[str, ...]:
+        """Return the names in `row` of the first primary or unique key it has in full."""
+        given = {name.lower(): name for name, value in row.items() if value is not None}
+        unique = keys(self._connection, table.name)
+        for key in unique:
+            if all(column.lower() in given for column in key):
+                return tuple(given[column.lower()] for column in key)
+        choices = " or ".join("+".join(key) for key in unique) or "no unique columns here"
+        raise ToolFailed(
+            f"upsert has to know which row: give where, or a unique key in data ({choices}). "
+            f"{table}"
+        )
+
+    def _references(self) -> list[Reference]:
+        found: list[Reference] = []
+        for table in self._wish.writable:
+            query = f"PRAGMA foreign_key_list({quoted(table)})"
+            for _, _, target, column, wanted, *_ in self._connection.execute(query).fetchall():
+                found.append(Reference(table, str(column), str(target), str(wanted or "key")))
+        return found
+
+
+def _counted(table: Table, what: str, rows: int) -> Answer:
+    answer: Answer = {"table": table.name, what: rows}
+    return answer if rows else answer | {"note": "no row matches where; read the rows first"}

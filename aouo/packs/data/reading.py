@@ -1,0 +1,159 @@
+"""Reads of a pack's database, over a connection of their own that cannot write."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from aouo.errors import ToolFailed
+from aouo.packs.data.columns import Column, tables
+from aouo.packs.data.rows import Cell, shown
+from aouo.packs.data.schema_guard import Guard, TookTooLong, open_to_read, quoted
+
+Bindings: TypeAlias = "tuple[Cell, ...] | dict[str, Cell]"
+
+_ANSWER_CHARS = 16_000
+_FETCHED_BYTES = 16_000_000  # four values of the greatest length, more than an answer shows
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows as JSON can carry them; `more`: there are others, beyond the limit or the room."""
+
+    rows: tuple[dict[str, object], ...]
+    more: bool
+
+
+class Reader:
+    """Looks into one pack's database; one statement at a time, from any thread.
+
+    The connection is opened read only, and the guard lets nothing but reads through: whatever
+    a statement says, nothing is changed and no other file is seen.
+    """
+
+    def __init__(self, path: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Raises: sqlite3.Error: the file cannot be read."""
+        self._lock = threading.Lock()
+        self._connection = open_to_read(path)
+        self._guard = Guard(self._connection, monotonic=monotonic)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def tables(self) -> dict[str, tuple[Column, ...]]:
+        """Return the pack's tables and their columns.
+
+        Raises:
+            ToolFailed: the database cannot be read any more.
+        """
+        with self._lock, _readable():
+            return tables(self._connection)
+
+    def definitions(self) -> tuple[str, ...]:
+        """Return the CREATE statements of the tables and views a query can use."""
+        with self._lock, _readable():
+            made = tables(self._connection)
+            found = self._connection.execute(
+                "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+            ).fetchall()
+        return tuple(sql for name, kind, sql in found if name in made or kind == "view")
+
+    def count(self, table: str) -> int:
+        """Return how many rows a table has, whose name was found in the database."""
+        found = self.rows(f"SELECT count(*) AS rows FROM {quoted(table)}", (), limit=1)
+        return int(str(found.rows[0]["rows"]))
+
+    def rows(self, sql: str, values: Bindings, *, limit: int, hidden: Iterable[str] = ()) -> Found:
+        """Run one SELECT and return its first rows; `hidden` tables cannot be read.
+
+        Raises:
+            ToolFailed: it ran too long.
+            Unreadable: it does not run, or tries what it may not.
+        """
+        with self._lock:
+            with _readable():
+                tables(self._connection)  # declares virtual tables, which the guard refuses later
+            try:
+                with self._guard.allow("read", hidden=hidden):
+                    cursor = self._connection.execute(sql, values)
+                    found = _fetched(cursor, limit + 1)
+                    names = _distinct(str(item[0]) for item in cursor.description or ())
+                    cursor.close()
+            except TookTooLong as error:
+                raise ToolFailed(
+                    "The statement ran too long; ask for less, or add WHERE."
+                ) from error
+            except (sqlite3.Error, sqlite3.Warning) as error:
+                raise Unreadable(self._guard.refusal or str(error)) from error
+            except (OverflowError, UnicodeEncodeError) as error:
+                raise Unreadable(f"A value cannot be used: {error}") from error
+        return _fitting(names, found, limit)
+
+
+def has_rows(file: Path) -> bool:
+    """Whether a database holds any row; one that cannot be read may."""
+    try:
+        reader = Reader(file)
+    except sqlite3.Error:
+        return True
+    try:
+        return any(reader.count(table) for table in reader.tables())
+    except (ToolFailed, Unreadable):
+        return True
+    finally:
+        reader.close()
+
+
+@contextlib.contextmanager
+def _readable() -> Generator[None]:
+    """Raises: ToolFailed: the file was closed, or is damaged."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ToolFailed(
+            f"The pack's database cannot be read: {error}. Make the call again."
+        ) from error
+
+
+class Unreadable(Exception):
+    """A SELECT that does not run; says what SQLite said."""
+
+
+def _fetched(cursor: sqlite3.Cursor, most: int) -> list[tuple[object, ...]]:
+    """Return the first rows, and of rows with huge values fewer."""
+    found: list[tuple[object, ...]] = []
+    room = _FETCHED_BYTES
+    while len(found) < most and room > 0 and (row := cursor.fetchone()) is not None:
+        found.append(row)
+        room -= sum(len(value) for value in row if isinstance(value, str | bytes))
+    return found
+
+
+def _fitting(names: list[str], found: list[tuple[object, ...]], limit: int) -> Found:
+    """Return as many rows as an answer has room for, at least one."""
+    rows: list[dict[str, object]] = []
+    room = _ANSWER_CHARS
+    for values in found[:limit]:
+        row = {name: shown(value) for name, value in zip(names, values, strict=True)}
+        room -= len(json.dumps(row, ensure_ascii=False))
+        if room < 0 and rows:
+            break
+        rows.append(row)
+    return Found(tuple(rows), len(found) > len(rows))
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Number names that come twice, as in a join, so that no value hides another."""
+    taken: list[str] = []
+    for name in names:
+        again = sum(1 for other in taken if other == name or other.startswith(f"{name}:"))
+        taken.append(f"{name}:{again + 1}" if again else name)
+    return taken

@@ -1,0 +1,124 @@
+"""A pack's `schema.sql` run in a throw-away database, and all that is wrong with it at once."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+
+from aouo.packs.data.columns import Column, tables
+from aouo.packs.data.schema import TRIAL_PAGES, Extends, extend, run
+from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.data.schema_judge import check_heads, judge
+from aouo.packs.data.schema_text import Statement, split, tokens
+from aouo.packs.data.schema_use import unusable
+from aouo.packs.data.seeds import Seeds
+
+_MISSING = re.compile(r"no such (?:table|view|column|index): (?:main\.)?(\S+)")
+_HEAD_TOKENS = 8  # CREATE UNIQUE INDEX IF NOT EXISTS main.name
+
+
+@dataclass(slots=True)
+class Trial:
+    """What a schema makes, what is wrong with it, and with the columns that a manifest adds."""
+
+    tables: Mapping[str, tuple[Column, ...]] = field(default_factory=dict[str, tuple[Column, ...]])
+    refused: list[SchemaRefused] = field(default_factory=list[SchemaRefused])
+    not_added: dict[str, str] = field(default_factory=dict[str, str])
+    """Table, or table.column, of `extends_columns`, and why."""
+    unmade: set[str] = field(default_factory=set[str])
+    """Words in the heads of statements that failed: what they would have made is among them."""
+
+    def makes(self, table: str) -> bool:
+        """Whether the schema makes a table of that name, or would but for its mistakes."""
+        return table.lower() in self.unmade | {name.lower() for name in self.tables}
+
+    def follows(self, message: str) -> bool:
+        """Whether an error only says that what failed before is not there."""
+        found = _MISSING.match(message)
+        return found is not None and found[1].lower() in self.unmade
+
+
+def trial(sql: str, extends: Extends, *, strict: bool = False) -> Trial:
+    """Run every statement of a schema, also behind one that fails, and all of it once more.
+
+    `strict` has the text judged too, as it is before it is applied anywhere.
+    """
+    with _tried(sql, extends, strict) as (found, _, _):
+        return found
+
+
+def selected(sql: str, extends: Extends, query: str) -> tuple[str, ...] | None:
+    """Run a query on what a schema makes and return its columns; None = a mistake there hides them.
+
+    Raises:
+        SchemaRefused: the query does not run, or is no SELECT.
+    """
+    with _tried(sql, extends, False) as (found, connection, guard):
+        try:
+            with guard.allow("read"):
+                cursor = connection.execute(query)
+                return tuple(str(column[0]) for column in cursor.description or ())
+        except TookTooLong as error:
+            raise SchemaRefused("took too long") from error
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            said = guard.refusal or str(error)
+            if found.follows(said):
+                return None
+            raise SchemaRefused(said) from error
+
+
+@contextlib.contextmanager
+def _tried(
+    sql: str, extends: Extends, strict: bool
+) -> Generator[tuple[Trial, sqlite3.Connection, Guard]]:
+    found = Trial()
+    with contextlib.closing(open_database(":memory:", max_pages=TRIAL_PAGES)) as connection:
+        guard = Guard(connection)
+        try:
+            statements = split(sql)
+        except SchemaRefused as refused:
+            found.refused.append(refused)
+            statements = ()
+        seeds = Seeds(connection, guard, grown=False)
+        for statement in statements:
+            try:
+                _one(connection, guard, statement, seeds, strict)
+            except SchemaRefused as refused:
+                if not found.follows(refused.message):
+                    found.refused.append(refused)
+                if statement.head not in ("INSERT", "REPLACE"):
+                    found.unmade |= {token.plain for token in tokens(statement.sql)[:_HEAD_TOKENS]}
+                if isinstance(refused.__cause__, TookTooLong):
+                    break
+        _add_columns(connection, extends, found)
+        found.tables = tables(connection)
+        if not found.refused:
+            try:
+                run(connection, guard, statements, seeds, found.tables)
+            except SchemaRefused as refused:
+                found.refused.append(refused)
+        if strict and not found.refused:
+            found.refused += unusable(connection, guard, statements)
+        yield found, connection, guard
+
+
+def _one(
+    connection: sqlite3.Connection, guard: Guard, statement: Statement, seeds: Seeds, strict: bool
+) -> None:
+    check_heads([statement])
+    if strict:
+        judge([statement])
+    run(connection, guard, [statement], seeds, None)
+
+
+def _add_columns(connection: sqlite3.Connection, extends: Extends, found: Trial) -> None:
+    for table, columns in extends.items():
+        for column, kind in columns.items():
+            try:
+                extend(connection, {table: {column: kind}})
+            except SchemaRefused as refused:
+                if table.lower() not in found.unmade:
+                    found.not_added[f"{table}.{column}"] = refused.message

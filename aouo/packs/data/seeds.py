@@ -1,0 +1,187 @@
+"""First rows of a pack: each is given once to a database, and never again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aouo.packs.data.columns import columns, keys
+from aouo.packs.data.schema_guard import Guard, quoted
+from aouo.packs.data.schema_text import Statement, Token, pieces, tokens
+
+TABLE = (
+    "CREATE TABLE IF NOT EXISTS _aouo_seeds"
+    "(name TEXT NOT NULL, cells TEXT NOT NULL, PRIMARY KEY (name, cells)) STRICT"
+)
+_TAKEN = ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_ROWID")
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """One row of an INSERT: its cells as SQL, by column, and the statement for it alone."""
+
+    table: str
+    cells: Mapping[str, str]
+    sql: str
+    upserts: bool
+
+
+class Seeds:
+    """Plants rows, and remembers which were given; a row a person deleted stays away.
+
+    A row is known again by the table's key if it has one in full, else by all its cells.
+    `order`: the columns of a table as its CREATE has them, for an INSERT that names none.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        guard: Guard,
+        *,
+        grown: bool,
+        order: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """`grown`: people have used this database, so rows of theirs come first."""
+        self._connection = connection
+        self._guard = guard
+        self._grown = grown
+        self._order = order or {}
+        self._given: dict[str, list[dict[str, str]]] = {}
+
+    def recall(self) -> None:
+        """Read what was given to this database before."""
+        for name, cells in self._connection.execute("SELECT name, cells FROM _aouo_seeds"):
+            self._given.setdefault(name, []).append(json.loads(cells))
+
+    def record(self) -> None:
+        """Keep what was given."""
+        rows = [
+            (name, json.dumps(cells, sort_keys=True, ensure_ascii=False))
+            for name, given in self._given.items()
+            for cells in given
+        ]
+        self._connection.executemany("INSERT OR IGNORE INTO _aouo_seeds VALUES (?, ?)", rows)
+
+    def plant(self, statement: Statement) -> None:
+        """Insert what of a statement was not given before.
+
+        Raises:
+            sqlite3.Error: as SQLite says.
+        """
+        for seed in self._seeds(statement):
+            given = self._given.setdefault(seed.table, [])
+            before = next((cells for cells in given if self._same(seed, cells)), None)
+            if before is None or (seed.upserts and before != seed.cells and self._is_there(seed)):
+                self._insert(seed)
+            if seed.cells not in given:
+                given.append(dict(seed.cells))
+
+    def _insert(self, seed: Seed) -> None:
+        self._connection.execute("SAVEPOINT seed")
+        try:
+            with self._guard.allow("schema"):
+                cursor = self._connection.execute(seed.sql)
+                cursor.fetchall()
+            if self._grown and cursor.rowcount == 1 and not seed.upserts:
+                self._drop_if_doubled(seed.table, cursor.lastrowid or 0)
+        except sqlite3.IntegrityError as error:
+            self._connection.execute("ROLLBACK TO seed")
+            if not (self._grown and error.sqlite_errorname in _TAKEN):
+                raise  # else a person has a row with this key already
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("RELEASE seed")
+
+    def _same(self, seed: Seed, before: Mapping[str, str]) -> bool:
+        for key in self._key(seed):
+            return all(before.get(name) == seed.cells[name] for name in key)
+        return bool(before) and before.items() <= seed.cells.items()
+
+    def _key(self, seed: Seed) -> Iterator[tuple[str, ...]]:
+        for key in keys(self._connection, seed.table):
+            names = tuple(name.lower() for name in key)
+            if all(name in seed.cells for name in names):
+                yield names
+
+    def _is_there(self, seed: Seed) -> bool:
+        for key in self._key(seed):
+            same = " AND ".join(f"{quoted(name)} IS ({seed.cells[name]})" for name in key)
+            query = f"SELECT 1 FROM {quoted(seed.table)} WHERE {same}"
+            with self._guard.allow("read"):
+                return self._connection.execute(query).fetchone() is not None
+        return False
+
+    def _drop_if_doubled(self, table: str, row: int) -> None:
+        """Take a row back that says what an older one says, wherever it is not made up."""
+        same = " AND ".join(
+            f"old.{quoted(column.name)} IS {quoted(table)}.{quoted(column.name)}"
+            for column in columns(self._connection, table)
+            if column.constant and not (column.key and column.type.upper() == "INTEGER")
+        )
+        with contextlib.suppress(sqlite3.OperationalError):  # WITHOUT ROWID: it has a key
+            if same:
+                self._connection.execute(
+                    f"DELETE FROM {quoted(table)} WHERE rowid = ? AND EXISTS "
+                    f"(SELECT 1 FROM {quoted(table)} AS old WHERE old.rowid < ? AND {same})",
+                    (row, row),
+                )
+
+    def _seeds(self, statement: Statement) -> Iterator[Seed]:
+        sql, found = statement.sql.rstrip("; \n\t"), tokens(statement.sql.rstrip("; \n\t"))
+        into = _find(found, "into")
+        name = _name_ends(found, into + 1)
+        if name >= len(found):  # cut off: SQLite says so
+            yield Seed("", {}, sql, upserts=False)
+            return
+        table = found[name].plain.rpartition(".")[2]
+        values = _find(found, "values")
+        if values == len(found) or found[values - 1].plain == "default":
+            yield Seed(table, {}, sql, upserts=False)
+            return
+        listed = _find(found, "(")
+        named = [item[0].plain for item in pieces(found, listed) if item and listed < values]
+        order = named or self._order.get(table) or self._columns(table)
+        columns_of = "" if named or not order else f"({', '.join(map(quoted, order))}) "
+        head = f"{sql[: found[values].start]}{columns_of}VALUES"
+        rows = list(_rows(found, values + 1))
+        tail = sql[found[rows[-1][1]].end :] if rows else ""
+        upserts = "update" in {token.plain for token in found[rows[-1][1] :]} if rows else False
+        for opening, closing in rows:
+            cells = [sql[cell[0].start : cell[-1].end] for cell in pieces(found, opening) if cell]
+            row = sql[found[opening].start : found[closing].end]
+            single = f"{head} {row}{tail}"
+            yield Seed(table, dict(zip(order, cells, strict=False)), single, upserts)
+
+    def _columns(self, table: str) -> list[str]:
+        return [column.name.lower() for column in columns(self._connection, table)]
+
+
+def _find(found: Sequence[Token], word: str) -> int:
+    return next(
+        (at for at, token in enumerate(found) if token.plain == word and not token.quoted),
+        len(found),
+    )
+
+
+def _name_ends(found: Sequence[Token], at: int) -> int:
+    """Where the name of a table ends, which may stand after that of its database."""
+    return at + 2 if at + 2 < len(found) and found[at + 1].plain == "." else at
+
+
+def _rows(found: Sequence[Token], at: int) -> Iterator[tuple[int, int]]:
+    """Where each row of VALUES opens and closes."""
+    depth, opening = 0, at
+    for place in range(at, len(found)):
+        plain = found[place].plain if not found[place].quoted else ""
+        if depth == 0 and plain not in ("(", ","):
+            return
+        if plain == "(":
+            opening = place if depth == 0 else opening
+            depth += 1
+        elif plain == ")":
+            depth -= 1
+            if depth == 0:
+                yield opening, place

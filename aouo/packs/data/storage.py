@@ -1,0 +1,225 @@
+"""`persist`: a pack's rows in the pack's own database, each write exactly once.
+
+Packs' own databases are the one place outside `store/` that runs SQL, because the text is the
+pack's: names of its tables, its `schema.sql`, its queries. `schema_guard` holds what they may do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from aouo import failpoint
+from aouo.errors import PackError, ToolFailed
+from aouo.packs.data.backup import BackUps
+from aouo.packs.data.explain import unread
+from aouo.packs.data.looking import answer_of, look
+from aouo.packs.data.migrations import Migration
+from aouo.packs.data.persist import WRITES, Call
+from aouo.packs.data.reading import Bindings, Found, Reader, Unreadable
+from aouo.packs.data.rows import Answer, Cell, near
+from aouo.packs.data.schema import apply_schema
+from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.data.wish import Wish, bindings
+from aouo.packs.format.manifest import Manifest
+
+ACTIONS = (*WRITES, "recent", "query", "summary")
+LOOK_ROWS = 100
+_KEPT_CALLS = 10_000  # a call is repeated after a crash, so only the newest can come again
+
+
+class PackStore:
+    """One pack's database; calls are taken one at a time, from any thread.
+
+    A write and the record of its `call_id` are one transaction that is on disk when `run`
+    returns: killed anywhere, the same call again has no second effect and the same answer.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        schema_sql: str,
+        *,
+        migrations: Sequence[Migration] = (),
+        backups: BackUps | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Open, create or bring up to date the database at `path`.
+
+        Rows that might be touched are copied into `backups` first; `backup` is that file.
+
+        Raises:
+            PackError: the schema does not run or the file cannot be used; nothing changed.
+        """
+        self.backup: Path | None = None
+        self._manifest = manifest
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            self._connection = open_database(str(path))
+        except (OSError, sqlite3.Error) as error:
+            raise PackError(f"{path} cannot be opened: {error}.") from error
+        self._guard = Guard(self._connection, monotonic=monotonic)
+
+        def back_up() -> None:
+            self.backup = backups.take(self._connection) if backups else None
+
+        try:
+            apply_schema(
+                self._connection,
+                self._guard,
+                schema_sql,
+                manifest.schema.extends_columns,
+                migrations,
+                before_change=back_up,
+            )
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS _aouo_calls"
+                "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL) STRICT"
+            )
+            self._reader = Reader(path, monotonic=monotonic)
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise PackError(f"{path} cannot be used: {error}.") from error
+        except SchemaRefused as error:
+            self._connection.close()
+            raise _in_words(manifest, error) from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Wait for a running call and close the file; twice is once."""
+        with self._lock:
+            self._reader.close()
+            self._connection.close()
+
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """Return the pack's tables and their columns."""
+        made = self._reader.tables()
+        return {table: tuple(column.name for column in found) for table, found in made.items()}
+
+    def run(
+        self,
+        action: str,
+        arguments: Mapping[str, object],
+        *,
+        call_id: str,
+        session_key: str,
+        now: str,
+    ) -> Answer:
+        """Carry out one call of the `persist` tool; arguments that it does not know are data.
+
+        Raises:
+            ToolFailed: nothing was changed; says what to write instead.
+        """
+        chosen = {"": "save", "recent_practice": "recent"}.get(action, action)
+        if chosen not in ACTIONS:
+            end = near(chosen, ACTIONS)
+            raise ToolFailed(f"There is no action {action!r}{end} Use {', '.join(ACTIONS)}.")
+        wish = Wish(arguments, self._manifest, self._reader.tables())
+        if chosen not in WRITES:
+            return look(chosen, wish, self._reader)
+        with self._lock:
+            call = Call(self._connection, self._manifest, self._guard, wish, session_key, now)
+            try:
+                return self._once(call, chosen, call_id, now)
+            except TookTooLong as error:
+                raise ToolFailed(
+                    "The statement ran too long; ask for less, or add WHERE."
+                ) from error
+            except (sqlite3.Error, sqlite3.Warning) as error:
+                raise ToolFailed(call.explain(error)) from error
+            except (OverflowError, UnicodeEncodeError) as error:
+                raise ToolFailed(f"A value cannot be stored: {error}.") from error
+
+    def read(
+        self, sql: str, params: Sequence[Cell] | Mapping[str, Cell] = (), *, limit: int = 20
+    ) -> list[dict[str, object]]:
+        """Return the first rows of one SELECT on any of the pack's tables, for a menu.
+
+        Raises:
+            ToolFailed: says what is wrong with it.
+        """
+        values = dict(params) if isinstance(params, Mapping) else tuple(params)
+        return list(self._found(sql, values, limit).rows)
+
+    def look(self, sql: str, params: object = None) -> Answer:
+        """Carry out one call of the `db` tool with `sql`: at most `LOOK_ROWS` rows.
+
+        Raises:
+            ToolFailed: says what to write instead.
+        """
+        return answer_of(self._found(sql, bindings(params), LOOK_ROWS))
+
+    def describe(self) -> Answer:
+        """Return the schema as SQL, and how many rows each table has."""
+        rows = {table: self._reader.count(table) for table in self._reader.tables()}
+        return {"schema": list(self._reader.definitions()), "rows": rows}
+
+    def _found(self, sql: str, values: Bindings, limit: int) -> Found:
+        try:
+            return self._reader.rows(sql.strip().rstrip(";"), values, limit=limit)
+        except Unreadable as error:
+            raise ToolFailed(unread(str(error), self._reader.tables())) from error
+
+    def _once(self, call: Call, action: str, call_id: str, now: str) -> Answer:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            row = self._connection.execute(
+                "SELECT result FROM _aouo_calls WHERE call_id = ?", (call_id,)
+            ).fetchone()
+            if row is not None:
+                self._connection.execute("ROLLBACK")
+                return cast("Answer", json.loads(row[0]))
+            answer = call.carry_out(action)
+            written = json.dumps(answer, ensure_ascii=False)
+            record = "INSERT INTO _aouo_calls (call_id, result, at) VALUES (?, ?, ?)"
+            number = self._connection.execute(record, (call_id, written, now)).lastrowid or 0
+            self._connection.execute(
+                "DELETE FROM _aouo_calls WHERE rowid <= ?", (number - _KEPT_CALLS,)
+            )
+            failpoint.reached("before a pack's commit")
+            self._connection.execute("COMMIT")
+            failpoint.reached("after a pack's commit")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+        return answer
+
+
+def rehearse(
+    path: Path, manifest: Manifest, schema_sql: str, migrations: Sequence[Migration]
+) -> None:
+    """Try on a copy whether the database at `path` could be brought to a schema.
+
+    Raises:
+        PackError: it cannot; says why.
+    """
+    try:
+        with (
+            contextlib.closing(open_database(str(path))) as there,
+            contextlib.closing(open_database("")) as copy,  # a file of its own, gone at the end
+        ):
+            there.backup(copy)
+            extends = manifest.schema.extends_columns
+            apply_schema(copy, Guard(copy), schema_sql, extends, migrations)
+    except sqlite3.Error as error:
+        raise PackError(f"{path.name} cannot be used: {error}.") from error
+    except SchemaRefused as error:
+        raise _in_words(manifest, error) from error
+
+
+def _in_words(manifest: Manifest, error: SchemaRefused) -> PackError:
+    place = f"{manifest.schema.file}:{error.line}: " if error.line else ""
+    return PackError(f"{manifest.name}: {place}{error.message}.")

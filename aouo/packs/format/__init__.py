@@ -1,0 +1,1 @@
+"""What the files of a pack say: manifest, skills, menus, translations, tools."""

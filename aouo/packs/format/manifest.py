@@ -1,0 +1,262 @@
+"""The fields of `pack.yml`; pydantic builds these values from it (`manifest_text`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from aouo.packs.format.names import DEFAULT_TOOLS
+
+FILE = "pack.yml"
+MEMORY_MAX_BYTES = 16 * 1024
+MemoryPolicy: TypeAlias = Literal["none", "user", "full"]
+
+_STRICT_KEYS: Any = ConfigDict(extra="forbid")
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def _frozen(mapping: Mapping[_Key, _Value]) -> Mapping[_Key, _Value]:
+    return MappingProxyType(dict(mapping))
+
+
+Text = Annotated[str, Field(max_length=4000)]
+Line = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\n]*$")]
+Count = Annotated[int, Field(ge=0)]
+Texts = tuple[Text, ...]
+TextMap = Annotated[Mapping[str, str], AfterValidator(_frozen)]
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Another pack that has to be installed."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    name: str
+    """The name of that pack."""
+    inheritance: Literal["extends", "parallel"] = "parallel"
+    """`extends` or `parallel`; loading is the same."""
+    version: str = ""
+    """Which versions of it will do, such as ">=1.2,<2"."""
+
+
+@dataclass(frozen=True, slots=True)
+class FastPaths:
+    """Files of what needs no model: menus and their translations."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    menu: str = ""
+    """The file of pages and buttons; absent: menu.json."""
+    i18n: str = ""
+    """The folder of translations, <language>.json each; absent: i18n."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The pack's database: its file of SQL, and which tables `persist` may write."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    file: str = "schema.sql"
+    """The file of CREATE TABLE statements; it may run again."""
+    owned_tables: Texts = ()
+    """Tables that `persist` may write; the first is the default."""
+    shared_tables: Texts = ()
+    """Tables of it that other packs know about."""
+    extends_columns: Annotated[Mapping[str, TextMap], AfterValidator(_frozen)] = field(
+        default_factory=dict[str, "TextMap"]
+    )
+    """Columns to add: table → column → type, such as "REAL NOT NULL DEFAULT 0"."""
+    scope: Literal["shared", "person"] = "shared"
+    """`shared`: one database for everybody. `person`: one for each person, or group."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersistContract:
+    """What a saved row must hold, wherever the table has such columns."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    skill_type_prefix: str = ""
+    """What the column skill_type has to begin with."""
+    required_fields: Texts = ()
+    """Columns that a saved row has to fill."""
+    optional_fields: Texts = ()
+    """Columns that it may fill."""
+    subcap_keys: Texts = ()
+    """The keys that the column subcap_scores may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class CronDefault:
+    """A schedule the pack proposes; `skill` is one of its own."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+    """Its name, once in a pack."""
+    schedule: Line
+    """Such as "every 2h", "0 8 * * *", "2026-12-01T09:00" or "30m"."""
+    skill: str
+    """The skill that runs."""
+    enabled_by_default: bool = True
+    """Whether it is on from the start."""
+    prompt: Text = ""
+    """What the model is told besides the skill."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomTool:
+    """A Python tool of the pack, as a path inside it."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,47}$")]
+    """The function; the model sees <pack>__<name>."""
+    path: str
+    """tools/<file>.py."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalTool:
+    """A command that reads JSON and writes JSON."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,47}$")]
+    """The model sees <pack>__<name>; list it in permissions.external_commands."""
+    command: Line
+    """The command and its arguments; no shell reads it."""
+    input: Literal["json"] = "json"
+    """What it reads."""
+    output: Literal["json"] = "json"
+    """What it writes."""
+    permissions: Texts = ()
+    """What it says it needs; information only."""
+    description: Text = ""
+    """What the model reads of it."""
+    parameters: Annotated[Mapping[str, object], AfterValidator(_frozen)] = field(
+        default_factory=dict[str, object]
+    )
+    """The JSON Schema of its arguments; without it the model passes an object `input`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What the pack asks for; anything not listed is denied."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    tools: Texts = DEFAULT_TOOLS
+    """Names, or groups: core files web documents voice schedule sessions mcp:<server> pack."""
+    files: Texts = ()
+    """Paths or globs outside the own data folder; ~ is allowed."""
+    network: Texts = ()
+    """Hosts: example.com, *.example.com, or * for any public one."""
+    platforms: Texts = ()
+    """Where it answers: tg, cli; absent: everywhere."""
+    cron: bool = False
+    """Whether it may have schedules."""
+    external_commands: Texts = ()
+    """Names of external tools that may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class JavaScript:
+    """Kept for packs of the original; tools in JavaScript are refused."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    tools: bool = True
+    """Accepted and not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What the pack needs around it to run."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    js: JavaScript = field(default_factory=JavaScript)
+    """Accepted and not used."""
+    external_tools: tuple[ExternalTool, ...] = ()
+    """Commands that the model may call as tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPolicy:
+    """How much of the pack a prompt may hold; 0 leaves it to the runtime."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    skill_loading: Literal["lazy", "eager"] = "lazy"
+    """`lazy`: the model reads a skill when it needs it. `eager`: all are in every prompt."""
+    history_window: Count = 0
+    """How many messages of its history a turn reads."""
+    memory_policy: MemoryPolicy = "full"
+    """Which memory files are in the prompt: none, user (USER.md only) or full."""
+    max_tokens: Count = 0
+    """How large the pack's part of the prompt may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory files beside USER.md and MEMORY.md, and how large each may become, in bytes."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    soul: bool = False
+    """Whether there is a SOUL.md for each person."""
+    state: bool = False
+    """Whether there is a STATE.md."""
+    max_bytes: Annotated[int, Field(ge=256, le=MEMORY_MAX_BYTES)] = MEMORY_MAX_BYTES
+    """How large each file may become."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Ceilings the pack sets for itself; 0 = none."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    daily_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """US dollars a day, all people together."""
+    daily_tokens: Count = 0
+    """Tokens a day, all people together."""
+    turn_tokens: Count = 0
+    """Tokens of one turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One pack as its author describes it."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT_KEYS
+    name: str
+    """1 to 32 of a-z, 0-9, _ and -, beginning with a letter; unique among the installed packs."""
+    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+", max_length=64)]
+    """Begins with three numbers, such as "1.0.0"."""
+    display_name: Line
+    """What people read."""
+    description: Text = ""
+    """What it is for, in a sentence or two."""
+    requires_core: str = ""
+    """Which versions of aouo it works with, such as ">=0.1,<2"."""
+    depends_on: tuple[Dependency, ...] = ()
+    """Packs that have to be installed."""
+    provided_skills: Texts = ()
+    """Folders below skills/, each with a SKILL.md."""
+    fast_paths: FastPaths = field(default_factory=FastPaths)
+    """Menus and translations."""
+    schema: Schema = field(default_factory=Schema)
+    """The database."""
+    persist_contract: PersistContract = field(default_factory=PersistContract)
+    """What a saved row has to hold."""
+    cron_defaults: tuple[CronDefault, ...] = ()
+    """Schedules that it proposes."""
+    custom_tools: tuple[CustomTool, ...] = ()
+    """Python tools by name; absent: every public function in tools/*.py."""
+    permissions: Permissions = field(default_factory=Permissions)
+    """What it asks for; the rest is denied."""
+    runtime: Runtime = field(default_factory=Runtime)
+    """What runs beside it."""
+    context: ContextPolicy = field(default_factory=ContextPolicy)
+    """How much of it is in a prompt."""
+    memory: Memory = field(default_factory=Memory)
+    """Its memory files."""
+    budget: Budget = field(default_factory=Budget)
+    """Ceilings it sets for itself."""

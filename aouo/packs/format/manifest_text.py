@@ -1,0 +1,254 @@
+"""The text of a `pack.yml` turned into a `Manifest`, or into every problem in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, cast, get_args, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from aouo.packs.format.manifest import FILE, Manifest
+from aouo.packs.format.manifest_check import Check, is_javascript
+from aouo.packs.format.manifest_places import WRITTEN_SHORT, Places
+from aouo.packs.format.names import GROUPS, TOOLS
+from aouo.packs.format.problems import Problem, Severity, did_you_mean
+from aouo.packs.format.yaml_text import (
+    FieldPath,
+    YamlFaulty,
+    YamlMapping,
+    YamlRefused,
+    YamlValue,
+    field_name,
+    read_mapping,
+)
+
+_PLACEHOLDERS = {"name": "nameless", "version": "0.0.0", "display_name": "nameless"}
+_POLICY = "memory_policy"
+_MEMORY_POLICIES = {"": "full", "summary_plus_query": "full"}  # the latter is the original's
+_URL = re.compile(r"https?://([a-z0-9_.-]+(?::[0-9]{1,5})?)/?", re.ASCII | re.IGNORECASE)
+_NOT_READ = frozenset({"context", "memory"})
+"""What the original read nothing of: a wrong value is a warning at load, and the default counts."""
+_REQUIRED = frozenset({"name", "id", "schedule", "skill", "path", "command"})
+"""Of what stands in a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a manifest says (None: it cannot be used), and every problem in it.
+
+    `draft` is what could be read of it, for finding problems in the other files too; `places`
+    knows where each field of it is written.
+    """
+
+    manifest: Manifest | None
+    problems: tuple[Problem, ...]
+    draft: Manifest | None
+    places: Places
+
+
+def problems(text: str, *, file: str = FILE, strict: bool = False) -> tuple[Problem, ...]:
+    """Return everything wrong with a manifest; `strict` makes unknown keys errors."""
+    return parse(text, file=file, strict=strict).problems
+
+
+def parse(text: str, *, file: str = FILE, strict: bool = False) -> Parsed:
+    """Read a manifest and check all of it that needs no other file; never raises."""
+    faults: tuple[YamlRefused, ...] = ()
+    try:
+        document = read_mapping(text)
+    except YamlFaulty as faulty:
+        document, faults = faulty.rest, faulty.faults
+    except YamlRefused as refused:
+        problem = Problem(file, refused.line, refused.field, refused.message)
+        return Parsed(None, (problem,), None, Places(None))
+    report = _Report(file, document, strict, faults)
+    manifest = report.validate(_normal(document.values))
+    Check(report.add, report.places.sure, "error" if strict else "warning").all(manifest)
+    found = sorted(report.problems, key=lambda problem: problem.line)
+    failed = any(problem.severity == "error" for problem in found)
+    kept = _without_javascript(manifest)
+    return Parsed(None if failed else kept, tuple(found), kept, report.places)
+
+
+def _without_javascript(manifest: Manifest) -> Manifest:
+    """What is left of the tools; those in JavaScript are said, and not there."""
+    tools = tuple(tool for tool in manifest.custom_tools if not is_javascript(tool.path))
+    return dataclasses.replace(manifest, custom_tools=tools)
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Manifest]:
+    """Built at the first manifest: 15 ms that importing this should not cost."""
+    return TypeAdapter(Manifest)
+
+
+def _normal(values: dict[str, YamlValue]) -> dict[str, Any]:
+    """Write the short forms out, as the documentation allows them."""
+    known: dict[str, Any] = dict(values)
+    for full, short in WRITTEN_SHORT.items():
+        if full not in known and isinstance(known.get(short), list):
+            known[full] = known.pop(short)
+    dependencies = known.get("depends_on")
+    if isinstance(dependencies, list):
+        items = cast("list[YamlValue]", dependencies)
+        known["depends_on"] = [{"name": x} if isinstance(x, str) else x for x in items]
+    _understand(known)
+    return known
+
+
+def _understand(known: dict[str, Any]) -> None:
+    """Take what the original's documentation writes in another way."""
+    context = _mapping(known, "context")
+    if policy := _MEMORY_POLICIES.get(str(context.get(_POLICY))):
+        context[_POLICY] = policy
+    memory = _mapping(known, "memory")
+    for name in ("soul", "state"):
+        if str(memory.get(name)).endswith(".md"):
+            memory[name] = True  # it names a path there
+    permissions = _mapping(known, "permissions")
+    hosts = permissions.get("network")
+    if isinstance(hosts, list):
+        permissions["network"] = [_host_of(host) for host in cast("list[YamlValue]", hosts)]
+
+
+def _host_of(host: YamlValue) -> YamlValue:
+    """Take the host of a URL that says nothing else; any other is left to the check."""
+    found = _URL.fullmatch(host) if isinstance(host, str) else None
+    return found[1] if found else host
+
+
+def _mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
+    found = values.get(key)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+class _Report:
+    """Collects the problems of one manifest."""
+
+    def __init__(
+        self, file: str, document: YamlMapping, strict: bool, faults: Iterable[YamlRefused]
+    ) -> None:
+        self.problems: list[Problem] = []
+        self.places = Places(document)
+        self._file = file
+        self._softly: Severity = "error" if strict else "warning"
+        for fault in faults:
+            self.problems.append(Problem(file, fault.line, fault.field, fault.message))
+
+    def add(self, path: FieldPath, message: str, severity: Severity = "error") -> None:
+        """Report a finding, unless the value at `path` is one that we put there."""
+        written = self.places.as_written(path)
+        if not self.places.is_unread(written):
+            line = self.places.line_of(written) or 1
+            self.problems.append(Problem(self._file, line, field_name(written), message, severity))
+
+    def validate(self, values: dict[str, Any]) -> Manifest:
+        """Build the manifest, leaving out and reporting what is unknown or wrong."""
+        try:
+            return _adapter().validate_python(values)
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+        for detail in details:
+            self._tell(detail)
+        # From the end, so that no index moves before its turn.
+        for detail in sorted(details, key=_order, reverse=True):
+            self._leave_out(values, detail)
+        return self.validate(values)
+
+    def _tell(self, detail: ErrorDetails) -> None:
+        path = detail["loc"]
+        if detail["type"] == _UNKNOWN_KEY:
+            softly = "warning" if path[0] == "memory" else self._softly
+            self.add(path, f"unknown key{_hint(path)}", softly)
+        elif not _is_empty(detail):  # an empty key is as good as an absent one
+            self.add(path, _in_words(detail), self._softly if path[0] in _NOT_READ else "error")
+            self.places.unread.add(self.places.as_written(path))
+
+    def _leave_out(self, values: Any, detail: ErrorDetails) -> None:
+        """Take out the smallest thing that is wrong; what has to be there gets a value of ours."""
+        *around, last = path = detail["loc"]
+        for part in around:
+            values = values[part]
+        if _is_required(path) and detail["type"] != _UNKNOWN_KEY and not _is_empty(detail):
+            values[last] = _PLACEHOLDERS.get(str(last), "nameless")
+        elif isinstance(last, int):
+            self.places.leave_out(tuple(around), last)
+            del values[last]
+        else:
+            values.pop(last, None)
+
+
+_UNKNOWN_KEY = "unexpected_keyword_argument"
+
+
+def _is_empty(detail: ErrorDetails) -> bool:
+    return detail["input"] is None and isinstance(detail["loc"][-1], str)
+
+
+def _is_required(path: FieldPath) -> bool:
+    if len(path) == 1:
+        return path[0] in _PLACEHOLDERS
+    return isinstance(path[-2], int) and path[-1] in _REQUIRED
+
+
+def _order(detail: ErrorDetails) -> list[tuple[int, str]]:
+    return [(part, "") if isinstance(part, int) else (-1, part) for part in detail["loc"]]
+
+
+def _keys_at(path: FieldPath) -> list[str]:
+    """Return the keys our format knows beside the last part of `path`."""
+    here: Any = Manifest
+    for part in path[:-1]:
+        if isinstance(part, str):
+            here = get_type_hints(here)[part]
+        if not isinstance(part, int) and get_args(here):  # tuple[X, ...] holds X
+            here = get_args(here)[0]
+    return [item.name for item in dataclasses.fields(here)]
+
+
+def _hint(path: FieldPath) -> str:
+    key = str(path[-1])
+    if key == "<<":
+        return "; YAML 1.2 merges no keys: write them out"
+    if path[0] == "permissions" and key in TOOLS | GROUPS:
+        return f"; tools are listed as permissions.tools: [{key}]"
+    return did_you_mean(key, _keys_at(path))
+
+
+def _in_words(detail: ErrorDetails) -> str:
+    """Say one finding of pydantic as a person would."""
+    kind, given = detail["type"], repr(detail["input"])[:60]
+    match kind:
+        case "bool_parsing" | "bool_type":
+            return f"must be true or false, not {given}"
+        case "missing":
+            return "is required"
+        case "string_type":
+            return f"must be text (in quotes if it looks like a number), not {given}"
+        case "string_pattern_mismatch" if detail["loc"] == ("version",):
+            return f'must begin with three numbers such as "1.0.0", not {given}'
+        case "string_pattern_mismatch" if detail["loc"][-1] == "name":
+            signs = "a-z A-Z 0-9 _" if detail["loc"][0] == "custom_tools" else "a-z A-Z 0-9 _ -"
+            return f"is no name of a tool: at most 48 of {signs}, a letter first, not {given}"
+        case "string_pattern_mismatch" if detail["loc"][-1] == "id":
+            signs = "a-z A-Z 0-9 _ -"
+            return f"must be at most 64 of {signs}, a letter or digit first, not {given}"
+        case "string_pattern_mismatch":
+            return f"must be one line, not {given}"
+        case "literal_error":
+            return f"must be {_expected(detail)}, not {given}"
+        case "tuple_type":
+            return f"must be a list, not {given}"
+        case "dataclass_type" | "mapping_type" | "dict_type":
+            return f"must be a mapping of keys to values, not {given}"
+        case _:
+            return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, not {given}"
+
+
+def _expected(detail: ErrorDetails) -> str:
+    return str(detail.get("ctx", {}).get("expected", "something else"))

@@ -1,0 +1,267 @@
+"""`menu.json`: pages of buttons that a pack answers with, without a model.
+
+    [{"id": "main", "title": "Words", "text": "What now?",
+      "sql": "SELECT word, meaning FROM words ORDER BY id DESC", "row": "{word}: {meaning}",
+      "empty": "No words yet.",
+      "rows": [[{"text": "Study", "callback": "skill:study"},
+                {"text": "More", "callback": "nav:more"}]]}]
+
+The first page is what `menu` opens.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from aouo import callback_data
+from aouo.packs.format.json_text import JsonDocument, JsonRefused, JsonValue, read_json
+from aouo.packs.format.problems import Problem, Severity, did_you_mean
+from aouo.packs.format.yaml_text import FieldPath, field_name
+
+FILE = "menu.json"
+PAGES_MAX = 100
+ROWS_MAX = 20
+BUTTONS_MAX = 8
+"""In one row. Source: Telegram's clients show no more side by side."""
+LINES_MAX = 20
+"""Rows of the database shown on a page."""
+
+_PAGE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,58}", re.ASCII)  # with `nav:` 64 bytes at most
+_PAGE_KEYS = ("id", "title", "text", "sql", "row", "empty", "rows")
+_BUTTON_KEYS = ("text", "callback")
+_TEXT_MAX = 3000
+_LABEL_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """What is written on it, and what a tap sends: 1 to 64 bytes."""
+
+    text: str
+    callback: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One message with buttons; `sql` is a SELECT whose rows are shown by the template `row`."""
+
+    id: str
+    title: str
+    text: str = ""
+    sql: str = ""
+    row: str = ""
+    empty: str = ""
+    rows: tuple[tuple[Button, ...], ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that `row` shows."""
+        return tuple(name for _, name, _, _ in string.Formatter().parse(self.row) if name)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything on it that people read and a translation may name."""
+        labels = (button.text for row in self.rows for button in row)
+        return tuple(filter(None, (self.title, self.text, self.row, self.empty, *labels)))
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """All pages; the first is what `menu` opens, none = the pack has no menu."""
+
+    pages: tuple[Page, ...] = ()
+
+    @property
+    def first(self) -> Page | None:
+        return self.pages[0] if self.pages else None
+
+    def page(self, page_id: str) -> Page | None:
+        """Return the page of that id, or None."""
+        return next((page for page in self.pages if page.id == page_id), None)
+
+
+def parse_menu(
+    text: str,
+    *,
+    file: str = FILE,
+    pack: str = "",
+    skills: Collection[str] | None = None,
+    severity: Severity = "error",
+) -> tuple[Menu, tuple[Problem, ...]]:
+    """Read a menu; never raises. A button or page with a problem is left out of the value.
+
+    `skills` are the bare names of the pack's skills, None = not known.
+    """
+    try:
+        document = read_json(text)
+    except JsonRefused as refused:
+        return Menu(), (Problem(file, refused.line, refused.field, refused.message, severity),)
+    reader = _Reader(document, file, pack, skills, severity)
+    return reader.menu(), tuple(sorted(reader.problems, key=lambda problem: problem.line))
+
+
+class _Reader:
+    """Collects the pages of one menu, and its problems."""
+
+    def __init__(
+        self,
+        document: JsonDocument,
+        file: str,
+        pack: str,
+        skills: Collection[str] | None,
+        severity: Severity,
+    ) -> None:
+        self.problems: list[Problem] = []
+        self._document = document
+        self._file = file
+        self._pack = pack
+        self._skills = skills
+        self._severity: Severity = severity
+        self._ids: set[str] = set()
+        self._all_ids: set[str] = set()
+
+    def menu(self) -> Menu:
+        value = self._document.value
+        if not isinstance(value, list):
+            self._add((), "must be a list of pages: [{id, title, rows}]")
+            return Menu()
+        if len(value) > PAGES_MAX:
+            self._add((PAGES_MAX,), f"has more than {PAGES_MAX} pages")
+        listed = value[:PAGES_MAX]
+        self._all_ids = {
+            str(page["id"]) for page in listed if isinstance(page, dict) and "id" in page
+        }
+        pages = [self._page((index,), page) for index, page in enumerate(listed)]
+        return Menu(tuple(page for page in pages if page))
+
+    def _page(self, path: FieldPath, value: JsonValue) -> Page | None:
+        if not isinstance(value, dict):
+            self._add(path, "must be a page: {id, title, rows}")
+            return None
+        self._unknown(path, value, _PAGE_KEYS)
+        page_id = named = self._page_id(path, value)
+        texts = {key: self._text(path, value, key) for key in _PAGE_KEYS[1:-1]}
+        if not any((texts["title"], texts["text"], texts["sql"])):
+            self._add(path, f'the page "{page_id}" needs a title or a text')
+            page_id = ""
+        if not self._sound_listing((*path, "row"), texts):
+            page_id = ""
+        rows = self._rows((*path, "rows"), value.get("rows"), named)
+        if not page_id:
+            return None
+        return Page(page_id, rows=rows, **texts)
+
+    def _page_id(self, path: FieldPath, page: dict[str, JsonValue]) -> str:
+        page_id, here = page.get("id"), (*path, "id")
+        if page_id is None:
+            self._add(here, "is required")
+        elif not isinstance(page_id, str) or not _PAGE_ID.fullmatch(page_id):
+            self._add(here, f"{str(page_id)[:70]!r} is no page id: 1 to 59 of a-z A-Z 0-9 _ . -")
+        elif page_id.startswith(callback_data.RUNTIMES):
+            self._add(here, f'"{page_id}" begins like a button of the runtime; choose another id')
+        elif page_id in self._ids:
+            self._add(here, f'the page "{page_id}" is there twice')
+        else:
+            self._ids.add(page_id)
+            return page_id
+        return ""
+
+    def _sound_listing(self, path: FieldPath, texts: dict[str, str]) -> bool:
+        before = len(self.problems)
+        if texts["sql"] and not texts["row"]:
+            self._add(path, 'is required with sql: a template such as "{word}: {meaning}"')
+        try:
+            for _, name, spec, conversion in string.Formatter().parse(texts["row"]):
+                if name is not None and (not name.isidentifier() or spec or conversion):
+                    self._add(path, f"{{{name[:40]}}} is no column: write {{column}}, nothing else")
+        except ValueError as error:
+            self._add(path, f"is no template: {error}")
+        return len(self.problems) == before
+
+    def _rows(
+        self, path: FieldPath, value: JsonValue, page_id: str
+    ) -> tuple[tuple[Button, ...], ...]:
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
+            self._add(path, "must be a list of rows, each a list of buttons: [[{text, callback}]]")
+            return ()
+        if len(value) > ROWS_MAX:
+            self._add(path, f'the page "{page_id}" has more than {ROWS_MAX} rows')
+        rows: list[tuple[Button, ...]] = []
+        for index, row in enumerate(value[:ROWS_MAX]):
+            buttons = row if isinstance(row, list) else []
+            if len(buttons) > BUTTONS_MAX:
+                self._add((*path, index), f"has more than {BUTTONS_MAX} buttons")
+            found = [
+                self._button((*path, index, number), button, page_id)
+                for number, button in enumerate(buttons[:BUTTONS_MAX])
+            ]
+            rows.append(tuple(button for button in found if button))
+        return tuple(row for row in rows if row)
+
+    def _button(self, path: FieldPath, value: JsonValue, page_id: str) -> Button | None:
+        if not isinstance(value, dict):
+            self._add(path, "must be a button: {text, callback}")
+            return None
+        self._unknown(path, value, _BUTTON_KEYS)
+        label = self._text(path, value, "text")
+        callback = self._text(path, value, "callback")
+        before = len(self.problems)
+        if not label.strip() and isinstance(value.get("text", ""), str):
+            self._add((*path, "text"), f'a button of the page "{page_id}" says nothing')
+        elif len(label) > _LABEL_MAX:
+            self._add((*path, "text"), f"is longer than {_LABEL_MAX} characters")
+        if isinstance(value.get("callback", ""), str) and (wrong := self._wrong_callback(callback)):
+            where = f'button "{label[:40]}" of the page "{page_id}": '
+            self._add((*path, "callback"), where + wrong)
+        sound = label and callback and len(self.problems) == before
+        return Button(label, callback) if sound else None
+
+    def _wrong_callback(self, callback: str) -> str:
+        """Say why a tap could not do what the author meant, or ""."""
+        kind, colon, name = callback.partition(":")
+        if not callback.strip():
+            return "has no callback"
+        if not callback_data.fits(callback):
+            return f"the callback has {len(callback.encode())} bytes; Telegram takes 64"
+        if kind == "nav" and colon:
+            near = did_you_mean(name, self._all_ids)
+            return "" if name in self._all_ids else f'there is no page "{name}"{near}'
+        if kind == "skill" and colon:
+            return self._wrong_skill(name)
+        if callback != "menu" and callback_data.is_ours(callback):
+            return f'"{kind}" begins what only the runtime\'s own buttons send'
+        return ""
+
+    def _wrong_skill(self, name: str) -> str:
+        own = name.removeprefix(f"{self._pack}:") if self._pack else name
+        if self._skills is None or own in self._skills:
+            return ""
+        return f'there is no skill "{name}"{did_you_mean(own, self._skills)}'
+
+    def _text(self, path: FieldPath, values: dict[str, JsonValue], key: str) -> str:
+        value = values.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            self._add((*path, key), f"must be text, not {str(value)[:40]!r}")
+            return ""
+        if len(value) > _TEXT_MAX:
+            self._add((*path, key), f"is longer than {_TEXT_MAX} characters")
+        return value[:_TEXT_MAX]
+
+    def _unknown(
+        self, path: FieldPath, values: dict[str, JsonValue], known: tuple[str, ...]
+    ) -> None:
+        for key in values:
+            if key not in known:
+                self._add((*path, key), f"unknown key{did_you_mean(key, known)}")
+
+    def _add(self, path: FieldPath, message: str) -> None:
+        line = self._document.line_of(path)
+        problem = Problem(self._file, line, field_name(path), message, self._severity)
+        self.problems.append(problem)

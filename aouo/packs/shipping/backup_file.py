@@ -1,0 +1,188 @@
+"""The format of `.backup.aouo`: what a pack keeps, in one file.
+
+An archive with `backup.json`, `shared.db` or `owners/<owner>.db`, `data/…`: memory files and
+artifacts, and `private/…`: memory files of a shared pack. Each file's hash is in `backup.json`,
+and so is what the runtime knows of the pack. Locked with a passphrase the whole archive is inside
+`sealed`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from aouo.errors import PackError
+from aouo.packs.shipping.sealed import is_sealed, unseal
+from aouo.packs.shipping.zipped import Archive, Limits, open_file, shown
+
+SUFFIX = ".backup.aouo"
+FORMAT = 1
+LIMITS = Limits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
+FACTS = "backup.json"
+FACTS_MAX_BYTES = 16 * 1024**2
+SHARED = "shared.db"
+FOLDERS = ("data/", "private/")
+OWNED = re.compile(r"owners/([A-Za-z0-9_-]{1,200})\.db")
+_CHUNK_BYTES = 256 * 1024
+
+
+def _of_one_line(text: str) -> str:
+    """What a terminal shows as it stands."""
+    if not text.isprintable():
+        raise ValueError("has letters that nobody sees")
+    return text
+
+
+Line: TypeAlias = Annotated[str, Field(max_length=64), AfterValidator(_of_one_line)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class FileFact(BaseModel):
+    """What `backup.json` says of one file."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Annotated[int, Field(ge=0)]
+
+
+class Introduction(BaseModel):
+    """A first conversation with somebody, as the runtime's table has it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    owner: Annotated[str, Field(max_length=200)]
+    state: Literal["open", "done", "skipped", "given_up"]
+    sessions: Count
+    turns: Count
+    offered: Count
+    summary: str
+    began_at: str
+    ended_at: str
+
+
+class Known(BaseModel):
+    """What the runtime knows of a pack: its schedules, as their caller gave them, and with whom it
+    had its first conversation; None = a backup of older times, which does not say."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    schedules: list[dict[str, Any]]
+    onboarding: list[Introduction] | None = None
+
+
+class Facts(Known):
+    """The content of `backup.json`."""
+
+    format: Literal[1] = FORMAT
+    pack: Line
+    version: Line
+    made_at: Line
+    files: dict[str, FileFact]
+
+    @property
+    def known(self) -> Known:
+        return Known(schedules=self.schedules, onboarding=self.onboarding)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a backup holds; `owners` are those with a database of their own, "" = one for all."""
+
+    pack: str
+    version: str
+    made_at: str
+    owners: tuple[str, ...]
+    files: int
+    size_bytes: int
+    schedules: tuple[Mapping[str, object], ...]
+
+
+@contextlib.contextmanager
+def opened(backup: Path, work: Path, passphrase: str) -> Generator[tuple[Archive, Facts]]:
+    """The archive of a backup and what it says of itself; unlocked into the folder `work`.
+
+    Raises:
+        PackError: it is none, does not hold what it says, or the passphrase is wrong.
+    """
+    plain = backup
+    if is_sealed(backup):
+        if not passphrase:
+            raise PackError(
+                f"{backup} is locked with a passphrase.", fix="Give it with --passphrase-file."
+            )
+        plain = work / "unlocked"
+        with open_file(backup) as source, plain.open("xb") as out:
+            unseal(source, out, passphrase)
+    with Archive(plain, LIMITS, data=True) as archive:
+        yield archive, _facts(archive, backup)
+
+
+def _facts(archive: Archive, backup: Path) -> Facts:
+    if FACTS not in archive.files:
+        raise PackError(f"{backup} is not a backup.", fix="Use a file of `aouo pack backup`.")
+    try:
+        facts = Facts.model_validate_json(archive.read(FACTS, FACTS_MAX_BYTES))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or FACTS
+        problem = f"{backup} cannot be read: {where}: {first['msg'].lower()}."
+        raise PackError(problem, fix="Use another copy, or the aouo that made it.") from error
+    if {*facts.files, FACTS} != set(archive.files):
+        raise PackError(f"{backup} does not hold what it says.", fix="Use another copy.")
+    for name in facts.files:
+        if name != SHARED and not OWNED.fullmatch(name) and not name.startswith(FOLDERS):
+            raise PackError(f"{backup} holds {shown(name)}, which no backup does.")
+    return facts
+
+
+def kept(facts: Facts) -> Kept:
+    """The same as plain values."""
+    owners = [
+        owned[1] if (owned := OWNED.fullmatch(name)) else ""
+        for name in facts.files
+        if not name.startswith(FOLDERS)
+    ]
+    return Kept(
+        pack=facts.pack,
+        version=facts.version,
+        made_at=facts.made_at,
+        owners=tuple(owners),
+        files=len(facts.files),
+        size_bytes=sum(fact.bytes for fact in facts.files.values()),
+        schedules=tuple(facts.schedules),
+    )
+
+
+@contextlib.contextmanager
+def workshop(beside: Path | None) -> Generator[Path]:
+    """A folder for our own eyes, gone afterwards; `beside` keeps it on the same disk."""
+    folder = new_folder(beside, ".aouo-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_folder(beside: Path | None, prefix: str) -> Path:
+    """Raises: PackError: it cannot be made there."""
+    try:
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
+    except OSError as error:
+        raise PackError(f"{beside} cannot be written: {error.strerror or error}.") from error
+
+
+def file_hash(path: Path) -> tuple[str, int]:
+    """The SHA-256 of a file in hex, and its size in bytes."""
+    digest, size = hashlib.sha256(), 0
+    with open_file(path) as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            size += len(chunk)
+    return digest.hexdigest(), size

@@ -1,0 +1,142 @@
+"""What a pack keeps, written to one file, `.backup.aouo`, also while the bot runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from aouo.errors import PackError
+from aouo.home import APART, Home
+from aouo.packs.shipping.backup_file import (
+    FACTS,
+    LIMITS,
+    OWNED,
+    SHARED,
+    Facts,
+    FileFact,
+    Kept,
+    Known,
+    file_hash,
+    kept,
+    workshop,
+)
+from aouo.packs.shipping.sealed import seal
+from aouo.packs.shipping.zipped import Names, write
+
+
+def export_data(
+    home: Home,
+    pack: str,
+    target: Path,
+    *,
+    version: str,
+    now: datetime,
+    known: Known | None = None,
+    passphrase: str = "",
+) -> Kept:
+    """Write all that `pack` keeps to the file `target`, also while the bot runs.
+
+    Each database is copied as of one moment. `passphrase` locks it, "" = readable by anybody.
+
+    Raises:
+        PackError: nothing is kept, or it cannot be written; an earlier `target` stays.
+    """
+    with workshop(target.parent) as work:
+        try:
+            members = dict(_members(home, pack, work))
+            facts = _facts(members, pack, version, now, known or Known(schedules=[]))
+        except OSError as error:
+            raise PackError(f"{error.filename} cannot be read: {error.strerror}.") from error
+        plain = work / "plain.zip"
+        text = facts.model_dump_json(indent=1).encode()
+        write(plain, [(FACTS, text), *sorted(members.items())])
+        _put(plain, target, passphrase)
+    return kept(facts)
+
+
+def keeps_anything(home: Home, pack: str) -> bool:
+    """Whether there is anything to back up."""
+    database, owned = home.pack_database(pack), home.store / pack
+    return (
+        database.is_file()
+        or any(owned.glob("*.db"))
+        or any(home.pack_folder(pack).rglob("*"))
+        or any(path.name != APART for path in home.private_folder(pack).rglob("*"))
+    )
+
+
+def _members(home: Home, pack: str, work: Path) -> Iterator[tuple[str, Path]]:
+    """What there is, by its place in the archive; databases as copies in `work`."""
+    shared = home.pack_database(pack)
+    if shared.is_file():
+        yield SHARED, _copy_database(shared, work / SHARED)
+    for file in sorted((home.store / pack).glob("*.db")):
+        if OWNED.fullmatch(f"owners/{file.name}"):
+            yield f"owners/{file.name}", _copy_database(file, work / f"owner-{file.name}")
+    yield from _files_in(home.pack_folder(pack), "data")
+    yield from _files_in(home.private_folder(pack), "private")
+
+
+def _files_in(root: Path, place: str) -> Iterator[tuple[str, Path]]:
+    for here, folders, files in os.walk(root):
+        folders.sort()
+        for name in sorted(files):
+            path = Path(here, name)
+            if path.is_file() and not path.is_symlink():
+                yield f"{place}/{path.relative_to(root).as_posix()}", path
+
+
+def _copy_database(source: Path, target: Path) -> Path:
+    try:
+        with (
+            contextlib.closing(sqlite3.connect(f"{source.as_uri()}?mode=rw", uri=True)) as opened,
+            contextlib.closing(sqlite3.connect(target)) as copy,
+        ):
+            opened.backup(copy)
+            copy.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, no log beside it
+    except sqlite3.Error as error:
+        raise PackError(f"{source} cannot be copied: {error}.") from error
+    return target
+
+
+def _facts(
+    members: Mapping[str, Path],
+    pack: str,
+    version: str,
+    now: datetime,
+    known: Known,
+) -> Facts:
+    if not members.keys() - {f"private/{APART}"}:
+        raise PackError(f"The pack {pack} keeps nothing yet.", fix="There is nothing to back up.")
+    names = Names(LIMITS, data=True)
+    for name in members:
+        names.take(name)
+    hashes = {name: file_hash(path) for name, path in members.items()}
+    if sum(size for _, size in hashes.values()) > LIMITS.total_bytes:
+        raise PackError(f"The pack {pack} keeps more than 2 GB.", fix="Delete some of its files.")
+    return Facts(
+        pack=pack,
+        version=version,
+        made_at=now.isoformat(timespec="seconds"),
+        files={name: FileFact(sha256=found, bytes=size) for name, (found, size) in hashes.items()},
+        schedules=known.schedules,
+        onboarding=known.onboarding,
+    )
+
+
+def _put(plain: Path, target: Path, passphrase: str) -> None:
+    """Move the archive to where it was wished, locked if there is a passphrase."""
+    ready = plain
+    if passphrase:
+        ready = plain.with_name("sealed")
+        with plain.open("rb") as source, ready.open("xb") as out:
+            seal(source, out, passphrase)
+    try:
+        ready.chmod(0o600)
+        ready.replace(target)
+    except OSError as error:
+        raise PackError(f"{target} cannot be written: {error.strerror or error}.") from error
