@@ -28,9 +28,11 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
         for job_id, inbound in dropped:
             if (route and route.off_record) or off_record.is_once(inbound):
                 off_record.wipe(tx, job_id, inbound)
+        claimed = jobs.at_work(tx, lane, call.job)  # it may not have begun yet
         return Result(
-            notices.Stopped(is_running(lane, call.job), len(dropped)),
+            notices.Stopped(bool(claimed) or is_running(lane, call.job), len(dropped)),
             stop=True,
+            claimed=claimed,
             dropped=tuple(job_id for job_id, _ in dropped),
         )
 

@@ -143,7 +143,7 @@ class Desk:
                 for dropped in results[0].dropped  # one may have begun in a former process
                 for row in _end_turn(tx, dropped, address, why, now)
             ]
-            if results[0].stop and self._running.is_running(address.lane, job.id):
+            if results[0].claimed:
                 rows.extend(outcomes.close_asked(tx, address, job.id, now))
             return [wording.word(results[0].notice)]
 
@@ -152,7 +152,7 @@ class Desk:
         result = results[0]
         lane = job.inbound.address.lane
         if result.stop:
-            self._running.stop(lane, StopReason.PERSON, before=job.id)
+            self._running.stop(lane, StopReason.PERSON, before=job.id, claimed=result.claimed)
         if result.replay:
             self._wake(lane)
         return result

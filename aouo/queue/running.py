@@ -58,6 +58,7 @@ class Running:
         self._beginning: set[str] = set()
         self._jobs: dict[str, int] = {}
         self._moved: dict[str, str] = {}
+        self._early: dict[str, tuple[int, StopReason]] = {}
 
     def move(self, old: str, new: str) -> None:
         """Lane `old` is called `new` now; a turn at work in it is found by both names."""
@@ -76,6 +77,9 @@ class Running:
         """From the claim of a job on: a stop before its turn runs ends it as soon as it does."""
         self._beginning.add(lane)
         self._jobs[lane] = job_id
+        stopped, reason = self._early.pop(lane, (0, None))
+        if reason and stopped == job_id:
+            self._reasons[lane] = reason
         try:
             yield
         finally:
@@ -87,9 +91,14 @@ class Running:
         """More of the same job comes: a stop until then counts for that, inside of `beginning`."""
         self._beginning.add(lane)
 
-    def stop(self, lane: str, reason: StopReason, *, before: int = NEVER) -> bool:
-        """Cancel the turn of a lane; False when none runs, or that of a job since `before`."""
+    def stop(self, lane: str, reason: StopReason, *, before: int = NEVER, claimed: int = 0) -> bool:
+        """Cancel the turn of a lane; False when none runs, or that of a job since `before`.
+
+        The job `claimed` may not have got here from the table yet: it is stopped as it begins.
+        """
         if not self.is_running(lane, before):
+            if claimed:
+                self._early[lane] = claimed, reason
             return False
         if not self._is_at_work(lane, before):
             lane = self._moved[lane]

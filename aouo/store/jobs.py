@@ -287,6 +287,14 @@ def drop_waiting(
     return [(row["id"], inbound_of(row)) for row in rows]
 
 
+def at_work(tx: Tx, lane: str, before: int) -> int:
+    """The job older than `before` that is claimed in this lane, 0 = none is."""
+    row = tx.one(
+        "SELECT id FROM jobs WHERE lane = ? AND state = 'running' AND id < ?", lane, before
+    )
+    return row["id"] if row else 0
+
+
 def count(tx: Tx) -> int:
     """How many jobs there have been."""
     row = tx.one("SELECT count(*) AS n FROM jobs")

@@ -37,6 +37,22 @@ async def test_a_stop_ends_only_what_was_asked_before_it() -> None:
         assert running.stop("lane", StopReason.PERSON, before=8)
 
 
+async def test_a_stop_that_overtakes_a_claim_ends_that_job_as_it_begins() -> None:
+    """The table says that it is claimed; whoever claimed it has not heard of that yet."""
+    running = Running()
+    assert not running.stop("lane", StopReason.PERSON, before=8, claimed=7)
+    with running.beginning("lane", 7):
+        assert await running.run("lane", Deadline(5), instantly) is StopReason.PERSON
+
+
+async def test_a_stop_that_overtook_a_claim_ends_no_other_job() -> None:
+    running = Running()
+    running.stop("lane", StopReason.PERSON, before=8, claimed=7)
+    for job in (8, 7):
+        with running.beginning("lane", job):
+            assert await running.run("lane", Deadline(5), instantly) == "done"
+
+
 async def test_the_first_part_is_stopped_as_a_turn_is() -> None:
     running, begun = Running(), asyncio.Event()
 
