@@ -141,7 +141,7 @@ class Running:
                 return await turn()
 
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(_outcome(bounded()), name=f"turn {lane}")
+            task = group.create_task(_outcome(bounded), name=f"turn {lane}")
             self._tasks[lane], self._deadlines[lane] = task, deadline
             try:
                 await asyncio.wait([task])
@@ -156,9 +156,9 @@ class Running:
         return result
 
 
-async def _outcome(work: Awaitable[T]) -> T | TimeoutError:
+async def _outcome(work: Callable[[], Awaitable[T]]) -> T | TimeoutError:
     """A timeout is an outcome here, not a failure of the group."""
     try:
-        return await work
+        return await work()
     except TimeoutError as error:
         return error

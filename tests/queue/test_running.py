@@ -53,6 +53,23 @@ async def test_a_stop_that_overtook_a_claim_ends_no_other_job() -> None:
             assert await running.run("lane", Deadline(5), instantly) == "done"
 
 
+async def test_a_turn_that_is_stopped_before_its_first_step_takes_none() -> None:
+    """No coroutine is made that nobody awaits: a warning is an error here."""
+    running, taken = Running(), list[str]()
+
+    async def step() -> None:
+        taken.append("step")
+
+    with running.beginning("lane"):
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            part = group.create_task(running.run("lane", Deadline(5), step))
+            await asyncio.sleep(0)  # its task is made, and has not had its turn
+            assert running.stop("lane", StopReason.PERSON)
+
+    assert part.result() is StopReason.PERSON
+    assert taken == []
+
+
 async def test_the_first_part_is_stopped_as_a_turn_is() -> None:
     running, begun = Running(), asyncio.Event()
 
