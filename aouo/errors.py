@@ -321,5 +321,9 @@ class LostClaim(AouoError):
     """A write with an older fence: another worker owns the job now."""
 
 
+class StopAsked(AouoError):
+    """The job's person said /stop, and was told that it ends: no answer of it may follow."""
+
+
 class StepError(AouoError):
     """A pipeline step broke its contract; names the step."""

@@ -128,7 +128,6 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     )
     zones = partial(zone_of, default=settings.cron.timezone)
     commands = builtin(
-        running.is_running,
         [
             memory(built.keeping.files, zones("")),
             spending(quota.day, affording.is_owner),

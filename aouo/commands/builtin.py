@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from aouo import notices
 from aouo.commands.registry import Call, Commands, Entry, Result
@@ -16,9 +16,8 @@ from aouo.store.routes import Route
 SESSIONS_SHOWN = 8
 
 
-def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) -> Commands:
-    """`is_running` tells whether a turn of a job before another one is at work in a lane;
-    `more` need what others know."""
+def builtin(more: Sequence[Entry] = ()) -> Commands:
+    """`more` need what others know."""
 
     def stop(tx: Tx, call: Call, library: Library) -> Result:
         del library
@@ -28,11 +27,10 @@ def builtin(is_running: Callable[[str, int], bool], more: Sequence[Entry] = ()) 
         for job_id, inbound in dropped:
             if (route and route.off_record) or off_record.is_once(inbound):
                 off_record.wipe(tx, job_id, inbound)
-        claimed = jobs.at_work(tx, lane, call.job)  # it may not have begun yet
+        stopped = jobs.stop(tx, lane, call.job)
         return Result(
-            notices.Stopped(bool(claimed) or is_running(lane, call.job), len(dropped)),
-            stop=True,
-            claimed=claimed,
+            notices.Stopped(bool(stopped), len(dropped)),
+            stopped=stopped,
             dropped=tuple(job_id for job_id, _ in dropped),
         )
 

@@ -35,8 +35,7 @@ class Result:
 
     notice: Notice
     replay: bool = False  # messages that waited for a pack can go on
-    stop: bool = False  # the running turn of this conversation ends
-    claimed: int = 0  # the job of that turn, also if it has only just been claimed
+    stopped: int = 0  # the job at work that ends without an answer, 0 = none
     dropped: tuple[int, ...] = ()  # jobs that are over, by id
 
 

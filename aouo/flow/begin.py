@@ -49,12 +49,13 @@ async def begin(
 
     Raises:
         LostClaim: the job is not ours any more.
+        StopAsked: its person does not want it any more.
         NothingToRetry: it is to answer again, and nothing was asked here before.
         ChosenBefore: a button of its message was tapped before.
     """
 
     def write(tx: Tx) -> Begun:
-        jobs.hold(tx, job)
+        jobs.go_on(tx, job)
         return _taken_up(tx, job, now) or _begun(tx, job, wanted, now, onboards=onboards)
 
     return await database.transact(write, brief=True)

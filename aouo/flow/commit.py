@@ -39,6 +39,7 @@ from aouo.turn.context import Ack, TurnContext
 from aouo.turn.journal import record_all
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
+_Check: TypeAlias = Callable[[Tx, Job], None]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
 
@@ -60,7 +61,11 @@ class Commit:
         badge: str,
         max_parts: int,
     ) -> int:
-        """Make the whole turn history and queue its answer; returns how many messages that is."""
+        """Make the whole turn history and queue its answer; returns how many messages that is.
+
+        Raises:
+            StopAsked: its person was told that it is stopped; it has to end so.
+        """
         text = answer.text
         tail = wording.badge(badge) if badge else ""
         shown = len(filled.ids)
@@ -77,10 +82,14 @@ class Commit:
             buttons = wording.skip_onboarding() if skips else ()
             return self._queue(tx, job, facts.turn.id, messages, filled, now, buttons)
 
-        return await self._end(job, ctx, write)
+        return await self._end(job, ctx, write, check=jobs.go_on)
 
     async def fail(self, job: Job, ctx: TurnContext, error: Exception, filled: Filled) -> int:
-        """Say what happened; history keeps the person's words and one line."""
+        """Say what happened; history keeps the person's words and one line.
+
+        Raises:
+            StopAsked: as in `answer`.
+        """
         said = wording.failure(error, ctx.facts.turn.id)
         line = wording.failed_in_history
         return await self._without_answer(
@@ -91,6 +100,7 @@ class Commit:
             lambda done: line(error, done),
             filled,
             refusal=refusal_by(error, ctx.facts.turn.id),
+            check=jobs.go_on,
         )
 
     async def stop(
@@ -118,6 +128,8 @@ class Commit:
         line: _Line,
         filled: Filled,
         refusal: Refusal | None = None,
+        *,
+        check: _Check = jobs.hold,
     ) -> int:
         turn = ctx.facts.turn
         shown = "\n\n".join(filter(None, (filled.text if filled.ids else "", said)))
@@ -134,7 +146,7 @@ class Commit:
                 budgets.refuse(tx, refusal, now)
             return self._queue(tx, job, turn.id, messages, last, now, buttons)
 
-        return await self._end(job, ctx, write)
+        return await self._end(job, ctx, write, check=check)
 
     def _queue(
         self,
@@ -186,12 +198,12 @@ class Commit:
         ]
         return rows
 
-    async def _end(self, job: Job, ctx: TurnContext, work: _Work) -> int:
+    async def _end(self, job: Job, ctx: TurnContext, work: _Work, *, check: _Check) -> int:
         now = stamp(self._clock)
         turn: OpenTurn = ctx.facts.turn
 
         def write(tx: Tx) -> list[Delivery]:
-            jobs.hold(tx, job)
+            check(tx, job)
             record_all(tx, ctx.spent, now)
             rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
             rows += [] if turn.off_record else offer_untold(tx, job, now)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from aouo import notices
-from aouo.errors import ProviderError, Refused, RouteRequiredError
+from aouo.errors import ProviderError, Refused, RouteRequiredError, StopAsked
 from aouo.flow.activity import typing
 from aouo.flow.begin import Begun
 from aouo.flow.contexts import Contexts
@@ -70,7 +70,7 @@ class Compacting:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
         try:
-            async with self._leases.turn(job.active_pack, job.inbound.address.lane) as generation:
+            async with self._leases.turn(job.active_pack, job.id) as generation:
                 await self._run(job, focus, slot, generation)
         except RouteRequiredError as error:
             await self._desk.park(job, error.requested)
@@ -97,7 +97,7 @@ class Compacting:
             except (ProviderError, Refused, TimeoutError) as error:
                 return error
 
-        ended = await self._running.run(job.inbound.address.lane, deadline, work)
+        ended = await self._running.run(job.id, deadline, work)
         if ended is StopReason.SHUTDOWN:
             await self._give_back(job, ctx)
         elif isinstance(ended, Draft):
@@ -120,6 +120,7 @@ class Compacting:
         fresh: list[str] = []
 
         def write(tx: Tx, now: str) -> list[Rendered]:
+            jobs.go_on(tx, job)
             record_all(tx, spent, now)
             facts = ctx.facts
             route = routes.get_or_create(tx, facts.address, facts.chat_kind, now)
@@ -129,7 +130,12 @@ class Compacting:
             summary = summaries.add(tx, fresh[0], draft, now, behind=0)
             return [wording.word(notices.Compacted(draft.messages, summary))]
 
-        await self._desk.settle(job, write)
+        try:
+            await self._desk.settle(job, write)
+        except StopAsked:
+            ctx.spent = spent
+            await self._leave(job, ctx, StopReason.PERSON)
+            return
         log.info("compacted", session=fresh[0], messages=draft.messages, tokens=draft.tokens)
         reach = await self._database.read(lambda tx: summaries.reach(tx, fresh[0]))
         if reach.summary and reach.summary.facts:

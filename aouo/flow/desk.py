@@ -97,6 +97,17 @@ class Desk:
         await self.settle(job, work, state=state)
         self._outbox.put(*rows)
 
+    async def end_stopped(self, job: Job) -> None:
+        """End a job that /stop has answered for, and what its turn was showing."""
+        rows: list[Delivery] = []
+
+        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            rows[:] = _end_turn(tx, job.id, job.inbound.address, StopReason.PERSON.value, now)
+            return []
+
+        await self.settle(job, work, outcome="stopped")
+        self._outbox.put(*rows)
+
     async def done(self, job: Job, outcome: str) -> None:
         """Settle without a word."""
         await self.settle(job, lambda tx, now: [], outcome=outcome)
@@ -143,18 +154,17 @@ class Desk:
                 for dropped in results[0].dropped  # one may have begun in a former process
                 for row in _end_turn(tx, dropped, address, why, now)
             ]
-            if results[0].claimed:
+            if results[0].stopped:
                 rows.extend(outcomes.close_asked(tx, address, job.id, now))
             return [wording.word(results[0].notice)]
 
         await self.settle(job, work, instead_of=instead_of)
         self._outbox.put(*rows)
         result = results[0]
-        lane = job.inbound.address.lane
-        if result.stop:
-            self._running.stop(lane, StopReason.PERSON, before=job.id, claimed=result.claimed)
+        if result.stopped:
+            self._running.stop(result.stopped, StopReason.PERSON)
         if result.replay:
-            self._wake(lane)
+            self._wake(job.inbound.address.lane)
         return result
 
     async def move_chat(self, job: Job, new_chat_id: str) -> None:

@@ -9,7 +9,7 @@ from typing import assert_never
 import structlog
 
 from aouo import notices
-from aouo.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError
+from aouo.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
 from aouo.events import Standing
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
@@ -71,12 +71,21 @@ class Flow:
             fields["off_record"] = True
         with structlog.contextvars.bound_contextvars(**fields), self._turns.beginning(job):
             try:
-                await self._handle(job, slot)
+                await self._handle_unless_stopped(job, slot)
             except LostClaim as error:
                 log.warning("claim_lost", error=str(error))
             except Exception as error:
                 log.exception("job_failed", error=repr(error))
                 await self._break(job)
+
+    async def _handle_unless_stopped(self, job: Job, slot: Slot) -> None:
+        if job.stopped:
+            await self._desk.end_stopped(job)
+            return
+        try:
+            await self._handle(job, slot)
+        except StopAsked:
+            await self._desk.end_stopped(job)
 
     async def _handle(self, job: Job, slot: Slot) -> None:
         if job.starts > STARTS_MAX:

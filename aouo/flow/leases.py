@@ -16,8 +16,8 @@ log = structlog.get_logger()
 PATIENCE_S = 30.0
 """How long a change of a pack lets its turns finish by themselves."""
 
-GiveBack = Callable[[Collection[str], bool], None]
-"""Lets the turns of these lanes be taken up anew; True: only those that wait on a person."""
+GiveBack = Callable[[Collection[int], bool], None]
+"""Lets the turns of these jobs be taken up anew; True: only those that wait on a person."""
 
 
 class Leases:
@@ -25,13 +25,13 @@ class Leases:
 
     A turn holds its pack while it runs. Whoever changes a pack waits until nobody holds it, and
     new turns with it wait until the change is over; no other pack notices. `give_back` is told
-    the lanes whose turns would hold a change up for too long.
+    the jobs whose turns would hold a change up for too long.
     """
 
     def __init__(self, first: Generation, give_back: GiveBack) -> None:
         self._now = first
         self._give_back = give_back
-        self._lanes: dict[str, list[str]] = {}
+        self._jobs: dict[str, list[int]] = {}
         self._idle: dict[str, asyncio.Event] = {}
         self._changing: dict[str, asyncio.Event] = {}
 
@@ -54,8 +54,8 @@ class Leases:
         log.info("generation_swapped", packs=list(generation.library.names))
 
     @asynccontextmanager
-    async def turn(self, pack: str, lane: str) -> AsyncGenerator[Generation]:
-        """Hold a pack, "" = none, for a turn in `lane`.
+    async def turn(self, pack: str, job_id: int) -> AsyncGenerator[Generation]:
+        """Hold a pack, "" = none, for the turn of a job.
 
         Raises:
             RouteRequiredError: the pack went while this waited.
@@ -64,13 +64,13 @@ class Leases:
             await change.wait()
         if pack and self.library.get(pack) is None:
             raise RouteRequiredError(self.library.names, pack)
-        lanes = self._lanes.setdefault(pack, [])
-        lanes.append(lane)
+        jobs = self._jobs.setdefault(pack, [])
+        jobs.append(job_id)
         try:
             yield self._now
         finally:
-            lanes.remove(lane)
-            if not lanes and (idle := self._idle.get(pack)):
+            jobs.remove(job_id)
+            if not jobs and (idle := self._idle.get(pack)):
                 idle.set()
 
     @asynccontextmanager
@@ -87,16 +87,16 @@ class Leases:
             over.set()
 
     async def _quiet(self, pack: str) -> None:
-        lanes = self._lanes.get(pack)
-        if not lanes:
+        jobs = self._jobs.get(pack)
+        if not jobs:
             return
         idle = self._idle[pack] = asyncio.Event()
-        self._give_back(lanes, True)
+        self._give_back(jobs, True)
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await idle.wait()
         except TimeoutError:
-            self._give_back(lanes, False)
+            self._give_back(jobs, False)
             await idle.wait()
         finally:
             del self._idle[pack]

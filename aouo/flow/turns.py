@@ -11,6 +11,7 @@ import structlog
 
 from aouo import notices
 from aouo.bus import Bus
+from aouo.errors import StopAsked
 from aouo.events import Album, Attached, TurnStarted
 from aouo.flow.affording import Affording
 from aouo.flow.begin import Begun, begin
@@ -82,7 +83,7 @@ class Turns:
 
     def beginning(self, job: Job) -> AbstractContextManager[None]:
         """See `Running.beginning`."""
-        return self._running.beginning(job.lane, job.id)
+        return self._running.beginning(job.id, job.lane)
 
     async def run(self, job: Job, wanted: RunTurn, slot: Slot) -> None:
         """Answer one job. A shutdown gives the job back, to be taken up by the next process, and so
@@ -90,9 +91,14 @@ class Turns:
 
         Raises:
             RouteRequiredError: its pack is not loaded any more.
+            StopAsked: /stop came before it began.
         """
-        async with self._leases.turn(wanted.pack, job.inbound.address.lane) as generation:
-            await self._run(job, wanted, slot, generation)
+        async with self._leases.turn(wanted.pack, job.id) as generation:
+            try:
+                await self._run(job, wanted, slot, generation)
+            except StopAsked:
+                self._forget(job, wanted)
+                raise
 
     async def _run(self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation) -> None:
         begun_s = time.perf_counter()
@@ -125,7 +131,11 @@ class Turns:
         except asyncio.CancelledError:
             await self._give_back(job, ctx)
             raise
-        shown = await self._settle(job, ctx, ended, filled, generation)
+        try:
+            shown = await self._settle(job, ctx, ended, filled, generation)
+        except StopAsked:
+            ended = StopReason.PERSON
+            shown = await self._settle(job, ctx, ended, filled, generation)
         self._forget(job, wanted)
         if isinstance(ended, Ack):
             self._contexts.recall.add(ctx.facts, said_by_person(ctx), ended.text)
@@ -154,19 +164,17 @@ class Turns:
         self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
     ) -> str | None:
         """The words of the files that came, None = there will be no turn."""
-        lane = job.inbound.address.lane
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
         reader = Reader(model, wanted.pack, opens_files(wanted.pack, generation))
         try:
             taken = await self._running.run(
-                lane, deadline, lambda: self._intake.take_in(job, wanted.said, reader)
+                job.id, deadline, lambda: self._intake.take_in(job, wanted.said, reader)
             )
         except asyncio.CancelledError:
             await self._release(job)
             raise
         match taken:
             case str():
-                self._running.begins_again(lane)
                 return taken
             case StopReason.SHUTDOWN:
                 await self._release(job)
@@ -210,7 +218,7 @@ class Turns:
                 finally:
                     shows.cancel()
 
-        return await self._running.run(job.inbound.address.lane, deadline, work)
+        return await self._running.run(job.id, deadline, work)
 
     def _tell_begun(self, begun: Begun) -> None:
         if begun.resumed:
@@ -242,7 +250,11 @@ class Turns:
         filled: Filled,
         generation: Generation,
     ) -> int:
-        """End the turn in one transaction; returns how many messages are queued by it."""
+        """End the turn in one transaction; returns how many messages are queued by it.
+
+        Raises:
+            StopAsked: it ends by its person's /stop, and by nothing else.
+        """
         match ended:
             case Ack():
                 in_telegram = ctx.facts.address.platform == "tg"

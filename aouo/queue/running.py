@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
 T = TypeVar("T")
-NEVER = 2**63
-"""No job has this id: every one is older."""
 
 
 class StopReason(Enum):
@@ -48,108 +47,91 @@ class Deadline:
         self._timeout.reschedule(asyncio.get_running_loop().time() + self._left_s)
 
 
+@dataclass(slots=True)
+class _Work:
+    """A job at work; it has a task and a clock while one of its parts runs."""
+
+    lane: str
+    task: asyncio.Task[object] | None = None
+    deadline: Deadline | None = None
+    reason: StopReason | None = None
+
+    def stop(self, reason: StopReason) -> None:
+        """End the part that runs, or the next one as it begins; the first reason stands."""
+        self.reason = self.reason or reason
+        if self.task:
+            self.task.cancel()
+
+
 class Running:
-    """Lane → the task and the clock of its running turn."""
+    """The jobs at work, by id. What /stop promised is in their table (`store.jobs.stop`); here is
+    what ends the work at once."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, asyncio.Task[object]] = {}
-        self._deadlines: dict[str, Deadline] = {}
-        self._reasons: dict[str, StopReason] = {}
-        self._beginning: set[str] = set()
-        self._jobs: dict[str, int] = {}
-        self._moved: dict[str, str] = {}
-        self._early: dict[str, tuple[int, StopReason]] = {}
-
-    def move(self, old: str, new: str) -> None:
-        """Lane `old` is called `new` now; a turn at work in it is found by both names."""
-        self._moved[new] = old
-
-    def is_running(self, lane: str, before: int = NEVER) -> bool:
-        """Whether a turn of a job that is older than `before` is at work, or about to be."""
-        return self._is_at_work(lane, before) or self._is_at_work(self._moved.get(lane, ""), before)
-
-    def _is_at_work(self, lane: str, before: int) -> bool:
-        at_work = lane in self._tasks or lane in self._beginning
-        return at_work and self._jobs.get(lane, 0) < before
+        self._works: dict[int, _Work] = {}
 
     @contextmanager
-    def beginning(self, lane: str, job_id: int = 0) -> Generator[None]:
-        """From the claim of a job on: a stop before its turn runs ends it as soon as it does."""
-        self._beginning.add(lane)
-        self._jobs[lane] = job_id
-        stopped, reason = self._early.pop(lane, (0, None))
-        if reason and stopped == job_id:
-            self._reasons[lane] = reason
+    def beginning(self, job_id: int, lane: str) -> Generator[None]:
+        """From the claim of a job to its end: a stop counts for all its parts."""
+        self._works[job_id] = work = _Work(lane)
         try:
             yield
         finally:
-            self._beginning.discard(lane)
-            self._jobs.pop(lane, None)
-            self._reasons.pop(lane, None)
+            if self._works.get(job_id) is work:  # given back, it may have begun again by now
+                del self._works[job_id]
 
-    def begins_again(self, lane: str) -> None:
-        """More of the same job comes: a stop until then counts for that, inside of `beginning`."""
-        self._beginning.add(lane)
+    def move(self, old: str, new: str) -> None:
+        """Lane `old` is called `new` now."""
+        for work in self._works.values():
+            if work.lane == old:
+                work.lane = new
 
-    def stop(self, lane: str, reason: StopReason, *, before: int = NEVER, claimed: int = 0) -> bool:
-        """Cancel the turn of a lane; False when none runs, or that of a job since `before`.
-
-        The job `claimed` may not have got here from the table yet: it is stopped as it begins.
-        """
-        if not self.is_running(lane, before):
-            if claimed:
-                self._early[lane] = claimed, reason
-            return False
-        if not self._is_at_work(lane, before):
-            lane = self._moved[lane]
-        self._reasons.setdefault(lane, reason)
-        task = self._tasks.get(lane)
-        return task.cancel() if task else True
+    def stop(self, job_id: int, reason: StopReason) -> None:
+        """End a job's work, if it is at work here."""
+        if work := self._works.get(job_id):
+            work.stop(reason)
 
     def stop_chat(self, lane: str) -> None:
-        """Stop the turns of a chat and of all its topics, by the lane of the chat itself."""
-        for one in (*self._tasks, *self._beginning):
-            if one == lane or one.startswith(f"{lane}:"):
-                self.stop(one, StopReason.GONE)
+        """Stop what is at work in a chat and in all its topics, by the lane of the chat itself."""
+        for work in self._works.values():
+            if work.lane == lane or work.lane.startswith(f"{lane}:"):
+                work.stop(StopReason.GONE)
 
     def stop_waiting(self) -> None:
         """The runtime shuts down: turns that wait on a person will go on in the next process."""
-        self.give_back(tuple(self._deadlines), waiting=True)
+        self.give_back(tuple(self._works), waiting=True)
 
-    def give_back(self, lanes: Collection[str], waiting: bool) -> None:
-        """Let the turns of these lanes be taken up anew later; `waiting`: those only that wait on
-        a person."""
-        for lane in lanes:
-            deadline = self._deadlines.get(lane)
-            if not waiting or (deadline and deadline.paused):
-                self.stop(lane, StopReason.SHUTDOWN)
+    def give_back(self, job_ids: Collection[int], waiting: bool) -> None:
+        """Let these jobs be taken up anew later; `waiting`: those only that wait on a person."""
+        for work in map(self._works.get, job_ids):
+            if work and (not waiting or (work.deadline and work.deadline.paused)):
+                work.stop(StopReason.SHUTDOWN)
 
     async def run(
-        self, lane: str, deadline: Deadline, turn: Callable[[], Awaitable[T]]
+        self, job_id: int, deadline: Deadline, part: Callable[[], Awaitable[T]]
     ) -> T | StopReason:
-        """Run a turn as a task of its own; the reason instead of its result when it was stopped.
+        """Run a part of a job, inside of `beginning`, as a task of its own; the reason instead of
+        its result when it was stopped.
 
-        A cancellation from outside cancels the turn and passes through.
+        A cancellation from outside cancels the part and passes through.
         """
-
-        self._beginning.discard(lane)
-        if stopped := self._reasons.pop(lane, None):
-            return stopped
+        work = self._works[job_id]
+        if work.reason:
+            return work.reason
 
         async def bounded() -> T:
             async with deadline.timeout:
-                return await turn()
+                return await part()
 
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(_outcome(bounded), name=f"turn {lane}")
-            self._tasks[lane], self._deadlines[lane] = task, deadline
+            task = group.create_task(_outcome(bounded), name=f"job {job_id}")
+            work.task, work.deadline = task, deadline
             try:
                 await asyncio.wait([task])
             finally:
-                del self._tasks[lane], self._deadlines[lane]
-                reason = self._reasons.pop(lane, None)
+                work.task = work.deadline = None
         if task.cancelled():
-            return reason or StopReason.SHUTDOWN
+            return work.reason or StopReason.SHUTDOWN
         result = task.result()
         if isinstance(result, TimeoutError):
             return StopReason.TIMEOUT

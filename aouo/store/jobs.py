@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import LiteralString
 
 from aouo.address import ConversationAddress
-from aouo.errors import LostClaim
+from aouo.errors import LostClaim, StopAsked
 from aouo.events import Album, Attached, Command, Edited, Inbound, Text
 from aouo.store import gates, routes
 from aouo.store.database import Tx
@@ -15,7 +15,8 @@ from aouo.store.database import Tx
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One claimed job. `fence` proves the claim; `starts` counts this one too.
+    """One claimed job. `fence` proves the claim; `starts` counts this one too; `stopped`: its
+    person said /stop in a former process.
 
     As its claim found them: the pack its conversation is bound to, whether a question to its
     person is open there, whether the conversation is off the record.
@@ -29,6 +30,7 @@ class Job:
     active_pack: str = ""
     asked: bool = False
     off_record: bool = False
+    stopped: bool = False
 
 
 def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:
@@ -162,6 +164,7 @@ def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
         active_pack=route.active_pack if route else "",
         asked=gates.open_for(tx, inbound.address, inbound.person.id) is not None,
         off_record=route.off_record if route else False,
+        stopped=bool(row["stopped"]),
     )
 
 
@@ -240,17 +243,36 @@ def hold(tx: Tx, job: Job) -> None:
     Raises:
         LostClaim: as in `settle`.
     """
-    if not tx.one(
-        "SELECT 1 FROM jobs WHERE id = ? AND fence = ? AND state = 'running'", job.id, job.fence
-    ):
+    _held(tx, job)
+
+
+def go_on(tx: Tx, job: Job) -> None:
+    """`hold`, before a step that /stop forbids.
+
+    Raises:
+        LostClaim: as in `settle`.
+        StopAsked: the job is to end without an answer.
+    """
+    if _held(tx, job)["stopped"]:
+        raise StopAsked(f"job {job.id}")
+
+
+def _held(tx: Tx, job: Job) -> sqlite3.Row:
+    row = tx.one(
+        "SELECT stopped FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
+        job.id,
+        job.fence,
+    )
+    if row is None:
         raise LostClaim(f"job {job.id} with fence {job.fence}")
+    return row
 
 
 def replay_parked(tx: Tx, address: ConversationAddress) -> int:
     """Make what waited for a pack ready again, in its old order; return how many."""
     return tx.run(
-        "UPDATE jobs SET state = 'ready', starts = 0 WHERE state = 'parked' AND platform = ? "
-        "AND chat_id = ? AND thread_id = ? AND user_id = ?",
+        "UPDATE jobs SET state = 'ready', starts = 0, stopped = 0 WHERE state = 'parked' "
+        "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
         address.platform,
         address.chat_id,
         address.thread_id,
@@ -287,10 +309,15 @@ def drop_waiting(
     return [(row["id"], inbound_of(row)) for row in rows]
 
 
-def at_work(tx: Tx, lane: str, before: int) -> int:
-    """The job older than `before` that is claimed in this lane, 0 = none is."""
+def stop(tx: Tx, lane: str, before: int) -> int:
+    """Have the job at work in this lane end without an answer, if it is older than `before`.
+
+    Returns its id, 0 = none is at work.
+    """
     row = tx.one(
-        "SELECT id FROM jobs WHERE lane = ? AND state = 'running' AND id < ?", lane, before
+        "UPDATE jobs SET stopped = 1 WHERE lane = ? AND state = 'running' AND id < ? RETURNING id",
+        lane,
+        before,
     )
     return row["id"] if row else 0
 

@@ -29,11 +29,11 @@ def test_two_handlers_for_one_name_are_found_at_start() -> None:
 
 
 def test_the_menu_lists_every_command_with_a_description() -> None:
-    commands = builtin(lambda lane, before: False)
+    commands = builtin()
 
     assert {name for name, _ in commands.menu()} == commands.names
     assert all(0 < len(text) <= 256 for _, text in commands.menu())
 
 
 def test_what_bypasses_the_lane_is_a_command_that_exists() -> None:
-    assert builtin(lambda lane, before: False).names >= BYPASSING
+    assert builtin().names >= BYPASSING

@@ -27,6 +27,13 @@ async def eventually(look: Callable[[], Awaitable[T]]) -> T:
         return found
 
 
+async def cut_off(bot: Running) -> None:
+    """End what runs, as a process does that is told to stop and does not wait for it."""
+    bot.app.lanes.close()
+    rows = await bot.rows("SELECT id FROM jobs WHERE state = 'running'")
+    bot.app.running.give_back([row["id"] for row in rows], waiting=False)
+
+
 async def come_at_s(
     world: World, method: str, step_s: float, over: Callable[[Calls], Awaitable[bool]]
 ) -> list[float]:

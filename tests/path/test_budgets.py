@@ -11,10 +11,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.queue.running import StopReason
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
-from tests.path.looking import answers, eventually, prompts, said, settled
+from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
 PRICES = {
@@ -246,9 +245,7 @@ async def test_a_call_that_the_end_of_the_process_cut_off_counts_when_it_starts_
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "hello")
         await world.model.stalled.wait()
-        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
-        bot.app.lanes.close()
-        bot.app.running._tasks[str(ADA)].cancel()
+        await cut_off(bot)
     async with world.running() as bot:
         await said(world, "hello")
         await settled(bot)

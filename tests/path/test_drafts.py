@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from aouo.emulator import FAMILY
-from aouo.queue.running import StopReason
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
-from tests.path.looking import Calls, answers, come_at_s, said, settled
+from tests.path.looking import Calls, answers, come_at_s, cut_off, said, settled
 from tests.path.world import ADA, BEN, World
 
 SPEED = 40.0
@@ -176,9 +175,7 @@ async def test_a_restart_finds_no_draft_that_is_in_its_way(world: World) -> None
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "go")
         await draft_with(world, "word50")
-        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
-        bot.app.lanes.close()
-        bot.app.running._tasks[str(ADA)].cancel()
+        await cut_off(bot)
     world.model.say("the whole answer")
     async with world.running() as bot:
         await said(world, "the whole answer")

@@ -13,10 +13,9 @@ from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, HOUSEHOLD, VOCAB, ChatMessage
 from aouo.outbound import wording
-from aouo.queue.running import StopReason
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
-from tests.path.looking import answers, eventually, prompts, said, settled
+from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.test_off_the_record import SECRET, erased, kept
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
@@ -399,8 +398,7 @@ async def test_an_edit_is_not_forgotten_by_a_restart(world: World) -> None:
         await wait_until_asked(world)
         await bot.people.edit(ADA, ADA, asked.id, "A table for seven")
         await applied(bot, 1)
-        bot.app.lanes.close()
-        bot.app.running.stop("1001", StopReason.SHUTDOWN)
+        await cut_off(bot)
     world.model.release.set()
     async with world.running() as bot:
         await said(world, "[the person edited their message: A table for seven]")

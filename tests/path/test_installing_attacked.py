@@ -94,7 +94,7 @@ async def test_a_second_yes_whose_evals_fail_takes_nothing_from_the_first_that_i
         card = await offered(bot, two)
         slower = group.create_task(refused(bot, card))
         await begun.wait()
-        async with bot.app.leases.turn("shopping", "tg:1"):
+        async with bot.app.leases.turn("shopping", 1):
             first = group.create_task(bot.app.packs.accept(card, "owner"))
             await eventually(lambda: at_work(bot))
             verdict.set()

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from aouo.queue.running import StopReason
 from tests.fakes.gemini_server import GeminiServer
 from tests.fakes.model_server import Body, Says
-from tests.path.looking import PHOTO_LINE, said, settled
+from tests.path.looking import PHOTO_LINE, cut_off, said, settled
 from tests.path.world import ADA, Running, World
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(40) + b"a red bicycle"
@@ -158,9 +157,7 @@ async def test_a_turn_that_is_taken_up_has_its_picture(world: World, sees: None)
     async with world.running() as bot:
         await show(bot, caption="what is this?")
         await world.model.stalled.wait()
-        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
-        bot.app.lanes.close()
-        bot.app.running._tasks[str(ADA)].cancel()
+        await cut_off(bot)
     world.model.say("A bicycle.")
     async with world.running() as bot:
         await said(world, "A bicycle.")

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from aouo.queue.running import StopReason
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.fakes.speech_server import SpeechServer
-from tests.path.looking import answers, eventually, prompts, said, settled
+from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 KEY = "gsk-very-secret"
@@ -32,13 +31,6 @@ async def ears(world: World) -> AsyncIterator[SpeechServer]:
 
 async def speak(bot: Running, user: int = ADA, **more: Any) -> None:
     await bot.people.send_file(user, user, "voice", NOTE, **more)
-
-
-def cut_off(bot: Running, lane: int) -> None:
-    """End what runs as a process does that is told to stop."""
-    bot.app.running._reasons[str(lane)] = StopReason.SHUTDOWN
-    bot.app.lanes.close()
-    bot.app.running._tasks[str(lane)].cancel()
 
 
 async def test_a_voice_message_is_answered_as_if_it_had_been_written(
@@ -184,7 +176,7 @@ async def test_what_was_heard_is_not_heard_again_after_a_restart(
         world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
         await speak(bot)
         await world.model.stalled.wait()
-        cut_off(bot, ADA)
+        await cut_off(bot)
     world.model.say("Understood.")
     async with world.running() as bot:
         await said(world, "Understood.")
@@ -203,7 +195,7 @@ async def test_what_was_downloaded_is_not_downloaded_again_after_a_restart(
         await speak(bot)
         async with asyncio.timeout(WAIT_S):
             await ears.asked.wait()
-        cut_off(bot, ADA)
+        await cut_off(bot)
     ears.hear("good morning")
     async with world.running() as bot:
         await settled(bot)

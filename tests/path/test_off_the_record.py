@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aouo.queue.running import StopReason
 from tests.fakes.model_server import Body, CallPart
-from tests.path.looking import eventually, said, settled
+from tests.path.looking import cut_off, eventually, said, settled
 from tests.path.world import ADA, World
 
 SECRET = "zanzibar-7731"
@@ -88,7 +87,7 @@ async def test_a_restart_erases_what_was_unanswered_and_says_so(world: World) ->
         await bot.ask("/otr")
         await world.people.say(ADA, ADA, f"think about {SECRET}")
         await world.model.stalled.wait()
-        bot.app.running.stop(str(ADA), StopReason.SHUTDOWN)
+        await cut_off(bot)
     world.model.release.set()
     async with world.running() as bot:
         await said(

@@ -10,10 +10,9 @@ from typing import Any, cast
 import pytest
 
 from aouo.emulator import HOUSEHOLD, NOTES
-from aouo.queue.running import StopReason
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart
-from tests.path.looking import Calls, answers, come_at_s, said, settled
+from tests.path.looking import Calls, answers, come_at_s, cut_off, said, settled
 from tests.path.world import ADA, Running, World
 
 PICTURE = "https://example.org/a.png"
@@ -147,9 +146,7 @@ async def test_a_tag_outlives_the_process_that_gave_it(world: World) -> None:
         await bot.people.say(ADA, ADA, "go")
         one = await said(world, "one")
         await world.model.stalled.wait()
-        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
-        bot.app.lanes.close()
-        bot.app.running._tasks[str(ADA)].cancel()
+        await cut_off(bot)
     world.model.call("msg", {"type": "text", "text": "two", "reply_to": "first"})
     world.model.say("done")
     async with world.running() as bot:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.queue.running import StopReason
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
-from tests.path.looking import answers, eventually, prompts, said, settled
+from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, World
 
 
@@ -69,10 +68,7 @@ async def test_a_turn_that_was_cut_off_is_taken_up_said_once_and_keeps_its_messa
             return bool(await bot.rows("SELECT 1 FROM deliveries WHERE state = 'live'"))
 
         assert await is_live() or await bot.people.until(is_live)
-        task = bot.app.running._tasks[str(ADA)]
-        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
-        bot.app.lanes.close()
-        task.cancel()
+        await cut_off(bot)
     world.model.say("the whole answer")
     async with world.running() as bot:
         final = await said(world, "the whole answer")
@@ -95,9 +91,7 @@ async def test_a_turn_whose_pack_is_gone_asks_again_and_never_falls_through(worl
         await bot.ask("/use notes")
         await bot.people.say(ADA, ADA, "go")
         await world.model.stalled.wait()
-        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
-        bot.app.lanes.close()
-        bot.app.running._tasks[str(ADA)].cancel()
+        await cut_off(bot)
     (world.home.packs / "notes").unlink()
     world.model.say("from vocab")
     async with world.running() as bot:
@@ -174,10 +168,7 @@ async def test_a_stop_ends_a_turn_that_no_lane_has_taken_up_again(world: World) 
         await bot.people.say(ADA, ADA, "go")
         live = await bot.people.next_message(ADA, contains="word")
         await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'live'"))
-        task = bot.app.running._tasks[str(ADA)]
-        bot.app.running._reasons[str(ADA)] = StopReason.SHUTDOWN
-        bot.app.lanes.close()
-        task.cancel()
+        await cut_off(bot)
         await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE state = 'ready'"))
         await bot.app.database.transact(lambda tx: tx.run("UPDATE jobs SET state = 'parked'"))
     async with world.running() as bot:

@@ -184,23 +184,23 @@ async def forever() -> str:
 
 async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
     turns = Running()
-    with turns.beginning("a"):
-        assert turns.is_running("a")
-        assert turns.stop("a", StopReason.PERSON)
-        ended = await turns.run("a", Deadline(5), forever)
+    with turns.beginning(1, "a"):
+        turns.stop(1, StopReason.PERSON)
+        ended = await turns.run(1, Deadline(5), forever)
 
     assert ended is StopReason.PERSON
-    assert not turns.is_running("a")
 
 
 async def test_a_stop_that_met_no_turn_does_not_reach_the_next_one() -> None:
     turns = Running()
-    with turns.beginning("a"):
-        turns.stop("a", StopReason.PERSON)
-    with turns.beginning("a"):
-        ended = await turns.run("a", Deadline(5), lambda: asyncio.sleep(0, "done"))
+    with turns.beginning(1, "a"):
+        turns.stop(1, StopReason.PERSON)
+    turns.stop(1, StopReason.PERSON)
+    for job in (1, 2):
+        with turns.beginning(job, "a"):
+            ended = await turns.run(job, Deadline(5), lambda: asyncio.sleep(0, "done"))
 
-    assert (ended, turns.stop("a", StopReason.PERSON)) == ("done", False)
+        assert ended == "done"
 
 
 async def test_a_turn_ends_at_its_limit_but_not_while_it_is_paused() -> None:
@@ -214,22 +214,24 @@ async def test_a_turn_ends_at_its_limit_but_not_while_it_is_paused() -> None:
         return "never"
 
     begun_s = asyncio.get_running_loop().time()
-    ended = await Running().run("a", limit, turn)
+    turns = Running()
+    with turns.beginning(1, "a"):
+        ended = await turns.run(1, limit, turn)
 
     assert ended is StopReason.TIMEOUT
     assert asyncio.get_running_loop().time() - begun_s >= 0.06
 
 
-async def test_a_failing_turn_raises_and_is_not_running_any_more() -> None:
+async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:
     turns = Running()
 
     async def broken() -> str:
         raise ValueError("broken")
 
-    with pytest.raises(ExceptionGroup):
-        await turns.run("a", Deadline(5), broken)
-
-    assert not turns.is_running("a")
+    with turns.beginning(1, "a"):
+        with pytest.raises(ExceptionGroup):
+            await turns.run(1, Deadline(5), broken)
+        turns.stop(1, StopReason.PERSON)  # there is nothing to cancel any more
 
 
 # Bursts

@@ -1,8 +1,9 @@
-"""Which turn a stop ends. Source: design §3.3."""
+"""Which work a stop ends. Source: design §3.3."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 
 from aouo.queue.running import Deadline, Running, StopReason
 
@@ -13,44 +14,34 @@ async def instantly() -> str:
 
 async def test_a_stop_between_two_parts_of_a_job_ends_the_second_one() -> None:
     running = Running()
-    with running.beginning("lane"):
-        assert await running.run("lane", Deadline(5), instantly) == "done"
-        running.begins_again("lane")
-        assert running.stop("lane", StopReason.PERSON)
+    with running.beginning(7, "lane"):
+        assert await running.run(7, Deadline(5), instantly) == "done"
+        running.stop(7, StopReason.PERSON)
 
-        assert await running.run("lane", Deadline(5), instantly) is StopReason.PERSON
-    assert not running.is_running("lane")
+        assert await running.run(7, Deadline(5), instantly) is StopReason.PERSON
 
 
-async def test_after_its_last_part_nothing_runs_that_could_be_stopped() -> None:
-    running = Running()
-    with running.beginning("lane"):
-        await running.run("lane", Deadline(5), instantly)
+async def test_a_stop_of_a_chat_reaches_its_topics_and_its_new_name_and_nothing_else() -> None:
+    running, ended = Running(), dict[str, str | StopReason]()
+    lanes = ("tg:-1", "tg:-1:7", "tg:-12", "tg:-1001", "!tg:-1")
+    for job, lane in enumerate(lanes, 1):
+        with running.beginning(job, lane):
+            running.move("tg:-1001", "tg:-1:old")
+            running.stop_chat("tg:-1")
+            ended[lane] = await running.run(job, Deadline(5), instantly)
 
-        assert not running.stop("lane", StopReason.PERSON)
-
-
-async def test_a_stop_ends_only_what_was_asked_before_it() -> None:
-    running = Running()
-    with running.beginning("lane", 7):
-        assert not running.stop("lane", StopReason.PERSON, before=6)
-        assert running.stop("lane", StopReason.PERSON, before=8)
+    gone = StopReason.GONE
+    assert list(ended.values()) == [gone, gone, "done", gone, "done"]
 
 
-async def test_a_stop_that_overtakes_a_claim_ends_that_job_as_it_begins() -> None:
-    """The table says that it is claimed; whoever claimed it has not heard of that yet."""
-    running = Running()
-    assert not running.stop("lane", StopReason.PERSON, before=8, claimed=7)
-    with running.beginning("lane", 7):
-        assert await running.run("lane", Deadline(5), instantly) is StopReason.PERSON
+async def test_a_job_that_begins_again_while_its_former_lane_clears_up_can_be_stopped() -> None:
+    running, former = Running(), ExitStack()
+    former.enter_context(running.beginning(7, "!lane"))
+    with running.beginning(7, "lane"):
+        former.close()
+        running.stop(7, StopReason.PERSON)
 
-
-async def test_a_stop_that_overtook_a_claim_ends_no_other_job() -> None:
-    running = Running()
-    running.stop("lane", StopReason.PERSON, before=8, claimed=7)
-    for job in (8, 7):
-        with running.beginning("lane", job):
-            assert await running.run("lane", Deadline(5), instantly) == "done"
+        assert await running.run(7, Deadline(5), instantly) is StopReason.PERSON
 
 
 async def test_a_turn_that_is_stopped_before_its_first_step_takes_none() -> None:
@@ -60,11 +51,11 @@ async def test_a_turn_that_is_stopped_before_its_first_step_takes_none() -> None
     async def step() -> None:
         taken.append("step")
 
-    with running.beginning("lane"):
+    with running.beginning(7, "lane"):
         async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-            part = group.create_task(running.run("lane", Deadline(5), step))
+            part = group.create_task(running.run(7, Deadline(5), step))
             await asyncio.sleep(0)  # its task is made, and has not had its turn
-            assert running.stop("lane", StopReason.PERSON)
+            running.stop(7, StopReason.PERSON)
 
     assert part.result() is StopReason.PERSON
     assert taken == []
@@ -77,10 +68,10 @@ async def test_the_first_part_is_stopped_as_a_turn_is() -> None:
         begun.set()
         await asyncio.Event().wait()
 
-    with running.beginning("lane"):
+    with running.beginning(7, "lane"):
         async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-            part = group.create_task(running.run("lane", Deadline(5), for_ever))
+            part = group.create_task(running.run(7, Deadline(5), for_ever))
             await begun.wait()
-            running.stop("lane", StopReason.PERSON)
+            running.stop(7, StopReason.PERSON)
 
         assert part.result() is StopReason.PERSON
