@@ -134,7 +134,7 @@ class Commit:
         turn = ctx.facts.turn
         shown = "\n\n".join(filter(None, (filled.text if filled.ids else "", said)))
         messages = messages_of_answer(shown, tail="") if said else ()
-        last = replace(filled, ids=filled.ids[-1:])
+        last = filled.cut_short()
         buttons = wording.ways_on(turn.id, refusal.raise_usd, refusal.model) if refusal else ()
 
         def write(tx: Tx, now: str) -> list[Delivery]:

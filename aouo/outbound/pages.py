@@ -19,12 +19,21 @@ from aouo.store.deliveries import Delivery
 class Filled:
     """What the final text finds: messages to edit, in order, and messages to take away.
 
-    `text` is the part of the answer that the last of them was showing, "" = none.
+    `at` says which of `ids` was being filled: those before it are whole, those behind it are of a
+    former life. `text` is the part of the answer that was for it, "" = none.
     """
 
     ids: tuple[int, ...] = ()
     stale_ids: tuple[int, ...] = ()
+    at: int = 0
     text: str = ""
+
+    def cut_short(self) -> Filled:
+        """What there is to end when no whole answer comes: whole messages stay as they are."""
+        behind = self.ids[self.at + 1 :]
+        return replace(
+            self, ids=self.ids[self.at : self.at + 1], stale_ids=(*self.stale_ids, *behind)
+        )
 
 
 class Pages:
@@ -92,7 +101,7 @@ class Pages:
             row, arrival = self._beginning
             if not self._outbox.withdraw(row):
                 self._begun((await finish(arrival)).message_id)
-        return Filled(tuple(self._ids), tuple(self._stale))
+        return Filled(tuple(self._ids), tuple(self._stale), self._at)
 
     def _begun(self, message_id: int) -> None:
         self._beginning = None

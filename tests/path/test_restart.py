@@ -6,13 +6,20 @@ its own state in the database.
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from aouo.store.database import Tx
+from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, World
+
+
+class Nothing(Arguments):
+    pass
 
 
 @pytest.fixture(autouse=True)
@@ -179,3 +186,38 @@ async def test_a_stop_ends_a_turn_that_no_lane_has_taken_up_again(world: World) 
 
     assert turns == [{"status": "aborted"}]
     assert live.id not in shown
+
+
+async def test_a_stop_takes_away_what_two_lives_were_showing(world: World) -> None:
+    """A status line, a message below it, the beginning of an answer; then the process ends."""
+    release = asyncio.Event()
+
+    async def run(wish: Arguments, context: ToolContext, call_id: str) -> str:
+        await release.wait()
+        return "done"
+
+    world.tools = [tool("skill_slow", "Takes its time.", Nothing, run, group="memory")]
+    world.config = {"tools": {"enabled": ["core", "memory"]}}
+    world.model.call("skill_slow")
+    world.model.call("msg", {"type": "text", "text": "between"})
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    live = "SELECT 1 FROM deliveries WHERE state = 'live'"
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="skill_slow")
+        release.set()
+        await bot.people.next_message(ADA, contains="word")
+        await eventually(lambda: bot.rows(f"{live} AND body LIKE '%word%'"))
+        assert len(await bot.rows(live)) == 2
+        await cut_off(bot)
+    world.model.stall(after_chunks=0)
+    async with world.running() as bot:
+        await said(world, "I was restarted while answering; continuing.")
+        await bot.ask("/stop")
+        await settled(bot)
+
+    assert await answers(world) == [
+        "between",
+        "I was restarted while answering; continuing.",
+        "Stopped.",
+    ]

@@ -143,6 +143,23 @@ async def test_an_answer_longer_than_a_message_rolls_over_and_loses_nothing(worl
     assert "".join("".join(parts).split()) == "".join(whole.split())
 
 
+async def test_a_stop_behind_a_whole_message_leaves_that_one_as_it_is(world: World) -> None:
+    whole = "\n\n".join(f"{number}. " + "lorem ipsum dolor " * 12 for number in range(40))
+    world.model.reply(Says(whole, chunks=20, stall_after=18))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="25. ")
+        await bot.ask("/stop")
+        await settled(bot)
+
+    first, second, stopped = await answers(world)
+    assert stopped == "Stopped."
+    assert first.startswith("0. ")
+    assert "…" not in first
+    assert second.endswith("…")
+    assert "".join(whole.split()).startswith("".join(first.split()))
+
+
 async def test_long_talk_before_a_tool_leaves_nothing_behind(world: World) -> None:
     """Two messages were filled before the tool; the answer is short."""
     begun, release = asyncio.Event(), asyncio.Event()
