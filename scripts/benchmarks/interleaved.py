@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from scripts.benchmarks.figures import Bench
@@ -31,7 +32,7 @@ def interleaved(bench: Bench, *, quick: bool) -> list[Row]:
         played = play(script)
         found = judge(played)
         for problem in found.all:
-            print(f"  {script}: {problem[:300]}")
+            print(f"  PYTHONHASHSEED={os.environ['PYTHONHASHSEED']} {script}: {problem[:300]}")
         events += sum(played.book.events.values())
         kills += played.kills
         faults += played.telegram.faults

@@ -5,7 +5,8 @@ No answer lands in another conversation, none is lost, none is doubled, and more
 API's calls; the HTTP session beneath is `tests/interleaving/telegram.py`, since 10,000 deeds over
 sockets take many minutes, and time is virtual. `scripts/bench --only interleaved` plays 100,000.
 
-A failure names its script; `PYTHONHASHSEED=0` helps to play it the same way again.
+A failure names its script; it is played the same way again with the same `PYTHONHASHSEED`, which
+`scripts/check` sets and `scripts/bench` draws.
 Source: issue 4, "Done when".
 """
 
