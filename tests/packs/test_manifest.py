@@ -354,10 +354,30 @@ def test_a_host_that_a_card_would_show_as_something_else_is_refused(host: str) -
 
 @pytest.mark.parametrize(
     "host",
-    ["example.com", "*.example.com:8443", "*", "*:8443", "127.0.0.1:80", "[2001:db8::1]:443"],
+    [
+        "example.com",
+        "*.example.com:8443",
+        "*",
+        "*:8443",
+        "1.1.1.1:80",
+        "2606:4700::1111",
+        "[2606:4700::1111]:443",
+    ],
 )
 def test_hosts_are_written_with_a_star_before_and_a_port_behind(host: str) -> None:
     assert problems(HEAD + f"permissions: {{network: [{json.dumps(host)}]}}\n", strict=True) == ()
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:80", "192.168.1.7", "[::1]:443", "fe80::1", "[2001:db8::1]", "0x7f.1:80"]
+)
+def test_a_host_that_no_pack_ever_reaches_is_told(host: str) -> None:
+    text = HEAD + f"permissions: {{network: [{json.dumps(host)}]}}\n"
+
+    (problem,) = problems(text, strict=True)
+
+    assert (problem.field, problem.severity) == ("permissions.network[0]", "warning")
+    assert "no place on the internet" in problem.message
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from aouo.packs.format.names import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS
 from aouo.packs.format.problems import Severity, did_you_mean
 from aouo.packs.format.versions import wanted
 from aouo.packs.format.yaml_text import FieldPath
+from aouo.web.addresses import is_public, literal
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _UNHASHED = frozenset({"aouo.sig", "__pycache__"})
@@ -165,6 +166,9 @@ class Check:
                 write = f'write "{meant}"' if _HOST.fullmatch(meant) else _HOSTS
                 message = f"{host[:40]!r} is no host: {write}"
                 self._add(("permissions", "network", index), message, self._softly)
+            elif _is_nearby(host):
+                message = f"{host[:40]!r} is no place on the internet, and a pack reaches no other"
+                self._add(("permissions", "network", index), message, "warning")
 
     def _check_tool_path(self, path: FieldPath, text: str) -> None:
         tool = PurePosixPath(text)
@@ -243,3 +247,16 @@ def _is_inside(text: str) -> bool:
     if path.is_absolute() or ".." in path.parts or set(text) & set("\\\0"):
         return False
     return all(len(part.encode()) <= _NAME_BYTES for part in path.parts)
+
+
+def _is_nearby(host: str) -> bool:
+    """Whether a host, perhaps with its port, is a number that nothing on the internet has."""
+    if host.startswith("["):
+        bare = host.partition("]")[0] + "]"
+    else:
+        bare = host.partition(":")[0] if host.count(":") == 1 else host
+    try:
+        address = literal(bare)
+    except ValueError:
+        return True
+    return address is not None and not is_public(address)
