@@ -289,7 +289,7 @@ async def test_what_is_said_behind_a_stop_is_answered(world: World, clock: FastC
 
     told = await answers(world)
     assert prompts(world)[-1] == "behind"
-    assert ("before" in told) == ("Stopped." not in told)
+    assert ("before" in told) == ("Nothing is running here." in told)
 
 
 async def test_a_turn_that_was_said_to_be_stopped_does_not_answer_after_all(
