@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo import notices
-from aouo.flow import media_files, outcomes
+from aouo.flow import ending, media_files
 from aouo.outbound import wording
 from aouo.ports import stamp
-from aouo.store import audit, deliveries, jobs, off_record, turns
+from aouo.store import deliveries, jobs, off_record
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
 
@@ -26,23 +26,20 @@ async def erase_unanswered(app: App) -> None:
 
     def erase(tx: Tx) -> list[Delivery]:
         told: list[Delivery] = []
-        for job_id, inbound, turn_id in off_record.unanswered(tx):
-            jobs.drop(tx, job_id, "erased", now)
-            if turn_id:
-                turns.close_erased(tx, turn_id, now)
-                deliveries.end_live(tx, turn_id, now)
-                told += outcomes.close(tx, turn_id, now)
-                audit.close_of_turn(tx, turn_id, now)
-            off_record.wipe(tx, job_id, inbound)
-            said = wording.word(notices.Erased())
-            key = f"erased:{job_id}"
-            told.append(deliveries.add(tx, inbound.address, "notice", said, now, key=key))
+        for found in off_record.unanswered(tx):
+            jobs.drop(tx, found.job_id, "erased", now)
+            address = found.inbound.address
+            told += ending.end_turn(tx, found.job_id, address, "erased", now)
+            off_record.wipe(tx, found.job_id, found.inbound)
+            if not found.stopped:  # else its person was told, and wants no more of it
+                said, key = wording.word(notices.Erased()), f"erased:{found.job_id}"
+                told.append(deliveries.add(tx, address, "notice", said, now, key=key))
         return told
 
     if not await app.database.read(off_record.unanswered):
         return
-    for job_id, _, _ in await app.database.read(off_record.unanswered):
-        media_files.remove(app.home.media, job_id)
+    for found in await app.database.read(off_record.unanswered):
+        media_files.remove(app.home.media, found.job_id)
     rows = await app.database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))
     app.outbox.put(*rows)

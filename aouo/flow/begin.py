@@ -55,7 +55,7 @@ async def begin(
     """
 
     def write(tx: Tx) -> Begun:
-        jobs.go_on(tx, job)
+        jobs.hold(tx, job, unless_stopped=True)
         return _taken_up(tx, job, now) or _begun(tx, job, wanted, now, onboards=onboards)
 
     return await database.transact(write, brief=True)

@@ -31,7 +31,7 @@ from aouo.store import (
 )
 from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
+from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
 from aouo.store.turns import OpenTurn, Status
 from aouo.transcript import AssistantSaid
@@ -39,7 +39,6 @@ from aouo.turn.context import Ack, TurnContext
 from aouo.turn.journal import record_all
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
-_Check: TypeAlias = Callable[[Tx, Job], None]
 _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
 
@@ -82,7 +81,7 @@ class Commit:
             buttons = wording.skip_onboarding() if skips else ()
             return self._queue(tx, job, facts.turn.id, messages, filled, now, buttons)
 
-        return await self._end(job, ctx, write, check=jobs.go_on)
+        return await self._end(job, ctx, write, unless_stopped=True)
 
     async def fail(self, job: Job, ctx: TurnContext, error: Exception, filled: Filled) -> int:
         """Say what happened; history keeps the person's words and one line.
@@ -100,23 +99,30 @@ class Commit:
             lambda done: line(error, done),
             filled,
             refusal=refusal_by(error, ctx.facts.turn.id),
-            check=jobs.go_on,
         )
 
     async def stop(
         self, job: Job, ctx: TurnContext, reason: StopReason | str, filled: Filled
     ) -> int:
-        """End a turn that was stopped; /stop has answered already, so only a shown message ends."""
+        """End a turn that was stopped. Behind its person's /stop nothing new is said: what they
+        have seen of the answer ends there.
+
+        Raises:
+            StopAsked: as in `answer`, where it was stopped for another reason.
+        """
         why = reason.value if isinstance(reason, StopReason) else reason
+        asked = reason is StopReason.PERSON
         if reason is StopReason.GONE:
             filled = Filled()
+        if asked:
+            filled = replace(filled, text=filled.shown)
         if reason is StopReason.TIMEOUT:
             said = wording.TIMED_OUT
         else:
             said = wording.CUT_SHORT if filled.ids and filled.text else ""
         line = wording.stopped_in_history
         return await self._without_answer(
-            job, ctx, "aborted", said, lambda done: line(why, done), filled
+            job, ctx, "aborted", said, lambda done: line(why, done), filled, asked=asked
         )
 
     async def _without_answer(
@@ -129,12 +135,14 @@ class Commit:
         filled: Filled,
         refusal: Refusal | None = None,
         *,
-        check: _Check = jobs.hold,
+        asked: bool = False,
     ) -> int:
         turn = ctx.facts.turn
         shown = "\n\n".join(filter(None, (filled.text if filled.ids else "", said)))
         messages = messages_of_answer(shown, tail="") if said else ()
         last = filled.cut_short()
+        if asked:
+            messages = messages[: len(last.ids)]
         buttons = wording.ways_on(turn.id, refusal.raise_usd, refusal.model) if refusal else ()
 
         def write(tx: Tx, now: str) -> list[Delivery]:
@@ -144,9 +152,10 @@ class Commit:
             turns.close_without_answer(tx, turn, status, line(turns.effects(tx, turn.id)), now)
             if refusal:
                 budgets.refuse(tx, refusal, now)
-            return self._queue(tx, job, turn.id, messages, last, now, buttons)
+            kind = "ending" if asked else "reply"
+            return self._queue(tx, job, turn.id, messages, last, now, buttons, kind=kind)
 
-        return await self._end(job, ctx, write, check=check)
+        return await self._end(job, ctx, write, unless_stopped=not asked)
 
     def _queue(
         self,
@@ -157,6 +166,8 @@ class Commit:
         filled: Filled,
         now: str,
         buttons: wording.Rows = (),
+        *,
+        kind: Kind = "reply",
     ) -> list[Delivery]:
         """The texts replace the live messages one by one; what is more are new messages, and
         messages that no text is for are taken away; `buttons` stand under the last message."""
@@ -174,7 +185,7 @@ class Commit:
                 deliveries.add(
                     tx,
                     job.inbound.address,
-                    "reply",
+                    kind,
                     message,
                     now,
                     turn_id=turn_id,
@@ -198,12 +209,12 @@ class Commit:
         ]
         return rows
 
-    async def _end(self, job: Job, ctx: TurnContext, work: _Work, *, check: _Check) -> int:
+    async def _end(self, job: Job, ctx: TurnContext, work: _Work, *, unless_stopped: bool) -> int:
         now = stamp(self._clock)
         turn: OpenTurn = ctx.facts.turn
 
         def write(tx: Tx) -> list[Delivery]:
-            check(tx, job)
+            jobs.hold(tx, job, unless_stopped=unless_stopped)
             record_all(tx, ctx.spent, now)
             rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
             rows += [] if turn.off_record else offer_untold(tx, job, now)

@@ -100,10 +100,14 @@ class Compacting:
         ended = await self._running.run(job.id, deadline, work)
         if ended is StopReason.SHUTDOWN:
             await self._give_back(job, ctx)
-        elif isinstance(ended, Draft):
-            await self._rotate(job, ctx, ended, generation)
-        else:
-            await self._leave(job, ctx, ended)
+            return
+        try:
+            if isinstance(ended, Draft):
+                await self._rotate(job, ctx, ended, generation)
+            else:
+                await self._leave(job, ctx, ended)
+        except StopAsked:
+            await self._leave(job, ctx, StopReason.PERSON)
 
     async def _give_back(self, job: Job, ctx: TurnContext) -> None:
         """The process ends: the next one begins anew."""
@@ -116,12 +120,10 @@ class Compacting:
         await self._database.transact(write)
 
     async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
-        spent, ctx.spent = ctx.spent, []
         fresh: list[str] = []
 
         def write(tx: Tx, now: str) -> list[Rendered]:
-            jobs.go_on(tx, job)
-            record_all(tx, spent, now)
+            record_all(tx, ctx.spent, now)
             facts = ctx.facts
             route = routes.get_or_create(tx, facts.address, facts.chat_kind, now)
             fresh[:] = [sessions.create(tx, facts.address, facts.pack.name, now)]
@@ -130,12 +132,8 @@ class Compacting:
             summary = summaries.add(tx, fresh[0], draft, now, behind=0)
             return [wording.word(notices.Compacted(draft.messages, summary))]
 
-        try:
-            await self._desk.settle(job, write)
-        except StopAsked:
-            ctx.spent = spent
-            await self._leave(job, ctx, StopReason.PERSON)
-            return
+        await self._desk.settle(job, write)
+        ctx.spent = []
         log.info("compacted", session=fresh[0], messages=draft.messages, tokens=draft.tokens)
         reach = await self._database.read(lambda tx: summaries.reach(tx, fresh[0]))
         if reach.summary and reach.summary.facts:
@@ -143,16 +141,15 @@ class Compacting:
 
     async def _leave(self, job: Job, ctx: TurnContext, why: Exception | StopReason) -> None:
         """Nothing is changed; what was spent is spent."""
-        spent, ctx.spent = ctx.spent, []
         log.warning("compaction_failed", session=ctx.facts.turn.session_id, error=repr(why))
 
         def write(tx: Tx, now: str) -> list[Rendered]:
-            record_all(tx, spent, now)
+            record_all(tx, ctx.spent, now)
             if why is StopReason.PERSON:
                 return []
             return [wording.not_compacted(why, f"job {job.id}")]
 
-        await self._desk.settle(job, write)
+        await self._desk.settle(job, write, unless_stopped=why is not StopReason.PERSON)
 
 
 async def _draft(ctx: TurnContext, plan: _Plan, generation: Generation, focus: str) -> Draft:

@@ -10,7 +10,7 @@ from aouo import notices
 from aouo.address import ConversationAddress
 from aouo.commands.builtin import shown_packs
 from aouo.commands.registry import Call, Commands, Result
-from aouo.flow import outcomes
+from aouo.flow import ending, outcomes
 from aouo.notices import Notice
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -18,7 +18,7 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.installed import Installed
-from aouo.store import audit, chats, deliveries, jobs, off_record, turns
+from aouo.store import chats, deliveries, jobs, off_record
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
@@ -91,26 +91,26 @@ class Desk:
         rows: list[Delivery] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
-            rows[:] = _end_turn(tx, job.id, job.inbound.address, why, now)
+            rows[:] = ending.end_turn(tx, job.id, job.inbound.address, why, now)
             return [wording.word(notice)]
 
         await self.settle(job, work, state=state)
         self._outbox.put(*rows)
 
-    async def end_stopped(self, job: Job) -> None:
-        """End a job that /stop has answered for, and what its turn was showing."""
+    async def end_stopped(self, job: Job, why: StopReason) -> None:
+        """End a job without a word, and what its turn was showing."""
         rows: list[Delivery] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
-            rows[:] = _end_turn(tx, job.id, job.inbound.address, StopReason.PERSON.value, now)
+            rows[:] = ending.end_turn(tx, job.id, job.inbound.address, why.value, now)
             return []
 
-        await self.settle(job, work, outcome="stopped")
+        await self.settle(job, work, outcome=why.value, unless_stopped=False)
         self._outbox.put(*rows)
 
     async def done(self, job: Job, outcome: str) -> None:
         """Settle without a word."""
-        await self.settle(job, lambda tx, now: [], outcome=outcome)
+        await self.settle(job, lambda tx, now: [], outcome=outcome, unless_stopped=False)
 
     async def defer(self, job: Job) -> None:
         """Let a job that bypassed its conversation's lane wait there after all."""
@@ -152,7 +152,7 @@ class Desk:
             rows[:] = [
                 row
                 for dropped in results[0].dropped  # one may have begun in a former process
-                for row in _end_turn(tx, dropped, address, why, now)
+                for row in ending.end_turn(tx, dropped, address, why, now)
             ]
             if results[0].stopped:
                 rows.extend(outcomes.close_asked(tx, address, job.id, now))
@@ -190,15 +190,19 @@ class Desk:
         instead_of: int = 0,
         kind: Kind = "reply",
         key: str = "job",
+        unless_stopped: bool = True,
     ) -> None:
         """Run `work`, queue what it says and settle the job, all in one transaction.
 
         `key` is what the keys of its rows begin with.
+
+        Raises:
+            StopAsked: `unless_stopped`, and its person said /stop.
         """
         now = stamp(self._clock)
 
         def write(tx: Tx) -> list[Delivery]:
-            jobs.hold(tx, job)
+            jobs.hold(tx, job, unless_stopped=unless_stopped)
             said = work(tx, now)
             jobs.settle(tx, job, state, outcome, now)
             address = job.inbound.address
@@ -221,39 +225,3 @@ class Desk:
             return rows
 
         self._outbox.put(*await self._database.transact(write))
-
-
-def _end_turn(
-    tx: Tx, job_id: int, address: ConversationAddress, why: str, now: str
-) -> list[Delivery]:
-    """End the turn of a job that nobody is at work on, if it has one; returns what shows that."""
-    turn = turns.open_of(tx, job_id)
-    if turn is None:
-        return []
-    rows = _taken_away(tx, address, turn.id, now)
-    if turn.off_record:
-        turns.close_erased(tx, turn.id, now)
-    else:
-        line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
-        turns.close_without_answer(tx, turn, "aborted", line, now)
-    rows += outcomes.close(tx, turn.id, now)
-    audit.close_of_turn(tx, turn.id, now)
-    deliveries.end_live(tx, turn.id, now)
-    return rows
-
-
-def _taken_away(tx: Tx, address: ConversationAddress, turn_id: str, now: str) -> list[Delivery]:
-    """Rows that take the messages away which a turn was filling."""
-    return [
-        deliveries.add(
-            tx,
-            address,
-            "notice",
-            Rendered(""),
-            now,
-            turn_id=turn_id,
-            key=f"unused:{turn_id}:{row.message_id}",
-            edits=row.message_id,
-        )
-        for row in deliveries.live_of(tx, turn_id)
-    ]

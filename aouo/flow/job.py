@@ -71,23 +71,22 @@ class Flow:
             fields["off_record"] = True
         with structlog.contextvars.bound_contextvars(**fields), self._turns.beginning(job):
             try:
-                await self._handle_unless_stopped(job, slot)
+                await self._unless_stopped(job, lambda: self._handle(job, slot))
             except LostClaim as error:
                 log.warning("claim_lost", error=str(error))
             except Exception as error:
                 log.exception("job_failed", error=repr(error))
                 await self._break(job)
 
-    async def _handle_unless_stopped(self, job: Job, slot: Slot) -> None:
-        if job.stopped:
-            await self._desk.end_stopped(job)
-            return
+    async def _unless_stopped(self, job: Job, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._handle(job, slot)
+            await work()
         except StopAsked:
-            await self._desk.end_stopped(job)
+            await self._turns.end_stopped(job)
 
     async def _handle(self, job: Job, slot: Slot) -> None:
+        if job.stopped:
+            raise StopAsked(f"job {job.id}")
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             why = "the process broke down on it three times"
@@ -103,9 +102,11 @@ class Flow:
 
     async def _break(self, job: Job) -> None:
         """Something of ours failed; say so, unless the job was settled before that."""
-        notice = notices.Broken(f"job {job.id}")
+        notice, why = notices.Broken(f"job {job.id}"), "something broke"
         with suppress(LostClaim):
-            await self._desk.give_up(job, notice, state="done", why="something broke")
+            await self._unless_stopped(
+                job, lambda: self._desk.give_up(job, notice, state="done", why=why)
+            )
 
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps

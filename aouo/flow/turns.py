@@ -35,6 +35,7 @@ from aouo.routing.decisions import RunTurn
 from aouo.store import jobs
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
+from aouo.store.off_record import is_once
 from aouo.turn.calls import Calls
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.execute import Executor
@@ -94,11 +95,13 @@ class Turns:
             StopAsked: /stop came before it began.
         """
         async with self._leases.turn(wanted.pack, job.id) as generation:
-            try:
-                await self._run(job, wanted, slot, generation)
-            except StopAsked:
-                self._forget(job, wanted)
-                raise
+            await self._run(job, wanted, slot, generation)
+
+    async def end_stopped(self, job: Job) -> None:
+        """End a job whose person said /stop, wherever that met it."""
+        await self._desk.end_stopped(job, StopReason.PERSON)
+        if job.off_record or is_once(job.inbound):
+            self._intake.forget(job)
 
     async def _run(self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation) -> None:
         begun_s = time.perf_counter()
@@ -180,7 +183,7 @@ class Turns:
                 await self._release(job)
                 return None
             case StopReason.PERSON | StopReason.GONE:
-                await self._desk.done(job, taken.value)
+                await self._desk.end_stopped(job, taken)
             case StopReason.TIMEOUT:
                 await self._desk.give_up(job, notices.FilesTookTooLong(), state="done", why=_MISSED)
             case notice:

@@ -107,8 +107,12 @@ class LiveView:
         """What the final text finds in the chat; nothing stays in flight."""
         self._outbox.drop_draft(self._address)
         filled = await self._pages.settle()
+        if self._fresh:  # the words so far do not count
+            return replace(filled, at=0)
         text = self._shown if self._full else self._text
-        return replace(filled, text="" if self._fresh else self._redact(text.strip()))
+        begun = filled.at < len(filled.ids) and self._text.startswith(self._shown)
+        shown = self._shown if begun else ""
+        return replace(filled, text=self._redact(text.strip()), shown=self._redact(shown.strip()))
 
     async def send_thinking(self) -> None:
         self._status = self._status or wording.THINKING

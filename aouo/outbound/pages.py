@@ -20,13 +20,15 @@ class Filled:
     """What the final text finds: messages to edit, in order, and messages to take away.
 
     `at` says which of `ids` was being filled: those before it are whole, those behind it are of a
-    former life. `text` is the part of the answer that was for it, "" = none.
+    former life. `text` is the part of the answer that was for it, `shown` what of that a person
+    saw; "" = none.
     """
 
     ids: tuple[int, ...] = ()
     stale_ids: tuple[int, ...] = ()
     at: int = 0
     text: str = ""
+    shown: str = ""
 
     def cut_short(self) -> Filled:
         """What there is to end when no whole answer comes: whole messages stay as they are."""

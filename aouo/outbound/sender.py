@@ -24,7 +24,7 @@ from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.limits import Pace
 from aouo.ports import Clock, Messenger, Rendered
-from aouo.store.deliveries import Delivery, State
+from aouo.store.deliveries import ONLY_CHANGES, Delivery, State
 
 log = structlog.get_logger()
 _RETRY_AT_MOST_S = 30.0
@@ -142,6 +142,7 @@ class Sender:
             await self._messenger.edit(self.address, message_id, message)
         except FloodControl as error:
             self._park(error)
+            self.edits.setdefault(message_id, message)  # a full page has no final of its own
         except RecipientGone as error:
             await self._lost(self.address, error)
         except DeliveryError as error:
@@ -176,11 +177,13 @@ class Sender:
         await self._clock.sleep(wait_s)
 
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
-        if row.edits and row.kind != "chosen":  # what it was to replace is gone: say it anew
+        if (
+            row.edits and row.kind not in ONLY_CHANGES
+        ):  # what it was to replace is gone: say it anew
             await self._ledger.anew(row, str(error))
             self.rows[0] = replace(row, edits=0)
             return
-        if row.kind != "chosen":
+        if row.kind not in ONLY_CHANGES:
             log.error("delivery_refused", delivery=row.id, error=str(error))
         await self._settle(row, "refused", error=str(error))
 

@@ -13,9 +13,11 @@ from aouo.ports import ButtonSpec, Entity, Media, Rendered
 from aouo.store import gone, moves
 from aouo.store.database import Tx
 
-Kind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "doubt"]
+Kind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "ending", "doubt"]
 """`aside`: nobody is told if it is lost. `chosen`: a message that shows which of its buttons was
-tapped; if it is gone, that is said nowhere."""
+tapped. `ending`: what stays of an answer that its person stopped."""
+ONLY_CHANGES = ("chosen", "ending")
+"""If the message is gone, what it was to become is said nowhere."""
 State = Literal["queued", "sending", "live", "sent", "refused", "unknown", "dropped"]
 
 
@@ -270,7 +272,7 @@ def _elsewhere(kind: Kind, message: Rendered, edits: int) -> tuple[Rendered, Sta
 
     So is a live one: its turn knows the old chat, and could not edit it where it would be.
     """
-    dropped = kind == "live" or (edits and (kind == "chosen" or not message.text))
+    dropped = kind == "live" or (edits and (kind in ONLY_CHANGES or not message.text))
     return replace(message, reply_to=0), "dropped" if dropped else "queued"
 
 

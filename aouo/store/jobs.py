@@ -237,27 +237,14 @@ def defer(tx: Tx, job: Job) -> str:
     return row["lane"]
 
 
-def hold(tx: Tx, job: Job) -> None:
-    """Check the fence before writing anything in the name of a claim.
-
-    Raises:
-        LostClaim: as in `settle`.
-    """
-    _held(tx, job)
-
-
-def go_on(tx: Tx, job: Job) -> None:
-    """`hold`, before a step that /stop forbids.
+def hold(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
+    """Check the fence before writing anything in the name of a claim; `unless_stopped`: what is
+    written is a beginning or an answer.
 
     Raises:
         LostClaim: as in `settle`.
         StopAsked: the job is to end without an answer.
     """
-    if _held(tx, job)["stopped"]:
-        raise StopAsked(f"job {job.id}")
-
-
-def _held(tx: Tx, job: Job) -> sqlite3.Row:
     row = tx.one(
         "SELECT stopped FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
         job.id,
@@ -265,13 +252,14 @@ def _held(tx: Tx, job: Job) -> sqlite3.Row:
     )
     if row is None:
         raise LostClaim(f"job {job.id} with fence {job.fence}")
-    return row
+    if unless_stopped and row["stopped"]:
+        raise StopAsked(f"job {job.id}")
 
 
 def replay_parked(tx: Tx, address: ConversationAddress) -> int:
     """Make what waited for a pack ready again, in its old order; return how many."""
     return tx.run(
-        "UPDATE jobs SET state = 'ready', starts = 0, stopped = 0 WHERE state = 'parked' "
+        "UPDATE jobs SET state = 'ready', starts = 0 WHERE state = 'parked' "
         "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
         address.platform,
         address.chat_id,

@@ -6,7 +6,7 @@ log is emptied behind the commit.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from aouo.address import ConversationAddress
 from aouo.events import Album, Attached, Command, Inbound, Shown, Text
@@ -51,18 +51,27 @@ def _wipe_turn(tx: Tx, turn_id: str) -> None:
     )
 
 
-def unanswered(tx: Tx) -> list[tuple[int, Inbound, str]]:
-    """(job, inbound, open turn or "") of what was said off the record and is not settled."""
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A job that was said off the record and is not settled; `stopped`: /stop answered for it."""
+
+    job_id: int
+    inbound: Inbound
+    stopped: bool
+
+
+def unanswered(tx: Tx) -> list[Unanswered]:
+    """All of it."""
     rows = tx.all(
-        "SELECT j.id, j.body, j.platform, j.chat_id, j.thread_id, j.user_id, "
-        "coalesce(r.off_record, 0) AS mode, coalesce(t.id, '') AS turn_id, "
+        "SELECT j.id, j.body, j.platform, j.chat_id, j.thread_id, j.user_id, j.stopped, "
+        "coalesce(r.off_record, 0) AS mode, "
         "coalesce(t.off_record, 0) AS begun FROM jobs AS j "
         "LEFT JOIN turns AS t ON t.job_id = j.id AND t.status = 'open' "
         "LEFT JOIN conversation_routes AS r ON r.platform = j.platform "
         "AND r.chat_id = j.chat_id AND r.thread_id = j.thread_id AND r.user_id = j.user_id "
         "WHERE j.state IN ('ready', 'gathering', 'running', 'parked')"
     )
-    found: list[tuple[int, Inbound, str]] = []
+    found: list[Unanswered] = []
     for row in rows:
         address = ConversationAddress(
             row["platform"], row["chat_id"], row["thread_id"], row["user_id"]
@@ -70,7 +79,7 @@ def unanswered(tx: Tx) -> list[tuple[int, Inbound, str]]:
         inbound = replace(Inbound.load(row["body"]), address=address)
         words = isinstance(inbound.content, _SAID)
         if is_once(inbound) or row["begun"] or (row["mode"] and words):
-            found.append((row["id"], inbound, row["turn_id"]))
+            found.append(Unanswered(row["id"], inbound, bool(row["stopped"])))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
 from contextlib import closing
@@ -12,13 +11,11 @@ from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.events import TurnSettled
-from aouo.outbound.live import LiveView
-from aouo.outbound.pages import Filled
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
-from tests.path.world import ADA, BEN, WAIT_S, Running, World
+from tests.path.world import ADA, BEN, Running, World
 
 WINDOW_S = 60
 LONG = "This is long enough that its writer has surely said it all, so nobody waits. " * 2
@@ -290,56 +287,6 @@ async def test_what_is_said_behind_a_stop_is_answered(world: World, clock: FastC
     told = await answers(world)
     assert prompts(world)[-1] == "behind"
     assert ("before" in told) == ("Nothing is running here." in told)
-
-
-async def test_a_turn_that_was_said_to_be_stopped_does_not_answer_after_all(
-    world: World, clock: FastClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The model is done, and only the last transaction is missing when /stop comes."""
-    done, go_on, settle = asyncio.Event(), asyncio.Event(), LiveView.settle
-
-    async def held(self: LiveView) -> Filled:
-        done.set()
-        await go_on.wait()
-        return await settle(self)
-
-    monkeypatch.setattr(LiveView, "settle", held)
-    async with world.running() as bot:
-        await bot.people.say(ADA, ADA, "hello")
-        async with asyncio.timeout(WAIT_S):
-            await done.wait()
-        assert (await bot.ask("/stop")).text == "Stopped."
-        go_on.set()
-        await settled(bot)
-        turns = await bot.rows("SELECT status FROM turns")
-
-        assert turns == [{"status": "aborted"}]
-        assert "hello" not in await answers(world)
-        await bot.people.say(ADA, ADA, "next")
-        await said(world, "next")
-
-
-async def test_what_was_stopped_is_not_taken_up_by_the_next_process(
-    world: World, clock: FastClock
-) -> None:
-    """A kill right behind the promise: the turn had no time to end."""
-    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
-    async with world.running() as bot:
-        await bot.people.say(ADA, ADA, "go")
-        await bot.people.next_message(ADA, contains="word")
-        await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'live'"))
-        await cut_off(bot)
-    with closing(sqlite3.connect(world.home.database, isolation_level=None)) as connection:
-        connection.execute("UPDATE jobs SET stopped = 1, state = 'running'")
-    async with world.running() as bot:
-        await bot.people.say(ADA, ADA, "next")
-        await said(world, "next")
-        await settled(bot)
-        turns = await bot.rows("SELECT status FROM turns ORDER BY id")
-
-    assert [row["status"] for row in turns] == ["aborted", "ack"]
-    assert await answers(world) == ["next"]
-    assert len(world.model.requests) == 2
 
 
 async def test_a_burst_behind_a_stop_is_not_dropped_with_the_one_before(

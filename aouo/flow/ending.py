@@ -1,0 +1,47 @@
+"""A turn ends that nobody is at work on: what it was showing goes, what it asked is closed."""
+
+from __future__ import annotations
+
+from aouo.address import ConversationAddress
+from aouo.flow import outcomes
+from aouo.outbound import wording
+from aouo.ports import Rendered
+from aouo.store import audit, deliveries, turns
+from aouo.store.database import Tx
+from aouo.store.deliveries import Delivery
+
+
+def end_turn(
+    tx: Tx, job_id: int, address: ConversationAddress, why: str, now: str
+) -> list[Delivery]:
+    """End the turn of a job that nobody is at work on, if it has one; returns what shows that."""
+    turn = turns.open_of(tx, job_id)
+    if turn is None:
+        return []
+    rows = _taken_away(tx, address, turn.id, now)
+    if turn.off_record:
+        turns.close_erased(tx, turn.id, now)
+    else:
+        line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
+        turns.close_without_answer(tx, turn, "aborted", line, now)
+    rows += outcomes.close(tx, turn.id, now)
+    audit.close_of_turn(tx, turn.id, now)
+    deliveries.end_live(tx, turn.id, now)
+    return rows
+
+
+def _taken_away(tx: Tx, address: ConversationAddress, turn_id: str, now: str) -> list[Delivery]:
+    """Rows that take the messages away which a turn was filling."""
+    return [
+        deliveries.add(
+            tx,
+            address,
+            "notice",
+            Rendered(""),
+            now,
+            turn_id=turn_id,
+            key=f"unused:{turn_id}:{row.message_id}",
+            edits=row.message_id,
+        )
+        for row in deliveries.live_of(tx, turn_id)
+    ]
