@@ -14,6 +14,7 @@ import pytest
 from aouo.emulator import FAMILY
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
+from aouo.flow.job import Flow
 from aouo.flow.turns import Turns
 from aouo.outbound.live import LiveView
 from tests.fakes.clock import FastClock
@@ -48,15 +49,16 @@ async def within(event: asyncio.Event) -> None:
 
 
 class Held:
-    """A method that waits at its beginning until it may go on."""
+    """A method whose first call waits at its beginning until it may go on."""
 
     def __init__(self, patch: pytest.MonkeyPatch, owner: type[Any], name: str) -> None:
         self.reached, self.go_on = asyncio.Event(), asyncio.Event()
         method = getattr(owner, name)
 
         async def held(*args: Any, **more: Any) -> Any:
-            self.reached.set()
-            await self.go_on.wait()
+            if not self.reached.is_set():
+                self.reached.set()
+                await self.go_on.wait()
             return await method(*args, **more)
 
         patch.setattr(owner, name, held)
@@ -84,6 +86,19 @@ async def cut_off_behind_a_stop(bot: Running) -> None:
     await bot.app.database.transact(
         lambda tx: tx.run("UPDATE jobs SET stopped = 1 WHERE state = 'ready'")
     )
+
+
+async def test_a_turn_that_is_only_just_claimed_does_not_begin(
+    world: World, notes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table says that it is claimed; whoever claimed it has not heard of that yet."""
+    handles = Held(monkeypatch, Flow, "handle")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "hello")
+        told = await stopped_at(world, bot, handles)
+        turns = await bot.rows("SELECT status FROM turns")
+
+    assert (told, turns, world.model.requests) == (["Stopped."], [], [])
 
 
 async def test_an_answer_that_is_done_is_not_given(world: World, notes: None, done: Held) -> None:
@@ -246,11 +261,8 @@ async def test_flood_control_takes_nothing_of_a_whole_message_and_adds_none_behi
             await bot.people.fault("status", method=method, chat=ADA, status=429, retry_after=300)
         world.model.release.set()
         world.model.release.clear()
-        await eventually(
-            lambda: bot.rows(
-                "SELECT 1 FROM deliveries WHERE kind = 'live' AND state IN ('queued', 'sending')"
-            )
-        )
+        second = "SELECT 1 FROM deliveries WHERE kind = 'live' LIMIT 1 OFFSET 1"
+        await eventually(lambda: bot.rows(second))
         await bot.people.say(ADA, ADA, "/stop")
         await eventually(lambda: bot.rows("SELECT 1 FROM turns WHERE status = 'aborted'"))
         cast("FastClock", world.clock).jump(400)
