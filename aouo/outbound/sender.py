@@ -131,7 +131,8 @@ class Sender:
         return row.edits
 
     async def _show(self) -> None:
-        """Carry out the oldest edit wish; whatever fails, the final will say it again."""
+        """Carry out the oldest edit wish. What flood control refused waits for its turn again,
+        since a full page has no final of its own; whatever else fails, the final will say it."""
         message_id = next(iter(self.edits))
         await self._pace.wait(self.address)
         if self.rows or message_id not in self.edits:
@@ -142,7 +143,8 @@ class Sender:
             await self._messenger.edit(self.address, message_id, message)
         except FloodControl as error:
             self._park(error)
-            self.edits.setdefault(message_id, message)  # a full page has no final of its own
+            if all(row.edits != message_id for row in self.rows):
+                self.edits.setdefault(message_id, message)
         except RecipientGone as error:
             await self._lost(self.address, error)
         except DeliveryError as error:
@@ -177,13 +179,12 @@ class Sender:
         await self._clock.sleep(wait_s)
 
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
-        if (
-            row.edits and row.kind not in ONLY_CHANGES
-        ):  # what it was to replace is gone: say it anew
+        only_changes = row.kind in ONLY_CHANGES
+        if row.edits and not only_changes:  # what it was to replace is gone: say it anew
             await self._ledger.anew(row, str(error))
             self.rows[0] = replace(row, edits=0)
             return
-        if row.kind not in ONLY_CHANGES:
+        if not only_changes:
             log.error("delivery_refused", delivery=row.id, error=str(error))
         await self._settle(row, "refused", error=str(error))
 

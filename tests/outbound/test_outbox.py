@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from aouo.address import ConversationAddress
-from aouo.errors import NotSent
+from aouo.errors import FloodControl, NotSent
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.limits import CHAT_BURST
 from aouo.outbound.outbox import Outbox
@@ -121,6 +123,55 @@ async def test_a_wish_to_edit_gives_way_to_the_final_of_its_message(tmp_path: Pa
             outbox.close()
 
     assert messenger.edited == ["whole"]
+
+
+class _Refusing(_Watched):
+    """Refuses the first edit for a while; `meanwhile` happens before that is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        if meanwhile := self.meanwhile:
+            self.meanwhile = None
+            await meanwhile()
+            raise FloodControl("too many", retry_after_s=5.0)
+        await super().edit(to, message_id, message)
+
+
+@pytest.mark.parametrize("final", ["", "whole"])
+async def test_an_edit_that_flood_control_refused_is_made_again_but_never_over_a_final(
+    tmp_path: Path, final: str
+) -> None:
+    messenger = _Refusing()
+    to, clock = ConversationAddress("cli", "1"), FastClock(speed=1.0)
+
+    async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, database):
+
+        async def put(text: str, edits: int = 0) -> Delivery:
+            row = await database.transact(
+                lambda tx: deliveries.add(tx, to, "reply", Rendered(text), NOW, edits=edits)
+            )
+            outbox.put(row)
+            return row
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            group.create_task(outbox.run())
+            shown = await outbox.settled(await put("…"))
+
+            async def put_final() -> None:
+                if final:
+                    await put(final, shown.message_id)
+
+            messenger.meanwhile = put_final
+            outbox.show(to, shown.message_id, Rendered("half"))
+            while not messenger.edited:
+                clock.jump(1.0)
+                await asyncio.sleep(0)
+            outbox.close()
+
+    assert messenger.edited == [final or "half"]
 
 
 async def test_a_send_whose_connection_was_refused_is_made_again_until_it_arrives(
