@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -15,6 +16,7 @@ from tests.path.world import ADA, WAIT_S, Running, World
 T = TypeVar("T")
 Calls: TypeAlias = list[dict[str, Any]]
 _ROUNDS = 2
+_ASIDE = re.compile(r"<<[0-9A-Z]{26}>>\n")
 PHOTO_LINE = "[photo, seen in this turn only; a reply to it shows it again]"
 """What history keeps of a picture that a model sees."""
 
@@ -109,11 +111,15 @@ async def settled(bot: Running) -> None:
 
 
 def prompts(world: World) -> list[str]:
-    """The words of each request that the person, or we on their behalf, said last."""
-    return [
+    """The words of each request that the person, or we on their behalf, said last.
+
+    What the runtime asks for itself, such as a title when nobody waits, is left out.
+    """
+    words = (
         next(str(m["content"]) for m in reversed(body["messages"]) if m["role"] == "user")
         for body in world.model.requests
-    ]
+    )
+    return [said for said in words if not _ASIDE.match(said)]
 
 
 class Withholding(UpdateQueue):

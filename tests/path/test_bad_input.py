@@ -353,6 +353,7 @@ async def test_flood_control_makes_only_that_chat_wait(world: World, clock: Fast
 @pytest.mark.parametrize("status", [500, 502])
 async def test_a_server_error_on_a_send_is_tried_again(world: World, status: int) -> None:
     """500 is Telegram's own "not done"; behind 502 a proxy speaks, and nobody knows."""
+    world.config = {"telegram": {"streaming": "off"}}
     async with world.running() as bot:
         await bot.people.fault("status", method="sendMessage", chat=ADA, status=status)
         if status == 500:
@@ -365,6 +366,7 @@ async def test_a_server_error_on_a_send_is_tried_again(world: World, status: int
 
 async def test_a_send_that_may_have_arrived_is_never_repeated_but_offered(world: World) -> None:
     """design §3.5: one line with *Show again*; the button shows the very same message."""
+    world.config = {"telegram": {"streaming": "off"}}
     world.model.say("**important**")
     async with world.running() as bot:
         await bot.people.fault("drop_after", method="sendMessage", chat=ADA)
@@ -382,6 +384,7 @@ async def test_a_send_that_may_have_arrived_is_never_repeated_but_offered(world:
 
 
 async def test_show_again_is_only_for_the_chat_it_belongs_to(world: World) -> None:
+    world.config = {"telegram": {"streaming": "off"}}
     async with world.running() as bot:
         await bot.people.fault("drop_before", method="sendMessage", chat=ADA)
         await bot.people.say(ADA, ADA, "my secret")
@@ -394,7 +397,7 @@ async def test_show_again_is_only_for_the_chat_it_belongs_to(world: World) -> No
 
 
 async def test_with_resend_unknown_the_answer_comes_again_by_itself(world: World) -> None:
-    world.config = {"telegram": {"resend_unknown": True}}
+    world.config = {"telegram": {"resend_unknown": True, "streaming": "off"}}
     async with world.running() as bot:
         await bot.people.fault("drop_before", method="sendMessage", chat=ADA)
         answer = await bot.ask("hello")

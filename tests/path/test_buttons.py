@@ -230,6 +230,7 @@ async def test_two_quick_taps_act_once_and_both_are_answered(world: World) -> No
 
 async def test_two_quick_taps_on_a_button_of_ours_act_once_too(world: World) -> None:
     """*Show again* shows the message again, once."""
+    world.config = {"telegram": {"streaming": "off"}}
     async with world.running() as bot:
         await bot.people.fault("drop_before", method="sendMessage", chat=ADA)
         await bot.people.say(ADA, ADA, "important")

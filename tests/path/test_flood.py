@@ -41,6 +41,7 @@ async def test_a_penalty_silences_one_chat_until_its_time_and_nothing_is_lost(
     world: World, clock: FastClock
 ) -> None:
     """Not one call before that, typing included; then what waited, in its order."""
+    world.config = {"telegram": {"streaming": "off"}}
     async with world.running() as bot:
         await bot.people.fault(
             "status", method="sendMessage", chat=ADA, status=429, retry_after=PENALTY_S
@@ -177,6 +178,7 @@ BROKEN = [
 async def test_a_send_without_a_readable_answer_is_not_repeated_and_told_once(
     world: World, fault: dict[str, Any]
 ) -> None:
+    world.config = {"telegram": {"streaming": "off"}}
     async with world.running() as bot:
         await bot.people.fault(**fault, method="sendMessage", chat=ADA)
         await bot.people.say(ADA, ADA, "hello")
