@@ -124,6 +124,23 @@ async def test_nor_in_the_place_of_a_status_line(world: World, notes: None, done
     assert told == ["Stopped."]
 
 
+async def test_what_was_seen_of_an_answer_stays_and_what_it_cost_is_counted(
+    world: World, notes: None, done: Held
+) -> None:
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="word")
+        world.model.release.set()
+        seen, *behind = await stopped_at(world, bot, done)
+        usage = await bot.rows("SELECT 1 FROM usage_events")
+
+    assert seen.startswith("word word")
+    assert seen.endswith("…")
+    assert behind == ["Stopped."]
+    assert usage
+
+
 async def test_a_failure_is_not_said_any_more(world: World, notes: None, done: Held) -> None:
     world.model.reply(Fails(400))
     async with world.running() as bot:
