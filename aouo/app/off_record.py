@@ -36,9 +36,10 @@ async def erase_unanswered(app: App) -> None:
                 told.append(deliveries.add(tx, address, "notice", said, now, key=key))
         return told
 
-    if not await app.database.read(off_record.unanswered):
+    unanswered = await app.database.read(off_record.unanswered)
+    if not unanswered:
         return
-    for found in await app.database.read(off_record.unanswered):
+    for found in unanswered:
         media_files.remove(app.home.media, found.job_id)
     rows = await app.database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))

@@ -100,8 +100,7 @@ class Turns:
     async def end_stopped(self, job: Job) -> None:
         """End a job whose person said /stop, wherever that met it."""
         await self._desk.end_stopped(job, StopReason.PERSON)
-        if job.off_record or is_once(job.inbound):
-            self._intake.forget(job)
+        self._forget(job)
 
     async def _run(self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation) -> None:
         begun_s = time.perf_counter()
@@ -139,7 +138,7 @@ class Turns:
         except StopAsked:
             ended = StopReason.PERSON
             shown = await self._settle(job, ctx, ended, filled, generation)
-        self._forget(job, wanted)
+        self._forget(job)
         if isinstance(ended, Ack):
             self._contexts.recall.add(ctx.facts, said_by_person(ctx), ended.text)
         ms = (time.perf_counter() - begun_s) * 1000
@@ -153,7 +152,7 @@ class Turns:
         if wanted.skill and model.brief:
             notice = notices.ReadsNoSkills(wanted.skill.rpartition(":")[2])
             await self._desk.give_up(job, notice, state="done", why=_READS_NO_SKILLS)
-            self._forget(job, wanted)
+            self._forget(job)
             return None
         if _has_files(job) and not wanted.again:
             taken = await self._take_in(job, wanted, model, generation)
@@ -188,16 +187,16 @@ class Turns:
                 await self._desk.give_up(job, notices.FilesTookTooLong(), state="done", why=_MISSED)
             case notice:
                 await self._desk.give_up(job, notice, state="done", why=_MISSED)
-        self._forget(job, wanted)
+        self._forget(job)
         return None
 
     async def _release(self, job: Job) -> None:
         """The process ends before the turn began: what is done of its files is written down."""
         await self._database.transact(lambda tx: jobs.release(tx, job))
 
-    def _forget(self, job: Job, wanted: RunTurn) -> None:
+    def _forget(self, job: Job) -> None:
         """Nothing stays of a file that was sent off the record."""
-        if _has_files(job) and (job.off_record or wanted.off_record):
+        if _has_files(job) and (job.off_record or is_once(job.inbound)):
             self._intake.forget(job)
 
     async def _work(
