@@ -14,6 +14,7 @@ AouoError
 │   ├── NothingToRetry       /retry where nothing was asked
 │   ├── ChosenBefore         a tap on a message whose choice is made
 │   ├── DispatchLimitReached
+│   ├── TooMuchToRead         looking it up takes too long, or finds too much
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
 │   └── EmptyAnswer           the model stayed silent, also when asked once more
 ├── ProviderError            nobody yet: a model service failed
@@ -163,6 +164,10 @@ class PriceUnknown(Refused):
         super().__init__(f"no price for {model}")
         self.model = model
         self.key = f"budgets.prices.{model}"
+
+
+class TooMuchToRead(Refused):
+    """A look into the database was ended: it took too long, or found too much."""
 
 
 class NothingToRetry(Refused):

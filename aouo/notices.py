@@ -117,6 +117,11 @@ class NoSuchSession:
 
 
 @dataclass(frozen=True, slots=True)
+class TooMuchToRead:
+    """A command would have looked through more than it may."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     running: bool
     dropped: int
@@ -568,6 +573,7 @@ Notice: TypeAlias = (
     | Sessions
     | SessionOpened
     | NoSuchSession
+    | TooMuchToRead
     | Stopped
     | NothingToRetry
     | OffRecord

@@ -62,7 +62,7 @@ def show(session_id: str, as_json: bool) -> None:
         if found is None:
             raise _not_there(session_id)
         said = archive.entries(tx, found.id)
-        used = usage.of_session(tx, found.id)
+        used = tx.ask(usage.of_session(found.id))
     if as_json:
         print_json(
             {

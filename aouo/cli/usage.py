@@ -50,15 +50,15 @@ def usage(days: int, as_json: bool) -> None:
 
 def _facts(tx: Tx, first_day: str) -> Facts:
     return {
-        "totals": _fields(rows.total(tx, first_day)),
-        "by_day": _named("day", rows.by_day(tx, first_day)),
-        "by_pack": _named("pack", rows.by_pack(tx, first_day)),
+        "totals": _fields(tx.ask(rows.total(first_day))),
+        "by_day": _named("day", tx.ask(rows.by_day(first_day))),
+        "by_pack": _named("pack", tx.ask(rows.by_pack(first_day))),
         "by_model": [
             {"provider": provider, "model": model, **_fields(found)}
-            for provider, model, found in rows.by_model(tx, first_day)
+            for provider, model, found in tx.ask(rows.by_model(first_day))
         ],
-        "by_person": _named("person", rows.by_person(tx, first_day)),
-        "by_scope": _named("scope", rows.by_scope(tx, first_day)),
+        "by_person": _named("person", tx.ask(rows.by_person(first_day))),
+        "by_scope": _named("scope", tx.ask(rows.by_scope(first_day))),
     }
 
 

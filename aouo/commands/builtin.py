@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aouo import notices
-from aouo.commands.registry import Call, Commands, Entry, Result
+from aouo.commands.registry import Call, Commands, Entry, Lookup, Result
 from aouo.commands.summaries import nothing_to_compact
 from aouo.errors import ToolFailed
 from aouo.packs.library import Library, Pack
 from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx
 from aouo.store.routes import Route
+from aouo.store.snapshots import Snapshot
 
 SESSIONS_SHOWN = 8
 
 
-def builtin(more: Sequence[Entry] = ()) -> Commands:
+def builtin(more: Sequence[Entry | Lookup] = ()) -> Commands:
     """`more` need what others know."""
 
     def stop(tx: Tx, call: Call, library: Library) -> Result:
@@ -57,7 +58,7 @@ def builtin(more: Sequence[Entry] = ()) -> Commands:
             Entry("pack", "choose which pack answers here", pick),
             Entry("use", "talk to a pack: /use notes", use),
             Entry("new", "start a fresh session", new),
-            Entry("sessions", "go back to an earlier session", list_sessions),
+            Lookup("sessions", "go back to an earlier session", list_sessions),
             Entry("compact", "summarise what was said so far", nothing_to_compact),
             Entry("stop", "stop the running answer", stop),
             Entry("retry", "answer my last message again", unbound),
@@ -142,7 +143,7 @@ def new(tx: Tx, call: Call, library: Library) -> Result:
     if pack != route.active_pack:
         routes.set_pack(tx, route, pack, call.now)
         route = _route(tx, call)
-    kept = any(s.messages for s in sessions.recent(tx, call.inbound.address.session_key(pack), 2))
+    kept = sessions.any_with_words(tx, call.inbound.address.session_key(pack))
     routes.set_session(tx, route, session_id, call.now, afresh=True)
     return Result(notices.FreshSession(kept))
 
@@ -177,24 +178,22 @@ def otr(tx: Tx, call: Call, library: Library) -> Result:
     return Result(notices.OffRecord(not route.off_record))
 
 
-def list_sessions(tx: Tx, call: Call, library: Library) -> Result:
-    del library
-    route = _route(tx, call)
-    key = call.inbound.address.session_key(route.active_pack)
-    found = sessions.recent(tx, key, SESSIONS_SHOWN)
-    items = tuple((s.id, s.title, s.updated_at, s.messages) for s in found if s.messages)
-    return Result(notices.Sessions(items, route.session_id))
+async def list_sessions(snapshot: Snapshot, call: Call, route: Route | None) -> notices.Sessions:
+    key = call.inbound.address.session_key(route.active_pack if route else "")
+    found = await snapshot.ask(sessions.recent(key, SESSIONS_SHOWN))
+    items = tuple((s.id, s.title, s.updated_at, s.messages) for s in found)
+    return notices.Sessions(items, route.session_id if route else "")
 
 
 def open_session(tx: Tx, call: Call, token: str) -> Result:
     """Go back to one of this conversation's sessions with its pack; `token` ends its id."""
     route = _route(tx, call)
     key = call.inbound.address.session_key(route.active_pack)
-    found = next((s for s in sessions.recent(tx, key, 100) if s.id.endswith(f"/{token}")), None)
-    if found is None:
+    session_id, title = sessions.ending_with(tx, key, token)
+    if not session_id:
         return Result(notices.NoSuchSession())
-    routes.set_session(tx, route, found.id, call.now)
-    return Result(notices.SessionOpened(found.title or "untitled"))
+    routes.set_session(tx, route, session_id, call.now)
+    return Result(notices.SessionOpened(title or "untitled"))
 
 
 def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], ...]:

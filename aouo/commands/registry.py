@@ -1,13 +1,13 @@
 """One registry for everything that begins with a slash and needs no model.
 
 A handler runs inside the transaction that settles its job and queues its reply, so a command
-takes effect exactly once, and a turn never races it.
+takes effect exactly once, and a turn never races it. What only looks something up does so before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +15,8 @@ from aouo.events import Inbound
 from aouo.notices import Notice
 from aouo.packs.library import Library
 from aouo.store.database import Tx
+from aouo.store.routes import Route
+from aouo.store.snapshots import Snapshot
 
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
 
@@ -40,6 +42,7 @@ class Result:
 
 
 Handler: TypeAlias = Callable[[Tx, Call, Library], Result]
+Look: TypeAlias = Callable[[Snapshot, Call, Route | None], Awaitable[Notice]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,20 @@ class Entry:
     handler: Handler
 
 
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A command that only reads, and perhaps much: nothing waits while it does."""
+
+    name: str
+    description: str
+    look: Look
+
+
 class Commands:
     """Name → handler; a second handler for a name is a bug found at start."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self._entries: dict[str, Entry] = {}
+    def __init__(self, entries: Sequence[Entry | Lookup]) -> None:
+        self._entries: dict[str, Entry | Lookup] = {}
         for entry in entries:
             if entry.name in self._entries or not _NAME.fullmatch(entry.name):
                 raise ValueError(f"command {entry.name!r} is taken or misspelt")
@@ -67,5 +79,5 @@ class Commands:
         """(name, description) in the order of registration."""
         return tuple((entry.name, entry.description) for entry in self._entries.values())
 
-    def obey(self, name: str, tx: Tx, call: Call, library: Library) -> Result:
-        return self._entries[name].handler(tx, call, library)
+    def of(self, name: str) -> Entry | Lookup:
+        return self._entries[name]

@@ -6,36 +6,32 @@ from collections.abc import Callable
 from datetime import date, timedelta
 
 from aouo import notices
-from aouo.commands.registry import Call, Entry, Result
+from aouo.commands.registry import Call, Lookup
 from aouo.events import Inbound
-from aouo.packs.library import Library
-from aouo.store import routes, usage
-from aouo.store.database import Tx
+from aouo.store import usage
+from aouo.store.routes import Route
+from aouo.store.snapshots import Query, Snapshot
 
 
-def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Entry:
+def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Lookup:
     """`day` is the local day; whoever `is_owner` sees the sums of everybody besides."""
 
-    def show(tx: Tx, call: Call, library: Library) -> Result:
-        del library
-        inbound = call.inbound
-        route = routes.find(tx, inbound.address)
-        pack, person = route.active_pack if route else "", inbound.person.id
+    async def show(snapshot: Snapshot, call: Call, route: Route | None) -> notices.SpendingReport:
+        pack, person = route.active_pack if route else "", call.inbound.person.id
         today = day()
         week = (date.fromisoformat(today) - timedelta(days=6)).isoformat()
-        owner = is_owner(inbound)
-        return Result(
-            notices.SpendingReport(
-                pack,
-                _spent(usage.of_person(tx, today, person, pack)),
-                _spent(usage.of_person(tx, week, person, pack)),
-                _spent(usage.total(tx, today)) if owner else None,
-                _spent(usage.total(tx, week)) if owner else None,
-            )
+        owner = is_owner(call.inbound)
+        return notices.SpendingReport(
+            pack,
+            await _spent(snapshot, usage.of_person(today, person, pack)),
+            await _spent(snapshot, usage.of_person(week, person, pack)),
+            await _spent(snapshot, usage.total(today)) if owner else None,
+            await _spent(snapshot, usage.total(week)) if owner else None,
         )
 
-    return Entry("usage", "what today and this week cost", show)
+    return Lookup("usage", "what today and this week cost", show)
 
 
-def _spent(found: usage.Sum) -> notices.Spending:
+async def _spent(snapshot: Snapshot, query: Query[usage.Sum]) -> notices.Spending:
+    found = await snapshot.ask(query)
     return notices.Spending(found.calls, found.input_tokens + found.output_tokens, found.cost_usd)

@@ -9,7 +9,8 @@ import structlog
 from aouo import notices
 from aouo.address import ConversationAddress
 from aouo.commands.builtin import shown_packs
-from aouo.commands.registry import Call, Commands, Result
+from aouo.commands.registry import Call, Commands, Entry, Look, Lookup, Result
+from aouo.errors import TooMuchToRead
 from aouo.flow import ending, outcomes
 from aouo.notices import Notice
 from aouo.outbound import wording
@@ -18,7 +19,7 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.installed import Installed
-from aouo.store import chats, deliveries, jobs, off_record
+from aouo.store import chats, deliveries, jobs, off_record, routes
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
@@ -124,12 +125,27 @@ class Desk:
 
     async def obey(self, job: Job, name: str, rest: str, *, instead_of: int = 0) -> None:
         """Carry out a command in the transaction that settles it; `instead_of` as in `command`."""
-        await self.command(
-            job,
-            lambda tx, call: self._commands.obey(name, tx, call, self._library()),
-            rest,
-            instead_of=instead_of,
-        )
+        match self._commands.of(name):
+            case Entry(handler=handler):
+                await self.command(
+                    job,
+                    lambda tx, call: handler(tx, call, self._library()),
+                    rest,
+                    instead_of=instead_of,
+                )
+            case Lookup(look=look):
+                notice = await self._looked_up(job, look, rest)
+                await self.answer(job, notice, instead_of=instead_of)
+
+    async def _looked_up(self, job: Job, look: Look, rest: str) -> Notice:
+        call = Call(job.inbound, rest, stamp(self._clock), job.id)
+        route = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
+        try:
+            async with self._database.snapshot() as snapshot:
+                return await look(snapshot, call, route)
+        except TooMuchToRead as error:
+            log.warning("too_much_to_read", error=str(error))
+            return notices.TooMuchToRead()
 
     async def command(
         self,

@@ -122,6 +122,11 @@ def _sentence(notice: Notice) -> str:
             return f"Back in “{title}”."
         case notices.NoSuchSession():
             return "That session is not there with this pack. /sessions lists what is."
+        case notices.TooMuchToRead():
+            return (
+                "Looking this up takes too long here. The owner can do it in a terminal, with: "
+                "aouo usage, aouo session list"
+            )
         case notices.NothingToRetry():
             return "There is nothing I can answer again here. Write me what you need."
         case notices.OffRecord(on=True):

@@ -7,6 +7,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any, LiteralString, cast
 
+from aouo.store import sessions as store_sessions
 from aouo.store.database import Tx
 from aouo.transcript import ToolCall, load_calls
 
@@ -43,9 +44,7 @@ class Entry:
 
 
 _SESSION: LiteralString = (
-    "SELECT s.id, s.session_key, s.created_at, s.updated_at, coalesce(nullif(s.title, ''), "
-    "(SELECT substr(m.text, 1, 60) FROM messages AS m WHERE m.session_id = s.id "
-    "AND m.visible = 1 AND m.role = 'user' ORDER BY m.id LIMIT 1), '') AS title, "
+    "SELECT s.id, s.session_key, s.created_at, s.updated_at, " + store_sessions.TITLE + ", "
     "(SELECT count(*) FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1) AS messages "
     "FROM sessions AS s "
 )

@@ -21,13 +21,14 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
 
 from aouo import failpoint
 from aouo.shield import finish
+from aouo.store.snapshots import Query, Snapshot, Snapshots
 
 T = TypeVar("T")
 Value: TypeAlias = str | int | float | bytes | None
@@ -58,6 +59,10 @@ class Tx:
 
     def all(self, sql: LiteralString, *values: Value) -> Sequence[sqlite3.Row]:
         return self._connection.execute(sql, values).fetchall()
+
+    def ask(self, query: Query[T]) -> T:
+        """The same question as `Snapshot.ask` asks, where nobody else waits."""
+        return query.read(self.all(query.sql, *query.values))
 
     def script(self, statements: Sequence[str]) -> None:
         """Run the statements of a migration file."""
@@ -233,6 +238,7 @@ class Database:
         self._path = path
         self._writer = _Writer(path)
         self._reader: sqlite3.Connection | None = None
+        self._snapshots = Snapshots(path)
         self._asked = 0  # of the writer's thread, and not answered yet
 
     async def open(self) -> None:
@@ -293,8 +299,13 @@ class Database:
         finally:
             self._reader.execute("ROLLBACK")
 
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
+        """For reads that look through much: they run beside the loop, see `store.snapshots`."""
+        return self._snapshots.open()
+
     async def close(self) -> None:
-        """Finish what is queued; the reader goes first, so that the writer checkpoints last."""
+        """Finish what is queued; readers go first, so that the writer checkpoints last."""
+        await self._snapshots.close()
         if self._reader is not None:
             self._reader.close()
         if self._writer.is_alive():

@@ -67,7 +67,13 @@ def gathering(tx: Tx, lane: str, person: str) -> tuple[int, Inbound] | None:
 
 def has_album(tx: Tx, lane: str, album: str) -> bool:
     """Whether something of this album came here before."""
-    return bool(tx.one("SELECT 1 FROM jobs WHERE album = ? AND lane = ? LIMIT 1", album, lane))
+    row = tx.one(
+        # the index holds albums only, and is taken only where the statement says so
+        "SELECT 1 FROM jobs WHERE album = ? AND album <> '' AND lane = ? LIMIT 1",
+        album,
+        lane,
+    )
+    return row is not None
 
 
 def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:

@@ -69,7 +69,10 @@ def unanswered(tx: Tx) -> list[Unanswered]:
         "LEFT JOIN turns AS t ON t.job_id = j.id AND t.status = 'open' "
         "LEFT JOIN conversation_routes AS r ON r.platform = j.platform "
         "AND r.chat_id = j.chat_id AND r.thread_id = j.thread_id AND r.user_id = j.user_id "
-        "WHERE j.state IN ('ready', 'gathering', 'running', 'parked')"
+        "WHERE j.id IN (SELECT id FROM jobs WHERE state = 'ready' "
+        "UNION ALL SELECT id FROM jobs WHERE state = 'gathering' "
+        "UNION ALL SELECT id FROM jobs WHERE state = 'running' "
+        "UNION ALL SELECT id FROM jobs WHERE state = 'parked')"
     )
     found: list[Unanswered] = []
     for row in rows:

@@ -8,11 +8,11 @@ for as phrases; in all others the beginning of a word is enough.
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aouo.store import sessions
 from aouo.store.database import Tx
+from aouo.store.snapshots import Query
 
 BATCH = 500
 _SNIPPET_CHARS = 240
@@ -59,39 +59,32 @@ def catch_up(tx: Tx, session_key: str) -> bool:
     return len(rows) == BATCH
 
 
-def find(tx: Tx, session_key: str, query: str, limit: int) -> list[Hit]:
-    """The best matches for all words of `query`, for any of them if none has all."""
-    wanted = [_term(word) for word in _WORD.findall(query)]
-    if not wanted:
-        return []
-    rows = _matches(tx, session_key, " AND ".join(wanted), limit)
-    if not rows and len(wanted) > 1:
-        rows = _matches(tx, session_key, " OR ".join(wanted), limit)
-    return [
-        Hit(
-            row["session_id"],
-            row["title"],
-            row["created_at"],
-            row["role"],
-            _snippet(row["text"], query),
-        )
-        for row in rows
-    ]
+def wanted(session_key: str, query: str, limit: int) -> list[Query[list[Hit]]]:
+    """What to ask, one after the other until something is found: for the best matches of all
+    words of `query`, then of any of them."""
+    words = [_term(word) for word in _WORD.findall(query)]
+    joins = (" AND ", " OR ")[: min(len(words), 2)]
+    return [_matches(session_key, join.join(words), query, limit) for join in joins]
 
 
-def _matches(tx: Tx, session_key: str, expression: str, limit: int) -> Sequence[sqlite3.Row]:
-    return tx.all(
-        "SELECT m.session_id, m.role, m.text, m.created_at, "
-        "coalesce(nullif(s.title, ''), (SELECT substr(f.text, 1, 60) FROM messages AS f "
-        "WHERE f.session_id = s.id AND f.visible = 1 AND f.role = 'user' "
-        "ORDER BY f.id LIMIT 1), '') AS title "
-        "FROM messages_index AS i JOIN messages AS m ON m.id = i.rowid "
-        "JOIN sessions AS s ON s.id = m.session_id "
-        "WHERE messages_index MATCH ? AND s.session_key = ? AND m.visible = 1 "
-        "ORDER BY i.rank, m.id DESC LIMIT ?",
-        expression,
-        session_key,
-        limit,
+def _matches(session_key: str, expression: str, query: str, limit: int) -> Query[list[Hit]]:
+    return Query(
+        "SELECT h.session_id, h.role, h.text, h.created_at, " + sessions.TITLE + " "
+        "FROM messages_index AS i JOIN messages AS h ON h.id = i.rowid "
+        "JOIN sessions AS s ON s.id = h.session_id "
+        "WHERE messages_index MATCH ? AND s.session_key = ? AND h.visible = 1 "
+        "ORDER BY i.rank, h.id DESC LIMIT ?",
+        (expression, session_key, limit),
+        lambda rows: [
+            Hit(
+                row["session_id"],
+                row["title"],
+                row["created_at"],
+                row["role"],
+                _snippet(row["text"], query),
+            )
+            for row in rows
+        ],
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.ids import SessionId
 from aouo.store import routes
 from aouo.store.database import Tx
 from aouo.store.routes import Route
+from aouo.store.snapshots import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,14 @@ def active_skill(tx: Tx, session_id: str) -> str:
     return row["active_skill"] if row else ""
 
 
+TITLE: LiteralString = (
+    "coalesce(nullif(s.title, ''), (SELECT substr(m.text, 1, 60) FROM messages AS m "
+    "WHERE m.session_id = s.id AND m.visible = 1 AND m.role = 'user' ORDER BY m.id LIMIT 1), '') "
+    "AS title"
+)
+"""The title of a session `s`; the first words of a person as long as it has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A session as a person chooses among them."""
@@ -78,20 +88,39 @@ class Listed:
     messages: int
 
 
-def recent(tx: Tx, key: str, limit: int) -> list[Listed]:
+def recent(key: str, limit: int) -> Query[list[Listed]]:
     """The newest sessions with this key that hold anything; titles fall back to the first words."""
-    rows = tx.all(
-        "SELECT s.id, s.updated_at, coalesce(nullif(s.title, ''), (SELECT substr(m.text, 1, 60) "
-        "FROM messages AS m WHERE m.session_id = s.id AND m.visible = 1 AND m.role = 'user' "
-        "ORDER BY m.id LIMIT 1), '') AS title, (SELECT count(*) FROM messages AS m "
+    return Query(
+        "SELECT s.id, s.updated_at, " + TITLE + ", (SELECT count(*) FROM messages AS m "
         "WHERE m.session_id = s.id AND m.visible = 1) AS n FROM sessions AS s "
         "WHERE s.session_key = ? AND EXISTS (SELECT 1 FROM messages AS m "
         "WHERE m.session_id = s.id AND m.visible = 1) "
         "ORDER BY s.updated_at DESC, s.rowid DESC LIMIT ?",
-        key,
-        limit,
+        (key, limit),
+        lambda rows: [Listed(row["id"], row["title"], row["updated_at"], row["n"]) for row in rows],
     )
-    return [Listed(row["id"], row["title"], row["updated_at"], row["n"]) for row in rows]
+
+
+def any_with_words(tx: Tx, key: str) -> bool:
+    """Whether something was said in a session with this key."""
+    row = tx.one(
+        "SELECT 1 FROM sessions AS s WHERE s.session_key = ? AND EXISTS (SELECT 1 FROM messages "
+        "AS m WHERE m.session_id = s.id AND m.visible = 1) LIMIT 1",
+        key,
+    )
+    return row is not None
+
+
+def ending_with(tx: Tx, key: str, token: str) -> tuple[str, str]:
+    """(id, title) of the session with this key whose id ends with this token, ("", "") = none."""
+    row = tx.one(
+        "SELECT s.id, " + TITLE + " FROM sessions AS s WHERE s.session_key = ? "
+        "AND substr(s.id, -length(?)) = ? ORDER BY s.created_at DESC LIMIT 1",
+        key,
+        f"/{token}",
+        f"/{token}",
+    )
+    return (row["id"], row["title"]) if row else ("", "")
 
 
 def key_of(tx: Tx, session_id: str) -> str:

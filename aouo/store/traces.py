@@ -100,16 +100,19 @@ def trace(tx: Tx, wanted: str) -> Trace | None:
         row["started_at"],
         row["settled_at"],
         tuple(Step(name, calls, ms) for name, (calls, ms) in meter.items()),
-        _calls(tx, row["id"]),
+        _calls(tx, row["id"], row["session_id"]),
         _tools(tx, row["id"]),
         _deliveries(tx, row["id"]),
     )
 
 
-def _calls(tx: Tx, turn_id: str) -> tuple[Call, ...]:
+def _calls(tx: Tx, turn_id: str, session_id: str) -> tuple[Call, ...]:
+    """Those that the runtime made on its own behalf belong to no session."""
     rows = tx.all(
         "SELECT scope, provider, model, input_tokens, cached_tokens, output_tokens, cost_usd, "
-        "duration_ms FROM usage_events WHERE turn_id = ? AND scope NOT LIKE 'tool:%' ORDER BY id",
+        "duration_ms FROM usage_events WHERE session_id IN (?, '') AND turn_id = ? "
+        "AND scope NOT LIKE 'tool:%' ORDER BY id",
+        session_id,
         turn_id,
     )
     return tuple(Call(**dict(row)) for row in rows)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import LiteralString
 
 from aouo.store.database import Tx
+from aouo.store.snapshots import Query
 from aouo.transcript import Usage
 
 
@@ -146,52 +148,55 @@ def money_of_day(tx: Tx, day: str) -> list[tuple[str, str, float]]:
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-def total(tx: Tx, first_day: str) -> Sum:
+def total(first_day: str) -> Query[Sum]:
     """Everything from that local day on."""
-    return _one(tx, "SELECT " + _SUMS + "WHERE day >= ?", first_day)
+    return Query("SELECT " + _SUMS + "WHERE day >= ?", (first_day,), _one)
 
 
-def of_person(tx: Tx, first_day: str, person: str, pack: str) -> Sum:
+def of_person(first_day: str, person: str, pack: str) -> Query[Sum]:
     """What a person used with a pack from that local day on."""
-    sql: LiteralString = "WHERE day >= ? AND person = ? AND pack = ?"
-    return _one(tx, "SELECT " + _SUMS + sql, first_day, person, pack)
+    sql: LiteralString = "SELECT " + _SUMS + "WHERE day >= ? AND person = ? AND pack = ?"
+    return Query(sql, (first_day, person, pack), _one)
 
 
-def of_session(tx: Tx, session_id: str) -> Sum:
-    return _one(tx, "SELECT " + _SUMS + "WHERE session_id = ?", session_id)
+def of_session(session_id: str) -> Query[Sum]:
+    return Query("SELECT " + _SUMS + "WHERE session_id = ?", (session_id,), _one)
 
 
-def by_day(tx: Tx, first_day: str) -> list[tuple[str, Sum]]:
+def by_day(first_day: str) -> Query[list[tuple[str, Sum]]]:
     """Each local day with a row, oldest first."""
     sql: LiteralString = "SELECT day AS name, " + _SUMS + "WHERE day >= ? GROUP BY day ORDER BY day"
-    return _named(tx, sql, first_day)
+    return Query(sql, (first_day,), _named)
 
 
-def by_pack(tx: Tx, first_day: str) -> list[tuple[str, Sum]]:
+def by_pack(first_day: str) -> Query[list[tuple[str, Sum]]]:
     """Dearest first, as in all of these; "" = no pack."""
     sql: LiteralString = "SELECT pack AS name, " + _SUMS + "WHERE day >= ? GROUP BY pack "
-    return _named(tx, sql + _DEAREST, first_day)
+    return Query(sql + _DEAREST, (first_day,), _named)
 
 
-def by_person(tx: Tx, first_day: str) -> list[tuple[str, Sum]]:
+def by_person(first_day: str) -> Query[list[tuple[str, Sum]]]:
     """By the platform's id; "" = nobody."""
     sql: LiteralString = "SELECT person AS name, " + _SUMS + "WHERE day >= ? GROUP BY person "
-    return _named(tx, sql + _DEAREST, first_day)
+    return Query(sql + _DEAREST, (first_day,), _named)
 
 
-def by_scope(tx: Tx, first_day: str) -> list[tuple[str, Sum]]:
+def by_scope(first_day: str) -> Query[list[tuple[str, Sum]]]:
     sql: LiteralString = "SELECT scope AS name, " + _SUMS + "WHERE day >= ? GROUP BY scope "
-    return _named(tx, sql + _DEAREST, first_day)
+    return Query(sql + _DEAREST, (first_day,), _named)
 
 
-def by_model(tx: Tx, first_day: str) -> list[tuple[str, str, Sum]]:
+def by_model(first_day: str) -> Query[list[tuple[str, str, Sum]]]:
     """(provider, model, sum); tool calls have no model and are not here."""
     sql: LiteralString = (
         "SELECT provider, model, " + _SUMS + "WHERE day >= ? AND model <> '' "
         "GROUP BY provider, model "
     )
-    rows = tx.all(sql + _DEAREST, first_day)
-    return [(row["provider"], row["model"], _sum(row)) for row in rows]
+    return Query(
+        sql + _DEAREST,
+        (first_day,),
+        lambda rows: [(row["provider"], row["model"], _sum(row)) for row in rows],
+    )
 
 
 _DEAREST: LiteralString = (
@@ -199,13 +204,12 @@ _DEAREST: LiteralString = (
 )
 
 
-def _named(tx: Tx, sql: LiteralString, first_day: str) -> list[tuple[str, Sum]]:
-    return [(row["name"], _sum(row)) for row in tx.all(sql, first_day)]
+def _named(rows: Sequence[sqlite3.Row]) -> list[tuple[str, Sum]]:
+    return [(row["name"], _sum(row)) for row in rows]
 
 
-def _one(tx: Tx, sql: LiteralString, *values: str) -> Sum:
-    row = tx.one(sql, *values)
-    assert row is not None
+def _one(rows: Sequence[sqlite3.Row]) -> Sum:
+    (row,) = rows
     return _sum(row)
 
 

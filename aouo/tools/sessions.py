@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.errors import ToolFailed
+from aouo.errors import ToolFailed, TooMuchToRead
 from aouo.store import search
 from aouo.store.database import Database
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
@@ -24,7 +24,15 @@ def sessions(database: Database) -> Tool:
         key = context.session_key
         while await database.transact(lambda tx: search.catch_up(tx, key)):
             pass
-        found = await database.read(lambda tx: search.find(tx, key, wish.query, SHOWN))
+        found: list[search.Hit] = []
+        try:
+            async with database.snapshot() as snapshot:
+                for question in search.wanted(key, wish.query, SHOWN):
+                    found = found or await snapshot.ask(question)
+        except TooMuchToRead as error:
+            raise ToolFailed(
+                "That was said too often to look through. Try a rarer word."
+            ) from error
         if not found:
             return f"Nothing was said here about {wish.query!r}. Try one word, or another one."
         return "\n".join(_line(hit) for hit in found)

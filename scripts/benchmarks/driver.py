@@ -1,16 +1,15 @@
-"""Which way to SQLite: CPU of one transaction of four statements, one process each.
+"""Which way to SQLite, one process each.
 
-`python -m scripts.benchmarks.driver WAY FILE`, WAY one of `writer` (ours: a thread that owns
-the connection), `brief` (ours, for what is short and need not reach the disk), `aiosqlite`,
-`sqlite3` (on the event loop's own thread). aiosqlite is no dependency of ours; it is measured
-where it can be imported.
+`python -m scripts.benchmarks.driver WAY FILE MANY`. CPU of one of MANY transactions of four
+statements, WAY one of `writer` (ours: a thread that owns the connection), `brief` (ours, for what
+is short and need not reach the disk), `aiosqlite`, `sqlite3` (on the event loop's own thread).
+How long the loop stands still for the sums of `aouo usage` over MANY rows, WAY one of `sums-loop`
+(on its own thread) and `sums-snapshot` (on aiosqlite, as the runtime does).
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
-import importlib.util
 import json
 import sqlite3
 import statistics
@@ -19,10 +18,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import aiosqlite
+
+from aouo.store import usage
 from aouo.store.database import Database, Tx
+from aouo.store.migrate import migrate
+from aouo.store.snapshots import Query
+from aouo.store.usage import Spent
+from aouo.transcript import Usage
 from scripts.benchmarks.processes import ROOT, environment
 from scripts.benchmarks.table import Row
 
@@ -60,7 +67,6 @@ async def at_once(file: Path, many: int) -> tuple[float, float]:
 
 
 async def with_aiosqlite(file: Path, many: int) -> tuple[float, float]:
-    aiosqlite: Any = importlib.import_module("aiosqlite")
     one_at_a_time = asyncio.Lock()  # a connection has one transaction at a time
     async with aiosqlite.connect(file, isolation_level=None) as database:
         for pragma in ("journal_mode=WAL", "synchronous=NORMAL"):
@@ -101,7 +107,82 @@ async def plain(file: Path, many: int) -> tuple[float, float]:
     return apart, together
 
 
-WAYS = {"writer": writer, "brief": at_once, "aiosqlite": with_aiosqlite, "sqlite3": plain}
+QUERIES: tuple[Query[Any], ...] = tuple(
+    each("2026-01-01")
+    for each in (
+        usage.total,
+        usage.by_day,
+        usage.by_pack,
+        usage.by_model,
+        usage.by_person,
+        usage.by_scope,
+    )
+)
+
+
+async def sums_on_the_loop(file: Path, many: int) -> tuple[float, float]:
+    async def ask(database: Database) -> None:
+        for query in QUERIES:
+            await database.read(lambda tx, query=query: tx.ask(query))
+
+    return await _held(file, many, ask)
+
+
+async def sums_on_a_snapshot(file: Path, many: int) -> tuple[float, float]:
+    async def ask(database: Database) -> None:
+        async with database.snapshot() as snapshot:
+            for query in QUERIES:
+                await snapshot.ask(query)
+
+    return await _held(file, many, ask)
+
+
+async def _held(
+    file: Path, many: int, ask: Callable[[Database], Awaitable[None]]
+) -> tuple[float, float]:
+    """Milliseconds: the longest that the loop stood still, and how long all sums took."""
+    database = Database(file)
+    await database.open()
+
+    def fill(tx: Tx) -> None:
+        migrate(tx, "2026-03-02T12:00:00.000+00:00")
+        for number in range(many):
+            tokens = Usage(1000 + number % 700, 0, 200)
+            day, model = f"2026-01-{10 + number * 20 // many}", f"model-{number % 3}"
+            spent = Spent("llm", day, "p", model, f"pack-{number % 4}", "s", f"{number % 5}")
+            usage.record(tx, replace(spent, tokens=tokens, cost_usd=0.001), day)
+
+    await database.transact(fill)
+    await ask(database)  # opens connections, fills the page cache
+    longest_s, last_s = 0.0, time.perf_counter()
+
+    async def tick() -> None:
+        nonlocal longest_s, last_s
+        while True:
+            await asyncio.sleep(0)
+            now_s = time.perf_counter()
+            longest_s, last_s = max(longest_s, now_s - last_s), now_s
+
+    async with asyncio.TaskGroup() as group:
+        ticking = group.create_task(tick())
+        await asyncio.sleep(0.05)
+        begun_s, longest_s = time.perf_counter(), 0.0
+        await ask(database)
+        took_s = time.perf_counter() - begun_s
+        await asyncio.sleep(0)
+        ticking.cancel()
+    await database.close()
+    return longest_s * 1000, took_s * 1000
+
+
+WAYS = {
+    "sums-loop": sums_on_the_loop,
+    "sums-snapshot": sums_on_a_snapshot,
+    "writer": writer,
+    "brief": at_once,
+    "aiosqlite": with_aiosqlite,
+    "sqlite3": plain,
+}
 
 
 async def _apart(transact: Callable[[], Awaitable[None]], many: int) -> float:
@@ -130,15 +211,12 @@ def driver(bench: object, *, quick: bool) -> list[Row]:
     """Ours and the alternatives, interleaved."""
     del bench
     many = "1000" if quick else "4000"
-    here = importlib.util.find_spec("aiosqlite") is not None
-    found: dict[str, list[dict[str, float]]] = {
-        way: [] for way in WAYS if way != "aiosqlite" or here
-    }
+    found: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory(prefix="aouo-bench-") as folder:
         for number in range(2 if quick else 5):
             for way, measured in found.items():
                 file = Path(folder) / f"{way}{number}.db"
-                measured.append(_measured(way, file, many))
+                measured.append(_measured(way, file, "100000" if "sums" in way else many))
     rows: list[Row] = []
     labels = {
         "writer": "our writer thread",
@@ -149,11 +227,13 @@ def driver(bench: object, *, quick: bool) -> list[Row]:
     for way, label in labels.items():
         for how in ("apart", "together"):
             figure = f"transaction, {how}: {label}"
-            if way not in found:
-                rows.append(Row(figure, "CPU µs", None, note="not importable here"))
-                continue
             value = statistics.median(one[how] for one in found[way])
             rows.append(Row(figure, "CPU µs", value, digits=0, n=len(found[way])))
+    for way, label in {"sums-loop": "on its own thread", "sums-snapshot": "over aiosqlite"}.items():
+        for how, figure in {"apart": "loop held by", "together": "time of"}.items():
+            value = statistics.median(one[how] for one in found[way])
+            name = f"{figure} six sums over 100,000 rows: {label}"
+            rows.append(Row(name, "ms", value, digits=1, n=len(found[way])))
     return rows
 
 
@@ -161,17 +241,11 @@ def _measured(way: str, file: Path, many: str) -> dict[str, float]:
     told = subprocess.run(
         [sys.executable, "-m", "scripts.benchmarks.driver", way, str(file), many],
         cwd=ROOT,
-        env=environment() | {"PYTHONPATH": _path_of_aiosqlite()},
+        env=environment(),
         stdout=subprocess.PIPE,
         check=True,
     )
     return json.loads(told.stdout)
-
-
-def _path_of_aiosqlite() -> str:
-    """A child finds it where we found it."""
-    found = importlib.util.find_spec("aiosqlite")
-    return str(Path(found.origin).parents[1]) if found and found.origin else ""
 
 
 def main() -> None:

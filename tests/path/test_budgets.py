@@ -295,3 +295,20 @@ async def test_usage_answers_without_a_model_and_shows_everybodys_only_to_the_ow
     assert bens.text == own
     assert mine.text == f"{own}\n\nEverybody, with everything:\ntoday – {two}\n7 days – {two}"
     assert len(world.model.requests) == 2
+
+
+async def test_looking_up_too_much_is_ended_and_said(world: World) -> None:
+    """Nobody waits for it meanwhile: see tests/store/test_snapshots.py."""
+    world.install("notes")
+    async with world.running() as bot:
+        await bot.ask("hello")
+        bot.app.database._snapshots._rows_max = 0
+        refused = await bot.ask("/usage")
+        bot.app.database._snapshots._rows_max = 10
+        answer = await bot.ask("/sessions")
+
+    assert refused.text == (
+        "Looking this up takes too long here. The owner can do it in a terminal, with: "
+        "aouo usage, aouo session list"
+    )
+    assert "hello" in answer.text or answer.buttons

@@ -170,7 +170,7 @@ async def facts(database: Database) -> tuple[float, int, int]:
     """USD of the day, rows, reservations."""
 
     def read(tx: Tx) -> tuple[float, int, int]:
-        total = usage.total(tx, TODAY)
+        total = tx.ask(usage.total(TODAY))
         row = tx.one("SELECT count(*) AS n FROM holds")
         assert row is not None
         return round(total.cost_usd, 9), total.calls, row["n"]
@@ -474,9 +474,9 @@ def test_no_budget_is_ever_passed_whatever_runs_at_once(
             async with database_in(folder) as database:
                 quota = quota_of(database, budget)
                 answered = await _all_at_once(quota, database, wishes)
-                total = await database.read(lambda tx: usage.total(tx, TODAY))
-                people = dict(await database.read(lambda tx: usage.by_person(tx, TODAY)))
-                packs = dict(await database.read(lambda tx: usage.by_pack(tx, TODAY)))
+                total = await database.read(lambda tx: tx.ask(usage.total(TODAY)))
+                people = dict(await database.read(lambda tx: tx.ask(usage.by_person(TODAY))))
+                packs = dict(await database.read(lambda tx: tx.ask(usage.by_pack(TODAY))))
                 left = await facts(database)
 
         spent = sum(cost_usd(DEAR, Usage(w.used[0], 0, w.used[1])) for w in _of(wishes, answered))

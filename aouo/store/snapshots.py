@@ -1,0 +1,131 @@
+"""Reads that look through much: on connections of their own, so that nobody waits for them.
+
+Each connection of aiosqlite has a thread; the event loop goes on while a statement runs. What
+takes too long, or finds too much, is ended: a reader that stays open keeps the writer from
+emptying its log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, LiteralString, TypeVar
+
+from aouo.errors import TooMuchToRead
+from aouo.shield import finish
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+T = TypeVar("T")
+CONNECTIONS = 2
+PATIENCE_S = 2.0
+"""Of processor time, so that a busy machine only makes it slower. The writer waits five seconds for
+readers when it empties its log."""
+ROWS_MAX = 5_000
+"""What becomes of rows happens on the loop: this many take some ten milliseconds."""
+_STEPS = 1_000
+"""Instructions of SQLite between two looks at the clock: some ten microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Generic[T]):
+    """A question that may look through much: its statement, its values, what its rows say."""
+
+    sql: LiteralString
+    values: tuple[str | int, ...]
+    read: Callable[[Sequence[sqlite3.Row]], T]
+
+
+class Snapshot:
+    """One consistent state of the file, for as long as it is open."""
+
+    def __init__(self, connection: aiosqlite.Connection, rows_max: int) -> None:
+        self._connection = connection
+        self._rows_max = rows_max
+
+    async def ask(self, query: Query[T]) -> T:
+        """Raises: TooMuchToRead: it takes too long, or finds too many rows."""
+        try:
+            async with self._connection.execute(query.sql, query.values) as cursor:
+                rows = list(await cursor.fetchmany(self._rows_max + 1))
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise TooMuchToRead("it took too long") from error
+            raise
+        if len(rows) > self._rows_max:
+            raise TooMuchToRead(f"more than {self._rows_max} rows")
+        return query.read(rows)
+
+
+def _watch(patience_s: float) -> Callable[[], bool]:
+    """Whether it is enough, asked on the thread of the connection; the first answer is no."""
+    begun_s: float | None = None
+
+    def over() -> bool:
+        nonlocal begun_s
+        now_s = time.thread_time()
+        begun_s = now_s if begun_s is None else begun_s
+        return now_s - begun_s > patience_s
+
+    return over
+
+
+class Snapshots:
+    """A few connections to one file that cannot write, opened when they are first needed."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        connections: int = CONNECTIONS,
+        patience_s: float = PATIENCE_S,
+        rows_max: int = ROWS_MAX,
+    ) -> None:
+        self._path = path
+        self._patience_s = patience_s
+        self._rows_max = rows_max
+        self._room = asyncio.Semaphore(connections)
+        self._idle: list[aiosqlite.Connection] = []
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Snapshot]:
+        """Wait for a free connection; the time that a snapshot may take begins behind that."""
+        async with self._room:
+            if not self._idle:
+                await finish(self._connect())
+            connection = self._idle.pop()
+            try:
+                await connection.set_progress_handler(_watch(self._patience_s), _STEPS)
+                await connection.execute("BEGIN")
+                yield Snapshot(connection, self._rows_max)
+            finally:
+                await finish(self._leave(connection))
+
+    async def close(self) -> None:
+        """Nobody may hold a snapshot any more."""
+        while self._idle:
+            await self._idle.pop().close()
+
+    async def _connect(self) -> None:
+        import aiosqlite
+
+        connection = await aiosqlite.connect(
+            f"{self._path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            isolation_level=None,
+            timeout=self._patience_s,
+        )
+        connection.row_factory = sqlite3.Row
+        self._idle.append(connection)
+
+    async def _leave(self, connection: aiosqlite.Connection) -> None:
+        """Whoever was cancelled leaves a statement at work, which holds the connection."""
+        await connection.interrupt()
+        await connection.rollback()
+        self._idle.append(connection)
