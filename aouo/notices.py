@@ -291,6 +291,14 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Renewed:
+    """A session near its limit goes on in a fresh one; so many of its messages are a summary."""
+
+    messages: int
+    summary: int
+
+
+@dataclass(frozen=True, slots=True)
 class MadeRoom:
     """A turn put so many older messages into a summary, because the window was getting full."""
 
@@ -596,6 +604,7 @@ Notice: TypeAlias = (
     | Broken
     | Compacted
     | MadeRoom
+    | Renewed
     | NothingToCompact
     | CannotSummarise
     | ReadsNoSkills

@@ -406,7 +406,7 @@ class Log(Section):
 
 class Advanced(Section):
     session_tokens_max: Count = 500_000
-    """Cap of one session; 0 = off."""
+    """Near it a session goes on in a fresh one; no single answer takes more. 0 = off."""
     daily_tokens_max: Count = 2_000_000
     """Cap of a day, until local midnight; 0 = off."""
     max_react_loops: Positive = 25

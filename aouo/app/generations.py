@@ -119,6 +119,7 @@ async def build_generation(
         redact=redact,
         max_history_messages=settings.advanced.max_history_messages,
         max_dispatches=settings.advanced.max_react_loops,
+        session_tokens_max=settings.advanced.session_tokens_max,
         max_tokens=settings.provider.max_tokens,
         context_window=settings.advanced.context_window,
         compress_threshold=settings.advanced.compress_threshold,

@@ -20,6 +20,7 @@ from aouo.flow.job import Flow
 from aouo.flow.menus import Menus
 from aouo.flow.reacting import note_reaction
 from aouo.flow.remembering import Remembering
+from aouo.flow.renewing import Renewing
 from aouo.flow.setting_up import SettingUp
 from aouo.flow.standing import leave_chat
 from aouo.flow.taps import Taps
@@ -71,6 +72,14 @@ def flow_of(
         contexts=contexts,
         editing=editing,
         intake=intake_of(base, built.speech.ears, quota, outbox, built.redact),
+        renewing=Renewing(
+            database=database,
+            clock=clock,
+            outbox=outbox,
+            quota=quota,
+            contexts=contexts,
+            running=running,
+        ),
         leases=built.leases,
     )
     setting_up = SettingUp(

@@ -36,7 +36,7 @@ FEWEST_MESSAGES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class Plan:
     """A session that there is something to summarise of."""
 
     begun: Begun
@@ -79,7 +79,7 @@ class Compacting:
         if job.off_record:
             await self._desk.answer(job, notices.NoSummaryOffRecord())
             return
-        plan = await self._database.read(lambda tx: _plan(tx, job))
+        plan = await self._database.read(lambda tx: plan_of(tx, job))
         if plan is None:
             await self._desk.obey(job, "compact", focus)
             return
@@ -124,12 +124,8 @@ class Compacting:
 
         def write(tx: Tx, now: str) -> list[Rendered]:
             record_all(tx, ctx.spent, now)
-            facts = ctx.facts
-            route = routes.get_or_create(tx, facts.address, facts.chat_kind, now)
-            fresh[:] = [sessions.create(tx, facts.address, facts.pack.name, now)]
-            sessions.pin_skill(tx, fresh[0], facts.turn.skill)
-            routes.set_session(tx, route, fresh[0], now)
-            summary = summaries.add(tx, fresh[0], draft, now, behind=0)
+            session_id, summary = rotate(tx, ctx, draft, now)
+            fresh[:] = [session_id]
             return [wording.word(notices.Compacted(draft.messages, summary))]
 
         await self._desk.settle(job, write)
@@ -152,14 +148,25 @@ class Compacting:
         await self._desk.settle(job, write, unless_stopped=why is not StopReason.PERSON)
 
 
-async def _draft(ctx: TurnContext, plan: _Plan, generation: Generation, focus: str) -> Draft:
+def rotate(tx: Tx, ctx: TurnContext, draft: Draft, now: str) -> tuple[str, int]:
+    """Begin a fresh session with a summary, and let the conversation go on in it; returns the ids
+    of both."""
+    facts = ctx.facts
+    route = routes.get_or_create(tx, facts.address, facts.chat_kind, now)
+    fresh = sessions.create(tx, facts.address, facts.pack.name, now)
+    sessions.pin_skill(tx, fresh, facts.turn.skill)
+    routes.set_session(tx, route, fresh, now)
+    return fresh, summaries.add(tx, fresh, draft, now, behind=0)
+
+
+async def _draft(ctx: TurnContext, plan: Plan, generation: Generation, focus: str) -> Draft:
     compactor, model = generation.compactor, ctx.model
     scale = compactor.estimator.scale(model.provider, model.model)
     budget = budget_tokens(generation.settings.advanced.context_window or model.context_window, 0)
     return await compactor.draft(ctx, plan.reach, plan.entries, budget, scale, focus=focus)
 
 
-def _plan(tx: Tx, job: Job) -> _Plan | None:
+def plan_of(tx: Tx, job: Job) -> Plan | None:
     """None = there is nothing to summarise; a summary that stands already is not enough."""
     address = job.inbound.address
     route = routes.find(tx, address)
@@ -174,4 +181,4 @@ def _plan(tx: Tx, job: Job) -> _Plan | None:
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
     begun = Begun(turn, address.session_key(route.active_pack), owner_of(tx, job.inbound))
-    return _Plan(begun, reach, tuple(entries))
+    return Plan(begun, reach, tuple(entries))

@@ -191,7 +191,7 @@ class Intake:
         ears, file = self._senses.ears, self._folder / kept.path
         assert not isinstance(ears, str)
         try:
-            await self._quota.check("")
+            await self._quota.check()
             heard: Heard = await self._patiently(lambda: ears.transcribe(file))
         except Refused as error:
             raise _Missed(notices.MediaRefused(error)) from error

@@ -24,6 +24,7 @@ from aouo.flow.intake import Intake, Reader
 from aouo.flow.leases import Leases
 from aouo.flow.onboarding import may_begin
 from aouo.flow.prepare import opens_files
+from aouo.flow.renewing import Renewing
 from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
@@ -65,6 +66,7 @@ class Turns:
         affording: Affording,
         contexts: Contexts,
         intake: Intake,
+        renewing: Renewing,
         editing: Editing,
         leases: Leases,
     ) -> None:
@@ -80,6 +82,7 @@ class Turns:
         self._leases = leases
         self._contexts = contexts
         self._intake = intake
+        self._renewing = renewing
         self._commit = Commit(database=database, clock=clock, outbox=outbox)
 
     def beginning(self, job: Job) -> AbstractContextManager[None]:
@@ -109,6 +112,9 @@ class Turns:
         if ready is None:
             return
         wanted = ready
+        if why := await self._renewing.run(job, wanted, slot, generation, model):
+            await self._end_early(job, why)
+            return
         begun = await begin(
             self._database,
             job,
@@ -178,17 +184,23 @@ class Turns:
         match taken:
             case str():
                 return taken
-            case StopReason.SHUTDOWN:
-                await self._release(job)
-                return None
-            case StopReason.PERSON | StopReason.GONE:
-                await self._desk.end_stopped(job, taken)
             case StopReason.TIMEOUT:
                 await self._desk.give_up(job, notices.FilesTookTooLong(), state="done", why=_MISSED)
+            case StopReason():
+                await self._end_early(job, taken)
+                return None
             case notice:
                 await self._desk.give_up(job, notice, state="done", why=_MISSED)
         self._forget(job)
         return None
+
+    async def _end_early(self, job: Job, why: StopReason) -> None:
+        """It was stopped before its turn began; a shutdown gives it back."""
+        if why is StopReason.SHUTDOWN:
+            await self._release(job)
+        else:
+            await self._desk.end_stopped(job, why)
+            self._forget(job)
 
     async def _release(self, job: Job) -> None:
         """The process ends before the turn began: what is done of its files is written down."""

@@ -61,6 +61,7 @@ def word(notice: Notice) -> Rendered:
         case (
             notices.Compacted()
             | notices.MadeRoom()
+            | notices.Renewed()
             | notices.NothingToCompact()
             | notices.SummaryShown()
             | notices.SummaryUndone()
@@ -205,6 +206,7 @@ def _sentence(notice: Notice) -> str:
         case (
             notices.Compacted()
             | notices.MadeRoom()
+            | notices.Renewed()
             | notices.NothingToCompact()
             | notices.SummaryShown()
             | notices.SummaryUndone()
@@ -462,6 +464,7 @@ def not_compacted(why: object, reference: str) -> Rendered:
 def _summary(
     notice: notices.Compacted
     | notices.MadeRoom
+    | notices.Renewed
     | notices.NothingToCompact
     | notices.SummaryShown
     | notices.SummaryUndone,
@@ -475,6 +478,11 @@ def _summary(
             )
         case notices.MadeRoom(messages, summary):
             text = f"To make room I summarised {messages:,} older messages; they are kept."
+        case notices.Renewed(messages, summary):
+            text = (
+                "This session was near its limit of tokens, so it goes on in a fresh one. I "
+                f"summarised {messages:,} older messages; they are kept: /sessions"
+            )
         case notices.SummaryUndone(messages, summary):
             text = f"Undone: from now on I read those {messages:,} messages themselves again."
             if not summary:

@@ -8,8 +8,6 @@ from aouo import errors, notices
 def quota(error: errors.QuotaExceededError) -> str:
     """Used, cap and key of a limit, and what helps."""
     match error.scope:
-        case "session":
-            helps = "Start a new session with /new"
         case "turn":
             helps = "Ask for a smaller piece"
         case _:

@@ -1,8 +1,8 @@
 """Summaries: what stands for older messages of a session, which stay where they are.
 
 The newest summary that is not undone stands for all messages up to the one it names. A session
-that `/compact` began has one whose messages are another session's; once that is undone, the
-other session's messages come before its own again.
+that goes on from another one begins with a summary of that one's messages; those behind it, up to
+where the other session was left, come before its own, and once it is undone all of them do.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Summary:
     session_id: str
     source_session_id: str
     upto_message_id: int
+    through_message_id: int
     messages: int
     text: str
     tokens: int
@@ -34,7 +35,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A summary to be written; covers a session's messages up to one."""
+    """A summary to be written; covers a session's messages up to one.
+
+    `through_message_id`: those behind it, up to that one, go along into a fresh session; 0 = none.
+    """
 
     source_session_id: str
     upto_message_id: int
@@ -42,6 +46,7 @@ class Draft:
     text: str
     tokens: int
     facts: str = ""
+    through_message_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +89,16 @@ def reach(tx: Tx, session_id: str, until: int = NEWEST) -> Reach:
     own = Stretch(session_id, standing.upto_message_id if standing else 0, until)
     seed = next((item for item in found if item.source_session_id != session_id), None)
     covered_id = standing.upto_message_id if standing else 0
-    if seed is None or covered_id >= seed.upto_message_id:
+    if seed is None or covered_id >= seed.through_message_id:
         return Reach(standing, (own,), newest_id, undone)
-    before = reach(tx, seed.source_session_id, seed.upto_message_id)
+    before = reach(tx, seed.source_session_id, seed.through_message_id)
     # Ids grow over all sessions: a summary of this one may end inside the other's messages.
-    kept = [replace(part, after=max(part.after, covered_id)) for part in before.stretches]
+    kept = [
+        replace(part, after=max(part.after, covered_id))
+        for part in before.stretches
+        if covered_id < part.until
+    ]
     return Reach(standing or before.summary, (*kept, own), newest_id, undone)
-
-
-def past(tx: Tx, session_id: str, limit: int) -> Past:
-    """The newest `limit` entries that no summary stands for."""
-    found = reach(tx, session_id)
-    messages: list[Message] = []
-    for part in reversed(found.stretches):
-        left = limit - len(messages)
-        if left > 0:
-            newer = turns.history(tx, part.session_id, left, after=part.after, until=part.until)
-            messages = [*newer, *messages]
-    return Past(found, tuple(messages))
 
 
 def covered(tx: Tx, found: Reach, limit: int) -> list[Entry]:
@@ -121,11 +118,13 @@ def add(tx: Tx, session_id: str, draft: Draft, now: str, *, behind: int) -> int:
     if row and (row["id"] or 0) != behind:
         return 0
     return tx.insert(
-        "INSERT INTO summaries (session_id, source_session_id, upto_message_id, messages, text, "
-        "tokens, facts, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO summaries (session_id, source_session_id, upto_message_id, "
+        "through_message_id, messages, text, tokens, facts, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         session_id,
         draft.source_session_id,
         draft.upto_message_id,
+        max(draft.upto_message_id, draft.through_message_id),
         draft.messages,
         draft.text,
         draft.tokens,
@@ -164,6 +163,7 @@ def _summary(row: sqlite3.Row) -> Summary:
         row["session_id"],
         row["source_session_id"],
         row["upto_message_id"],
+        row["through_message_id"],
         row["messages"],
         row["text"],
         row["tokens"],

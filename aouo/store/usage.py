@@ -39,7 +39,6 @@ class Row:
 
     id: int
     day: str
-    session_id: str
     person: str
     pack: str
     tokens: int
@@ -102,7 +101,7 @@ def newest(tx: Tx) -> int:
 def since(tx: Tx, row_id: int) -> list[Row]:
     """Rows that were written after that one."""
     rows = tx.all(
-        "SELECT id, day, session_id, person, pack, input_tokens + output_tokens AS tokens, "
+        "SELECT id, day, person, pack, input_tokens + output_tokens AS tokens, "
         "cost_usd, hold FROM usage_events WHERE id > ? ORDER BY id",
         row_id,
     )

@@ -132,6 +132,10 @@ class Compactor:
             self._resting[session_id] = left - 1
         return left > 0
 
+    def rest(self, session_id: str) -> None:
+        """A try has failed: the next turns of this session do without."""
+        self._resting[session_id] = REST_TURNS
+
     async def compact(self, ctx: TurnContext, budget: int, keep_tokens: int, scale: Scale) -> bool:
         """Let a summary stand for the older part of the history; False = it stays as it is.
 
@@ -150,7 +154,7 @@ class Compactor:
             draft = await self.draft(ctx, found, parts.older, budget, scale)
         except (ProviderError, Refused, TimeoutError) as error:
             log.warning("compaction_failed", session=session_id, error=repr(error))
-            self._resting[session_id] = REST_TURNS
+            self.rest(session_id)
             return False
         now = stamp(self._clock)
         spent, ctx.spent = ctx.spent, []

@@ -24,6 +24,7 @@ def default(
     redact: Callable[[str], str],
     max_history_messages: int,
     max_dispatches: int,
+    session_tokens_max: int,
     max_tokens: int,
     context_window: int,
     compress_threshold: float,
@@ -46,7 +47,7 @@ def default(
             ),
         ),
         dispatch_input=(
-            dispatch.loop_policy(max_dispatches),
+            dispatch.loop_policy(max_dispatches, session_tokens_max),
             dispatch.listen(),
             dispatch.fit_to_window(max_tokens, context_window, compactor.estimator),
             dispatch.ordering_repair(),

@@ -57,7 +57,12 @@ class _Kept:
             self.messages += read
             self._count(exchange, 1)
             self.newest_id = ids[-1]
-        while self.rows > self.limit:
+        self.narrow(self.limit)
+
+    def narrow(self, limit: int) -> None:
+        """Let go of the oldest exchanges until there are no more rows than that."""
+        self.limit = limit
+        while self.rows > limit:
             oldest = self.exchanges.popleft()
             del self.messages[: oldest.read]
             self._count(oldest, -1)
@@ -70,8 +75,8 @@ class _Kept:
 
 
 class Pasts:
-    """The settled pasts of the sessions that were at work lately, as `summaries.past` reads them,
-    sanitised; the messages are the same objects turn after turn.
+    """The settled pasts of the sessions that were at work lately, sanitised; the messages are the
+    same objects turn after turn.
 
     What is kept is used only if exactly its rows are still visible, which one look into an index
     tells: turns are taken back (`/retry`), stood for by summaries, brought back, pruned.
@@ -81,28 +86,34 @@ class Pasts:
         self._sessions_max = sessions_max
         self._chars_max = chars_max
         self._chars = 0
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     def read(self, tx: Tx, session_id: str, limit: int) -> Past:
         """The newest entries that no summary stands for, in whole exchanges, `limit` at most."""
         found = summaries.reach(tx, session_id)
-        kept = self._take(session_id)
-        if len(found.stretches) != 1:  # a person undid the summary that began this session
-            past = summaries.past(tx, session_id, limit)
-            return Past(found, tuple(sanitised(past.messages)))
-        stretch = found.stretches[0]
+        messages: list[Message] = []
+        for stretch in reversed(found.stretches):
+            kept = self._of(tx, (session_id, stretch.session_id), stretch, limit)
+            messages[:0] = kept.messages
+            limit -= kept.rows
+            if limit == 0 or kept.before_id > stretch.after:
+                break
+        return Past(found, tuple(messages))
+
+    def _of(self, tx: Tx, key: tuple[str, str], stretch: Stretch, limit: int) -> _Kept:
+        kept = self._take(key)
         if kept is None or not _goes_on(tx, kept, stretch, limit):
             kept = _loaded(tx, stretch, limit)
-        self._put(session_id, kept)
-        return Past(found, tuple(kept.messages))
+        self._put(key, kept)
+        return kept
 
-    def _take(self, session_id: str) -> _Kept | None:
-        kept = self._kept.pop(session_id, None)
+    def _take(self, key: tuple[str, str]) -> _Kept | None:
+        kept = self._kept.pop(key, None)
         self._chars -= kept.chars if kept else 0
         return kept
 
-    def _put(self, session_id: str, kept: _Kept) -> None:
-        self._kept[session_id] = kept
+    def _put(self, key: tuple[str, str], kept: _Kept) -> None:
+        self._kept[key] = kept
         self._chars += kept.chars
         while len(self._kept) > self._sessions_max or self._chars > self._chars_max:
             self._take(next(iter(self._kept)))
@@ -110,8 +121,9 @@ class Pasts:
 
 def _goes_on(tx: Tx, kept: _Kept, stretch: Stretch, limit: int) -> bool:
     """Bring what is kept up to date; False = it has to be read anew."""
-    if (kept.stretch, kept.limit) != (stretch, limit):
+    if kept.stretch != stretch or kept.limit < limit:
         return False
+    kept.narrow(limit)
     still = turns.tally(tx, stretch.session_id, after=kept.before_id, until=kept.newest_id)
     if still != (kept.rows, kept.ids_total):
         return False

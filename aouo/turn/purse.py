@@ -1,6 +1,6 @@
 """What is used and what is held against each limit, in this process's memory.
 
-The table is the truth: it is read once for a day or a session, then only what was written since.
+The table is the truth: it is read once for a day, then only what was written since.
 A call at work is held at its worst case, and counts with its real size from its end on, before
 its row is written. One process owns a home, so nobody else spends beside it.
 """
@@ -8,7 +8,6 @@ its row is written. One process owns a home, so nobody else spends beside it.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -16,12 +15,9 @@ from typing import Literal, TypeAlias
 from aouo.store import budgets, usage
 from aouo.store.database import Tx
 
-SESSIONS_KEPT = 4_096
-"""Many more than can be at work at once, so that a forgotten one has all its rows written."""
-
 Unit: TypeAlias = Literal["tokens", "usd"]
 Name: TypeAlias = tuple[Unit, str, str]
-"""Unit, whose (session, day, person, pack), and which of them."""
+"""Unit, whose (day, person, pack), and which of them."""
 
 
 @dataclass(slots=True)
@@ -102,19 +98,18 @@ class Hold:
 
 
 class Purse:
-    """All accounts of today, and of the sessions that were at work lately."""
+    """All accounts of today."""
 
     def __init__(self) -> None:
         self._day = ""
         self._seen = 0
         self._accounts: dict[Name, Account] = {}
-        self._sessions: OrderedDict[str, Account] = OrderedDict()
         self._added: dict[tuple[str, str], float] = {}
         self._unwritten: set[str] = set()
         self._changed = asyncio.Event()
 
-    def catch_up(self, tx: Tx, day: str, session_id: str, *, money: bool) -> None:
-        """Read what is new in the table, and all of a day or a session met for the first time."""
+    def catch_up(self, tx: Tx, day: str, *, money: bool) -> None:
+        """Read what is new in the table, and all of a day met for the first time."""
         if self._day:
             for row in usage.since(tx, self._seen):
                 self._seen = row.id
@@ -131,12 +126,6 @@ class Purse:
                 self._account(("tokens", "pack", pack)).used += tokens
             for person, pack, usd in usage.money_of_day(tx, day):
                 self._count_money(person, pack, usd)
-        if session_id and session_id not in self._sessions:
-            self._sessions[session_id] = Account(usage.tokens_of_session(tx, session_id))
-            if len(self._sessions) > SESSIONS_KEPT:
-                self._sessions.popitem(last=False)
-        elif session_id:
-            self._sessions.move_to_end(session_id)
         if money:
             self._added = budgets.allowances(tx, day)
 
@@ -180,8 +169,6 @@ class Purse:
         self._changed = asyncio.Event()
 
     def _account(self, name: Name) -> Account:
-        if name[1] == "session":
-            return self._sessions[name[2]]
         return self._accounts.setdefault(name, Account())
 
     def _count(self, row: usage.Row) -> None:
@@ -189,8 +176,6 @@ class Purse:
             self._account(("tokens", "day", "")).used += row.tokens
             self._account(("tokens", "pack", row.pack)).used += row.tokens
             self._count_money(row.person, row.pack, row.cost_usd)
-        if row.session_id in self._sessions:
-            self._sessions[row.session_id].used += row.tokens
 
     def _count_money(self, person: str, pack: str, usd: float) -> None:
         for kind, name in (("day", ""), ("person", person), ("pack", pack)):

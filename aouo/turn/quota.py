@@ -18,7 +18,7 @@ from aouo.errors import (
 )
 from aouo.ids import ulid
 from aouo.ports import ChatModel, Clock, stamp
-from aouo.store import budgets
+from aouo.store import budgets, usage
 from aouo.store.database import Database
 from aouo.store.usage import Spent
 from aouo.transcript import (
@@ -47,10 +47,13 @@ from aouo.turn.purse import Hold, Limit, Name, OverLimit, Purse
 
 _NOTHING = Usage()
 _NO_CEILING = PackBudget()
+NEAR = 0.8
+"""The share of its cap from which on a session is renewed: what is left is for the next turn."""
 
 
 class Quota:
-    """Token caps of a session and a day (0 = off), and budgets of a day.
+    """Token caps of a day, 0 = off, and budgets of a day. What a session may take ends no turn: it
+    is renewed before (`flow.renewing`).
 
     A day ends at local midnight. Without a budget nothing is written before a call.
     """
@@ -91,16 +94,23 @@ class Quota:
             return 0
         return await self._database.transact(budgets.write_off)
 
-    async def check(self, session_id: str, pack: str = "") -> None:
+    async def is_near_its_cap(self, session_id: str) -> bool:
+        """Whether a session has taken most of the tokens that it may."""
+        if not self._session_max:
+            return False
+        used = await self._database.read(lambda tx: usage.tokens_of_session(tx, session_id))
+        return used >= self._session_max * NEAR
+
+    async def check(self, pack: str = "") -> None:
         """Refuse what cannot begin: a cap of tokens is reached.
 
         Raises:
-            QuotaExceededError: names the cap, the session's before the day's and the pack's.
+            QuotaExceededError: names the cap, the day's before the pack's.
         """
-        limits = self._token_limits(session_id, pack, _NOTHING)
+        limits = self._token_limits(pack, _NOTHING)
         if not limits:
             return
-        await self._catch_up(self.day(), session_id)
+        await self._catch_up(self.day())
         try:
             self._purse.refuse(limits)
         except OverLimit as error:
@@ -115,7 +125,7 @@ class Quota:
     ) -> AsyncGenerator[ModelEvent, None]:
         """Ask a model as `ChatModel.stream` does, within the limits; close it as that.
 
-        `row` says who pays: `session_id` "" counts for the day only. `record` gets the row to
+        `row` says who pays. `record` gets the row to
         write, one for each call that cost something; a call that is cut off costs its worst
         case, since nobody says what it did cost.
 
@@ -151,7 +161,7 @@ class Quota:
         """Hold the worst case of one call, in the table too if it stands under a budget."""
         ceilings = self._budget.ceilings(row.person, row.pack, self._own(row.pack).daily_usd)
         prices = self._prices(model, all_of_them=bool(ceilings))
-        capped = bool(self._token_limits(row.session_id, row.pack, _NOTHING))
+        capped = bool(self._token_limits(row.pack, _NOTHING))
         most = self._bounds.of(request) if ceilings or capped else _NOTHING
         worst_usd = max(most_usd(price, most) for price in prices.values())
         if not worst_usd:
@@ -184,8 +194,8 @@ class Quota:
         """Hold room under every limit, waiting as long as calls at work take it; and the day."""
         while True:
             day = self.day()
-            await self._catch_up(day, row.session_id)
-            limits = self._token_limits(row.session_id, row.pack, most)
+            await self._catch_up(day)
+            limits = self._token_limits(row.pack, most)
             limits += [
                 Limit(("usd", kind, name), cap + self._purse.added(kind, name), key, worst_usd)
                 for kind, name, cap, key in ceilings
@@ -217,21 +227,18 @@ class Quota:
             hold_id = paying.worst.hold
             await self._database.transact(lambda tx: budgets.release(tx, hold_id))
 
-    async def _catch_up(self, day: str, session_id: str) -> None:
+    async def _catch_up(self, day: str) -> None:
         money = self.budgeted
-        await self._database.read(lambda tx: self._purse.catch_up(tx, day, session_id, money=money))
+        await self._database.read(lambda tx: self._purse.catch_up(tx, day, money=money))
 
     def _own(self, pack: str) -> PackBudget:
         return self._pack_budgets().get(pack, _NO_CEILING)
 
-    def _token_limits(self, session_id: str, pack: str, most: Usage) -> list[Limit]:
+    def _token_limits(self, pack: str, most: Usage) -> list[Limit]:
         amount = most.input_tokens + most.output_tokens
         limits: list[Limit] = []
-        if self._session_max and session_id:
-            name: Name = ("tokens", "session", session_id)
-            limits.append(Limit(name, self._session_max, "advanced.session_tokens_max", amount))
         if self._daily_max:
-            name = ("tokens", "day", "")
+            name: Name = ("tokens", "day", "")
             limits.append(Limit(name, self._daily_max, "advanced.daily_tokens_max", amount))
         if own := self._own(pack).daily_tokens:
             limits.append(

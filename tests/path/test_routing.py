@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Says
+from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, crossed_keys, prompts, route, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -714,27 +714,10 @@ async def test_with_nobody_on_the_list_everybody_is_refused(world: World) -> Non
 # Limits
 
 
-@pytest.mark.parametrize(
-    ("advanced", "text"),
-    [
-        (
-            {"daily_tokens_max": 1200},
-            "The daily limit is reached: 1,500 of 1,200 tokens. It starts again at midnight, "
-            "or the owner raises advanced.daily_tokens_max.",
-        ),
-        (
-            {"session_tokens_max": 1200},
-            "The session limit is reached: 1,500 of 1,200 tokens. Start a new session with /new, "
-            "or the owner raises advanced.session_tokens_max.",
-        ),
-    ],
-)
-async def test_a_reached_limit_names_used_cap_key_and_what_helps(
-    world: World, advanced: dict[str, int], text: str
-) -> None:
+async def test_a_reached_limit_names_used_cap_key_and_what_helps(world: World) -> None:
     """contract, "Limits"; no model call is made."""
     world.install("notes")
-    world.config = {"advanced": advanced}
+    world.config = {"advanced": {"daily_tokens_max": 1200}}
     world.model.reply(Says("costly", usage=(1000, 0, 500)))
     async with world.running() as bot:
         await bot.ask("hello")
@@ -742,19 +725,33 @@ async def test_a_reached_limit_names_used_cap_key_and_what_helps(
             refused = await bot.ask("more")
             await settled(bot)
 
-    assert (refused.text, len(world.model.requests)) == (text, 1)
+    assert len(world.model.requests) == 1
+    assert refused.text == (
+        "The daily limit is reached: 1,500 of 1,200 tokens. It starts again at midnight, "
+        "or the owner raises advanced.daily_tokens_max."
+    )
     assert "quota_exceeded" in [line["event"] for line in logs]
 
 
-async def test_a_new_session_helps_against_the_sessions_limit(world: World) -> None:
+async def test_one_answer_takes_no_more_than_a_whole_session_may(world: World) -> None:
+    """A session's limit refuses no message; a turn that goes on and on ends by it all the same."""
     world.install("notes")
     world.config = {"advanced": {"session_tokens_max": 1200}}
-    world.model.reply(Says("costly", usage=(1000, 0, 500)))
+    world.model.reply(
+        Says(
+            "",
+            calls=(CallPart("skill_view", {"name": "x"}),),
+            usage=(1000, 0, 500),
+        )
+    )
     async with world.running() as bot:
-        await bot.ask("hello")
-        await bot.ask("/new")
+        refused = await bot.ask("hello")
         answer = await bot.ask("more")
 
+    assert refused.text == (
+        "The limit of one answer is reached: 1,500 of 1,200 tokens. Ask for a smaller piece, "
+        "or the owner raises advanced.session_tokens_max."
+    )
     assert answer.text == "more"
 
 

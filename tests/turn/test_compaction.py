@@ -39,7 +39,7 @@ def rows(messages: Sequence[Message]) -> list[Entry]:
 
 
 def summary(text: str, upto: int) -> Summary:
-    return Summary(1, "s", "s", upto, upto, text, SCALE.text(text))
+    return Summary(1, "s", "s", upto, upto, upto, text, SCALE.text(text))
 
 
 @given(turns(), st.integers(60, 600), st.text(max_size=900))

@@ -17,7 +17,7 @@ from aouo.events import Inbound, Person, Text
 from aouo.store import jobs, migrate, sessions, summaries, turns
 from aouo.store.database import Tx, connect
 from aouo.store.summaries import Draft, Past
-from aouo.transcript import AssistantSaid, ToolCall, ToolReturned
+from aouo.transcript import AssistantSaid, Message, ToolCall, ToolReturned
 from aouo.turn.history import sanitised
 from aouo.turn.past import Pasts
 
@@ -34,8 +34,14 @@ def table() -> Generator[Tx]:
 
 
 def fresh(tx: Tx, session_id: str, limit: int) -> Past:
-    past = summaries.past(tx, session_id, limit)
-    return Past(past.reach, tuple(sanitised(past.messages)))
+    """The newest rows that no summary stands for, with nothing kept from before."""
+    found = summaries.reach(tx, session_id)
+    messages: list[Message] = []
+    for part in reversed(found.stretches):
+        newer = turns.history(tx, part.session_id, limit, after=part.after, until=part.until)
+        limit -= len(newer)
+        messages[:0] = sanitised(newer)
+    return Past(found, tuple(messages))
 
 
 def take_turn(tx: Tx, session_id: str, said: str, *, calls: int = 0, answer: str = "ok") -> None:

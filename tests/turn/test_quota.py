@@ -197,7 +197,7 @@ async def test_a_call_is_written_down_at_its_worst_case_and_settles_to_what_it_c
 
 
 async def test_without_a_budget_nothing_is_written_before_a_call(database: Database) -> None:
-    quota = quota_of(database, Budget(prices=Prices({"dear": DEAR})), session=1000, daily=1000)
+    quota = quota_of(database, Budget(prices=Prices({"dear": DEAR})), daily=1000)
     before: list[tuple[float, int, int]] = []
 
     async def look(_: ModelRequest) -> None:
@@ -358,12 +358,12 @@ async def test_a_new_day_begins_at_nothing(database: Database) -> None:
 
 async def test_rows_that_somebody_else_writes_count_too(database: Database) -> None:
     quota = quota_of(database, daily=1_000)
-    await quota.check("s1")
+    await quota.check()
     speech = Spent("stt", TODAY, tokens=Usage(990, 0, 10))
     await database.transact(lambda tx: usage.record(tx, speech, "now"))
 
     with pytest.raises(QuotaExceededError) as refused:
-        await quota.check("s1")
+        await quota.check()
 
     assert (refused.value.used_tokens, refused.value.key) == (1_000, "advanced.daily_tokens_max")
 
@@ -373,17 +373,17 @@ async def test_the_runtimes_own_calls_count_for_the_day_and_not_for_a_session(
 ) -> None:
     quota = quota_of(database, session=1_000, daily=3_000)
     await ask(quota, database, Priced(), asking("1500,0,0"), session="")
-    await quota.check("s1")
-    await ask(quota, database, Priced(), asking("1500,0,0"), session="")
+    own = await quota.is_near_its_cap("s1")
+    await ask(quota, database, Priced(), asking("1500,0,0"), session="s1")
 
+    assert (own, await quota.is_near_its_cap("s1")) == (False, True)
     with pytest.raises(QuotaExceededError) as refused:
-        await quota.check("s1")
-
+        await quota.check()
     assert refused.value.scope == "daily"
 
 
 async def test_a_cap_reached_by_a_call_does_not_take_its_answer_away(database: Database) -> None:
-    quota = quota_of(database, session=100)
+    quota = quota_of(database, daily=100)
     rows = await ask(quota, database, Priced(), asking("900,0,100"))
     with pytest.raises(QuotaExceededError):
         await ask(quota, database, Priced(), asking())

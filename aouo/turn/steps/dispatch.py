@@ -15,18 +15,21 @@ NUDGE = "[You gave no answer. Say what you found or did, or what you need from t
 LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
-def loop_policy(max_dispatches: int) -> Step[DispatchContext]:
+def loop_policy(max_dispatches: int, session_tokens_max: int) -> Step[DispatchContext]:
     """Rounds, and the tokens that the pack allows a turn, checked before each call; what it may
-    cost, `Quota.stream` checks right after."""
+    cost, `Quota.stream` checks right after. No turn takes more than a whole session may."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         if ctx.iteration >= max_dispatches:
             raise DispatchLimitReached(max_dispatches)
         pack, total = ctx.turn.facts.pack, ctx.turn.total
         used = total.input_tokens + total.output_tokens
-        if pack.turn_tokens_max and used >= pack.turn_tokens_max:
-            key = own_key("turn_tokens", pack.name)
-            raise QuotaExceededError("turn", used, pack.turn_tokens_max, key)
+        for cap, key in (
+            (pack.turn_tokens_max, own_key("turn_tokens", pack.name)),
+            (session_tokens_max, "advanced.session_tokens_max"),
+        ):
+            if cap and used >= cap:
+                raise QuotaExceededError("turn", used, cap, key)
         await call_next()
 
     return Step("loop policy", run)

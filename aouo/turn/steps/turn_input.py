@@ -45,7 +45,7 @@ def quota_gate(quota: Quota) -> Step[TurnContext]:
     """Refuse before anything costs money."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
-        await quota.check(ctx.facts.turn.session_id, ctx.facts.pack.name)
+        await quota.check(ctx.facts.pack.name)
         await call_next()
 
     return Step("quota gate", run, cost="io")
