@@ -203,8 +203,13 @@ def workshop(prefix: str = ".aouo-", *, beside: Path | None = None) -> Generator
     try:
         yield made
     finally:
-        with contextlib.suppress(OSError):
-            remove(made)
+        discard(made)
+
+
+def discard(path: Path) -> None:
+    """`remove`, as far as the system lets us."""
+    with contextlib.suppress(OSError):
+        remove(path)
 
 
 def remove(path: Path) -> None:
@@ -261,7 +266,7 @@ def _lift(name: str, top: int) -> None:
 
 
 def _names(opened: int) -> list[str]:
-    return os.listdir(opened)  # noqa: PTH208 - a path has no descriptor
+    return os.listdir(opened)
 
 
 @contextlib.contextmanager

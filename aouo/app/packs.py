@@ -28,12 +28,13 @@ from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.shipping import restoring
-from aouo.packs.shipping.place import leftovers, remove
+from aouo.packs.shipping.place import leftovers
 from aouo.ports import Clock, stamp
 from aouo.shield import finish
 from aouo.store import installs
 from aouo.store.database import Database
 from aouo.store.installs import Change
+from aouo.trees import remove
 
 log = structlog.get_logger()
 

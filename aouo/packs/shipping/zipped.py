@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from aouo import trees
 from aouo.errors import PackError
 
 _CHUNK_BYTES = 64 * 1024
@@ -153,7 +154,7 @@ def _pour(content: Path | bytes, member: IO[bytes]) -> None:
     if isinstance(content, bytes):
         member.write(content)
         return
-    with open_file(content) as source:
+    with trees.open_file(content) as source:
         while chunk := source.read(_CHUNK_BYTES):
             member.write(chunk)
 
