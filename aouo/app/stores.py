@@ -70,7 +70,7 @@ class PackStores:
         self.release(pack)
         for file in self.databases_of(pack):
             for part in (file, *(file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))):
-                part.unlink(missing_ok=True)
+                remove(part)
         home = self._home
         for folder in (home.store / pack, home.pack_folder(pack), home.private_folder(pack)):
             if not folder.is_symlink():  # the owner's own way elsewhere

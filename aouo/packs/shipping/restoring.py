@@ -167,9 +167,8 @@ def forsake(home: Home, name: str) -> None:
 
 def begun(home: Home) -> list[str]:
     """The packs whose data is to be exchanged still."""
-    return sorted(
-        folder.name.removeprefix(_RESTORING) for folder in home.data.glob(f"{_RESTORING}*")
-    )
+    found = (folder.name.removeprefix(_RESTORING) for folder in home.data.glob(f"{_RESTORING}*"))
+    return sorted(name for name in found if _NAME.fullmatch(name))
 
 
 def sweep(home: Home) -> None:
