@@ -219,7 +219,7 @@ async def test_what_cannot_be_pruned_is_tried_again_the_next_day(
 
     monkeypatch.setattr("aouo.app.retention.prune", fail)
     with pytest.raises(Over):
-        await keep_tidy(cast("App", SimpleNamespace(clock=FastClock())))
+        await keep_tidy(cast("App", SimpleNamespace(clock=FastClock(speed=1e9))))
 
 
 async def test_a_damaged_database_of_a_pack_ends_nothing(world: World) -> None:
