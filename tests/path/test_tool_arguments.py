@@ -28,9 +28,10 @@ from tests.path.looking import said, settled
 from tests.path.scripted import Lines
 from tests.path.world import ADA, Running, World
 
-EXAMPLES = 500
+EXAMPLES = 400
 A_TURN = 25
-OF_A_PACK = "__"
+ELSEWHERE = ("onboarding_done", "load_skills")
+"""There for turns of another kind: here they are names that a model made up."""
 GROUPS = ["files", "documents", "voice", "web", "sessions"]
 MANIFEST = (
     "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\ndescription: Does everything\n"
@@ -53,7 +54,7 @@ NASTY = [
     "file:///etc/passwd",
     "sent/../../config.json",
     "n" * 300,
-    "w" * 100_000,
+    "w" * 20_000,
     "🙂" * 5_000,
     "half \ud800 of a sign",
     "a\0b",
@@ -83,7 +84,7 @@ ANYTHING = st.recursive(
 DEEP = st.sampled_from([10, 60, 63, 64, 65, 70]).map(lambda depth: _in_lists(depth))
 BROKEN = st.one_of(
     TEXTS.map(lambda text: text.encode("utf-8", "replace").decode()),
-    st.sampled_from(["[" * 100_000, '{"a":' * 20_000, "null", "[]", "{", '{"path": ', "1" * 5_000]),
+    st.sampled_from(["[" * 50_000, '{"a":' * 10_000, "null", "[]", "{", '{"path": ', "1" * 5_000]),
 )
 
 
@@ -186,6 +187,7 @@ async def made(
     end = f"end of turn {number}"
     load = CallPart("load_tools", {"names": GROUPS})
     lines.extend((Says(calls=(load,)), Says(calls=tuple(calls)), Says(end)))
+    await bot.people.say(ADA, ADA, "/new")  # else each request holds all that went before
     await bot.people.say(ADA, ADA, f"turn {number}")
     await said(world, end)
     await settled(bot)
@@ -200,6 +202,7 @@ def batches(calls: Sequence[CallPart]) -> Iterator[list[CallPart]]:
         yield batch
 
 
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 async def test_every_call_of_every_built_in_tool_ends_in_words_and_in_the_audit(
     world: World, lines: Lines
 ) -> None:
@@ -218,6 +221,7 @@ async def test_every_call_of_every_built_in_tool_ends_in_words_and_in_the_audit(
                 assert result.encode(), call
                 assert "broke (" not in result, (call, result)
                 assert "could not be checked" not in result, (call, result)
+                assert "There is no tool" not in result or call.tool in ELSEWHERE, (call, result)
         rows = await bot.rows("SELECT call_id, stage FROM audit")
         statuses = await bot.rows("SELECT DISTINCT status FROM turns")
         answer = await bot.ask("are you there?")
