@@ -135,6 +135,8 @@ def parse_json(text: str) -> Tree:
         raise ValueError(
             f"line {error.lineno} column {error.colno}: not JSON: {error.msg}"
         ) from None
+    except RecursionError:
+        raise ValueError("line 1 column 1: nested too deep") from None
     if not isinstance(tree, dict):
         raise ValueError("line 1 column 1: not a JSON object")
     return cast("Tree", tree)

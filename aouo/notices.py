@@ -191,7 +191,9 @@ class EmptyMessage:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A message that ended the process three times."""
+    """A message that ended the process three times, or that cannot be read any more."""
+
+    why: Literal["broke", "unreadable"] = "broke"
 
 
 @dataclass(frozen=True, slots=True)

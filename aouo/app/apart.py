@@ -86,8 +86,8 @@ class Apart:
             return
         common.mkdir(mode=0o700, parents=True, exist_ok=True)
         if (private / APART).exists():
-            for folder in _owners_in(common):
-                folder.rename(_free(folder))
+            for entry in _called_like_owners(common):  # links too: a tool may have planted one
+                entry.rename(_free(entry))
             sync_folder(common)
             (private / APART).unlink()
             sync_folder(private)
@@ -106,11 +106,14 @@ def bot_owner(settings: Settings) -> str:
 
 
 def _owners_in(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir():
-        return
-    for entry in sorted(folder.iterdir()):
-        if is_owner(entry.name) and entry.is_dir() and not entry.is_symlink():
+    for entry in _called_like_owners(folder):
+        if entry.is_dir() and not entry.is_symlink():
             yield entry
+
+
+def _called_like_owners(folder: Path) -> Iterator[Path]:
+    if folder.is_dir():
+        yield from (entry for entry in sorted(folder.iterdir()) if is_owner(entry.name))
 
 
 def _empty_into(folder: Path, target: Path) -> None:

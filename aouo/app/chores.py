@@ -64,7 +64,13 @@ class Titles:
     async def give(self) -> None:
         """Give all titles that are wanted now."""
         for wanting in await self._database.read(sessions.wanting_titles):
-            await self._give(wanting)
+            try:
+                await self._give(wanting)
+            except Exception as error:  # a session that cannot be read does without
+                log.exception("title_failed", session=wanting.session_id, error=repr(error))
+                await self._database.transact(
+                    lambda tx, one=wanting: sessions.settle_title(tx, one.session_id, "")
+                )
 
     async def _give(self, wanting: Wanting) -> None:
         said = await self._database.transact(lambda tx: _begin(tx, wanting))

@@ -15,6 +15,7 @@ import structlog
 
 from aouo.errors import SetupError
 from aouo.home import Home, reachable
+from aouo.trees import discard, remove
 
 log = structlog.get_logger()
 Request: TypeAlias = Mapping[str, Any]
@@ -30,19 +31,30 @@ class Control:
         self._streams = streams
 
     @asynccontextmanager
-    async def listening(self, home: Home) -> AsyncGenerator[None]:
-        """Listen, readable and writable for the owner only, until the block ends."""
-        home.control_socket.unlink(missing_ok=True)
-        with reachable(home.control_socket) as address:
-            # Served below: cancelled while it begins, `start_unix_server` leaves its socket open.
-            server = await asyncio.start_unix_server(self._serve, address, start_serving=False)
+    async def listening(
+        self, home: Home, failed: Callable[[OSError], None]
+    ) -> AsyncGenerator[None]:
+        """Listen, readable and writable for the owner only, until the block ends.
+
+        Where there is no listening, `failed` is told why and the block runs all the same.
+        """
+        try:
+            remove(home.control_socket)  # whatever a former process or another hand left there
+            with reachable(home.control_socket) as address:
+                # Served below: cancelled while it begins, `start_unix_server` leaves its socket
+                # open.
+                server = await asyncio.start_unix_server(self._serve, address, start_serving=False)
+        except OSError as error:
+            failed(error)
+            yield
+            return
         try:
             home.control_socket.chmod(0o600)
             await server.start_serving()
             yield
         finally:
             server.close()
-            home.control_socket.unlink(missing_ok=True)
+            discard(home.control_socket)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ from aouo.packs.format.problems import errors
 from aouo.packs.library import Pack
 from aouo.packs.load import load_pack
 from aouo.ports import Clock
+from aouo.trees import Found, TooMuch, walk
 
 LOOK_EVERY_S = 1.0
 Looks: TypeAlias = Mapping[str, tuple[int, int]]
@@ -62,13 +63,12 @@ async def _taken_up(
 def looks_of(folder: Path) -> Looks:
     """How a folder looks from outside; no file is read."""
     found: dict[str, tuple[int, int]] = {}
-    for here, below, names in os.walk(folder):
-        below[:] = [name for name in below if name not in SKIPPED]
-        for name in names:
-            path = Path(here, name)
-            try:
-                known = path.lstat()
-            except FileNotFoundError:
-                continue  # an editor's draft that has its name by now
-            found[str(path.relative_to(folder))] = (known.st_size, known.st_mtime_ns)
+    with suppress(TooMuch):  # what is too much for a pack is said where it is loaded
+        for one in walk(folder, enter=_is_looked_at, closed=lambda path: None):
+            if not one.is_folder:
+                found[one.path] = (one.facts.st_size, one.facts.st_mtime_ns)
     return found
+
+
+def _is_looked_at(found: Found) -> bool:
+    return found.path.rpartition("/")[2] not in SKIPPED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -35,6 +34,7 @@ from aouo.sandbox.levels import Wish
 from aouo.settings import Settings
 from aouo.store import usage
 from aouo.store.database import Tx
+from aouo.trees import workshop
 
 LIMIT_S = 60.0
 _LOOK_EVERY_S = 0.005
@@ -118,8 +118,8 @@ class _Play:
     ) -> AsyncGenerator[_Play]:
         """Furnish everything, and tear it down behind the block."""
         async with AsyncExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="aouo-eval-"))
-            home = Home(Path(folder) / "home")
+            folder = stack.enter_context(workshop("aouo-eval-"))
+            home = Home(folder / "home")
             stores = furnish(home, pack, found, beside)
             emulator = await stack.enter_async_context(Emulator(parts=()))
             loaded = configure(home, emulator, real if found.model == "real" else None, sandbox)

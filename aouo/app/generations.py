@@ -32,6 +32,7 @@ from aouo.redact import Redactor
 from aouo.sandbox.run import Sandbox
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db
+from aouo.tools.files import check_room
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
@@ -178,7 +179,7 @@ def _tools(
         load_skills(),
         sessions(base.database),
         *outside(settings.tools, library, stores, session=session, clock=clock, online=base.online),
-        tts(speech.voice, stores.folder),
+        tts(speech.voice, stores.folder, check_room),
     ]
 
 

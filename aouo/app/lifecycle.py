@@ -20,6 +20,7 @@ from aouo.app.owner import tell_owner
 from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
 from aouo.app.schedules import switch_verb
+from aouo.app.unfinished import Takeover
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text, told
 from aouo.outbound import wording
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 DRAIN_S = 20.0
 FLUSH_S = 5.0
+_SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
 
 
 class Runtime:
@@ -44,6 +46,7 @@ class Runtime:
         self._loaded = loaded
         self._stop = asyncio.Event()
         self._since = time.time()
+        self._takeover = Takeover()
         self.restart = False
         self.ready = asyncio.Event()
         self.ended = asyncio.Event()
@@ -70,12 +73,14 @@ class Runtime:
         }
         control = Control(verbs, {"chat": self._chat, "watch": self._watch})
         try:
-            await app.packs.recover()
+            await app.packs.recover(self._takeover)
             waiting = await app.outbox.recover()
-            await erase_unanswered(app)
+            async with self._takeover.of("Erasing what was said off the record"):
+                await erase_unanswered(app, self._takeover)
             for lane in await app.inbox.recover():
                 app.lanes.wake(lane)
-            async with control.listening(app.home), asyncio.TaskGroup() as group:
+            listening = control.listening(app.home, partial(self._takeover.add, _SOCKET))
+            async with listening, asyncio.TaskGroup() as group:
                 ingress = await self._start(group, waiting)
                 await self._stop.wait()
                 await self._end(ingress)
@@ -99,6 +104,8 @@ class Runtime:
         ]
         if self._loaded.from_last_good:
             await tell_owner(app, wording.config_broken(self._loaded.problems))
+        if self._takeover.unfinished:
+            await tell_owner(app, wording.unfinished(self._takeover.told))
         if app.telegram:
             ingress.append(group.create_task(self._load(app), name="load"))
         log.info("started", packs=list(app.leases.library.names), waiting=waiting)
@@ -148,6 +155,7 @@ class Runtime:
             "mcp": app.mcp.facts(),
             "sandbox": in_words(await app.sandbox.level()),
             "lanes": {"running": app.lanes.running, "waiting": waiting.get("ready", 0)},
+            "unfinished": [str(item) for item in self._takeover.unfinished],
             "config": {
                 "from_last_good": self._loaded.from_last_good,
                 "problems": list(self._loaded.problems),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo import notices
+from aouo.app.unfinished import Takeover
 from aouo.flow import ending, media_files
 from aouo.outbound import wording
 from aouo.ports import stamp
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-async def erase_unanswered(app: App) -> None:
+async def erase_unanswered(app: App, takeover: Takeover) -> None:
     """Erase it, and say so once in each conversation; before anything is claimed."""
     now = stamp(app.clock)
 
@@ -40,7 +41,8 @@ async def erase_unanswered(app: App) -> None:
     if not unanswered:
         return
     for found in unanswered:
-        media_files.remove(app.home.media, found.job_id)
+        async with takeover.of("Removing files that were sent off the record"):
+            media_files.remove(app.home.media, found.job_id)
     rows = await app.database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))
     app.outbox.put(*rows)

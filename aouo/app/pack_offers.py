@@ -20,7 +20,7 @@ from aouo.packs.compare import compare
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.load import load_pack
-from aouo.packs.shipping.place import Places, remove
+from aouo.packs.shipping.place import Places
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.shipping.sources import fetch_source
 from aouo.packs.summary import Summary, summarize, summarize_folder
@@ -28,6 +28,7 @@ from aouo.ports import Clock, iso, stamp
 from aouo.store import installs
 from aouo.store.database import Database, Tx
 from aouo.store.installs import Change, Install, Kind, State
+from aouo.trees import remove
 
 OFFER_STANDS = timedelta(days=1)
 

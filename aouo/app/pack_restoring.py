@@ -10,6 +10,7 @@ import structlog
 
 from aouo import failpoint
 from aouo.app.stores import PackStores
+from aouo.app.unfinished import Takeover, putting_back
 from aouo.errors import PackError
 from aouo.home import Home
 from aouo.packs import scheduling
@@ -88,14 +89,12 @@ class PackRestoring:
             await asyncio.to_thread(restoring.forsake, home, name)
             raise
 
-    async def recover(self) -> None:
+    async def recover(self, takeover: Takeover) -> None:
         """End what a former process had begun; what it had only unpacked goes."""
         await asyncio.to_thread(restoring.sweep, self._home)
         for name in await asyncio.to_thread(restoring.begun, self._home):
-            try:
+            async with takeover.of(putting_back(name)):
                 await self.carry_on(name)
-            except Exception as error:  # noqa: BLE001 - one pack's data keeps no bot from starting
-                log.error("pack_not_restored", pack=name, error=str(error) or repr(error))
 
     async def carry_on(self, name: str) -> str:
         """Do what was begun, or all that is left of it after a kill; see `put_back`.

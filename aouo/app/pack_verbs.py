@@ -16,6 +16,7 @@ from aouo.app.pack_changes import TERMINAL, owners_chat
 from aouo.app.packs import Packs
 from aouo.app.samples import sample_packs
 from aouo.app.stores import PackStores
+from aouo.app.unfinished import Takeover
 from aouo.app.zones import zone_of
 from aouo.home import Home
 from aouo.outbound.wording_packs import install_card
@@ -128,7 +129,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             zone_of=partial(zone_of, default=settings.cron.timezone),
             owners_chat=owners_chat(settings),
         )
-        await packs.recover()
+        await packs.recover(Takeover())
         try:
             yield pack_verbs(packs, library)
         finally:

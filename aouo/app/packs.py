@@ -19,6 +19,7 @@ from aouo.app.pack_changes import PackChanges
 from aouo.app.pack_offers import PackOffers, settled
 from aouo.app.pack_restoring import PackRestoring
 from aouo.app.stores import PackStores
+from aouo.app.unfinished import AGAIN, UNDONE, Takeover, doing, said
 from aouo.errors import PackError
 from aouo.flow.installing import Offer
 from aouo.home import Home
@@ -28,12 +29,13 @@ from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.shipping import restoring
-from aouo.packs.shipping.place import leftovers, remove
+from aouo.packs.shipping.place import leftovers
 from aouo.ports import Clock, stamp
 from aouo.shield import finish
 from aouo.store import installs
 from aouo.store.database import Database
 from aouo.store.installs import Change
+from aouo.trees import remove
 
 log = structlog.get_logger()
 
@@ -117,6 +119,7 @@ class Packs:
         """
         change = await self._offers.agreed(change_id, person)
         async with self._one_by_one:
+            await self._end_begun(change.pack)
             begun = await self._database.transact(
                 lambda tx: installs.begin(tx, change_id, person), durable=True
             )
@@ -159,6 +162,7 @@ class Packs:
             ulid().lower(), name, "remove", "begun", version, "", "", "", person, now, "", purge
         )
         async with self._one_by_one:
+            await self._end_begun(name)
             await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
             failpoint.reached("after a change of packs has begun")
             async with self._alone(name):
@@ -198,23 +202,57 @@ class Packs:
         now = await self._scan({})
         return {name: _unread(name, then, now) for name in changed(then, now)}
 
-    async def recover(self) -> None:
-        """End what a former process had begun, and forget what was not answered for a day."""
-        await self._restoring.recover()
-        kept: set[str] = set()
+    async def recover(self, takeover: Takeover) -> None:
+        """End what a former process had begun, and forget what was not answered for a day.
+
+        What cannot be ended stays begun, for the next start or the next change of its pack.
+        """
+        async with takeover.of("Restoring backups"):
+            await self._restoring.recover(takeover)
         for change in await self._database.read(installs.unsettled):
             if change.state == "begun":
                 try:
-                    await self._changes.carry_out(change)
-                except (PackError, OSError) as error:
-                    kept.add(change.id)  # where its undoing failed too, the old pack lies there
-                    log.error("pack_change_failed", pack=change.pack, error=str(error))
+                    await self._end(change)
+                except Exception as error:
+                    log.exception("pack_change_failed", pack=change.pack, error=repr(error))
+                    over = await self._database.read(
+                        lambda tx, one=change: installs.get(tx, one.id)
+                    )
+                    stays = over is not None and over.state == "begun"
+                    takeover.add(doing(change), error, fix=AGAIN if stays else UNDONE)
             elif self._offers.is_stale(change):
-                await self.decline(change.id)
-            else:
-                kept.add(change.id)
+                async with takeover.of(f"Forgetting the question about {change.pack}"):
+                    await self.decline(change.id)
+        # Where an undoing failed too, the old pack lies in such a folder.
+        kept = {change.id for change in await self._database.read(installs.unsettled)}
         for folder in leftovers(self._home.packs, frozenset(kept)):
-            await asyncio.to_thread(remove, folder)
+            async with takeover.of(f"Removing {folder}"):
+                await asyncio.to_thread(remove, folder)
+
+    async def _end_begun(self, pack: str) -> None:
+        """End what hindered an earlier change of this pack; nothing else is done with it before.
+
+        Raises:
+            PackError: it still does.
+        """
+        for change in await self._database.read(lambda tx: installs.begun(tx, pack)):
+            try:
+                async with self._alone(pack):
+                    await finish(self._end(change))
+            except (PackError, OSError) as error:
+                raise PackError(
+                    f"{doing(change)} was begun and is not over: {said(error)}.",
+                    fix="That has to end first: mend what it says and try again.",
+                ) from error
+
+    async def _end(self, change: Change) -> None:
+        """Carry out what was begun; the reason why not is kept with it."""
+        try:
+            await self._changes.carry_out(change)
+        except Exception as error:
+            why = said(error)
+            await self._database.transact(lambda tx: installs.hindered(tx, change.id, why))
+            raise
 
 
 def _unread(name: str, then: Library, now: Library) -> str:

@@ -24,7 +24,10 @@ async def keep_tidy(app: App) -> None:
     """Prune for ever; 0 days keeps everything of a kind."""
     while True:
         await app.clock.sleep(60.0)  # not while everybody waits for the start
-        await prune(app)
+        try:
+            await prune(app)
+        except Exception as error:  # what cannot be pruned today stays until tomorrow
+            log.exception("not_pruned", error=repr(error))
         await app.clock.sleep(_DAY_S)
 
 

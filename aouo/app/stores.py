@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,6 +12,7 @@ from aouo.home import Home
 from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Library, Pack
 from aouo.ports import Clock
+from aouo.trees import remove
 
 NO_PACK = "_general"  # no pack can have this name
 
@@ -70,11 +70,11 @@ class PackStores:
         self.release(pack)
         for file in self.databases_of(pack):
             for part in (file, *(file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))):
-                part.unlink(missing_ok=True)
+                remove(part)
         home = self._home
         for folder in (home.store / pack, home.pack_folder(pack), home.private_folder(pack)):
-            if folder.is_dir() and not folder.is_symlink():
-                shutil.rmtree(folder)
+            if not folder.is_symlink():  # the owner's own way elsewhere
+                remove(folder)
 
     def file(self, pack: str, owner: str) -> Path:
         """Where the pack's database for `owner` lies; it may not be there yet."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -28,6 +27,7 @@ from aouo.providers.fallback import Preparing
 from aouo.providers.local import HONEST_NOTE
 from aouo.redact import Redactor
 from aouo.store import jobs, turns
+from aouo.trees import remove
 
 TOKEN = "7000000001:TRY-aouo-on-your-own-machine-only-0"
 ADA, BEN = 1001, 1002
@@ -177,10 +177,7 @@ def _furnish(
     for child in home.path.iterdir():
         if child == home.run:
             continue
-        if child.is_dir() and not child.is_symlink():
-            shutil.rmtree(child)
-        else:
-            child.unlink()
+        remove(child)
     home.create()
     for folder in packs:
         (home.packs / folder.name).symlink_to(folder.resolve())

@@ -87,6 +87,7 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     settings = loaded.settings
     yield from _people(settings)
     yield from _packs(home, settings)
+    yield from _unfinished(home)
     yield from _telegram(home, settings, fast=fast)
     yield from _models(settings, fast=fast)
     yield from _parts(settings, fast=fast)
@@ -198,6 +199,13 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
             "none is installed",
             "Write /install to the bot, or run `aouo pack install notes`.",
         )
+
+
+def _unfinished(home: Home) -> Iterator[Check]:
+    from aouo.app.unfinished import at_rest
+
+    for item in at_rest(home):
+        yield Check("unfinished", "warn", f"{item.what}: {told(item.why)}", f"{item.fix}.")
 
 
 def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import tempfile
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from aouo.packs.load import load_pack
 from aouo.packs.shipping.signing import verify
 from aouo.packs.shipping.sources import fetch_source
 from aouo.packs.summary import Summary, sound_pack, summarize
+from aouo.trees import workshop
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
         first = library.broken[text][0]
         raise PackError(f"The pack {text} does not load: {first}.", fix="See `aouo pack list`.")
     elif "://" in text or Path(text).expanduser().exists():
-        with tempfile.TemporaryDirectory(prefix="aouo-app-") as work:
-            yield Named(asyncio.run(fetch_source(text, Path(work))), False)
+        with workshop("aouo-app-") as work:
+            yield Named(asyncio.run(fetch_source(text, work)), False)
     else:
         hint = did_you_mean(text, library.names)
         raise PackError(

@@ -98,6 +98,12 @@ class Desk:
         await self.settle(job, work, state=state)
         self._outbox.put(*rows)
 
+    async def set_aside(self, job: Job, notice: Notice) -> None:
+        """Say it, and leave everything else of the job as it is."""
+        await self.settle(
+            job, lambda tx, now: [wording.word(notice)], state="aside", unless_stopped=False
+        )
+
     async def end_stopped(self, job: Job, why: StopReason) -> None:
         """End a job without a word, and what its turn was showing."""
         rows: list[Delivery] = []

@@ -87,6 +87,11 @@ class Flow:
     async def _handle(self, job: Job, slot: Slot) -> None:
         if job.stopped:
             raise StopAsked(f"job {job.id}")
+        if not job.readable:
+            log.error("job_unreadable")
+            why = "what came in cannot be read any more"
+            await self._desk.give_up(job, notices.SetAside("unreadable"), state="aside", why=why)
+            return
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             why = "the process broke down on it three times"
@@ -101,12 +106,22 @@ class Flow:
         await self._carry_out(job, decision, slot)
 
     async def _break(self, job: Job) -> None:
-        """Something of ours failed; say so, unless the job was settled before that."""
+        """Something of ours failed; say so, unless the job was settled before that.
+
+        Where even that fails, its rows are broken: it is put aside without touching them, or it
+        would end every process that takes it up.
+        """
         notice, why = notices.Broken(f"job {job.id}"), "something broke"
         with suppress(LostClaim):
-            await self._unless_stopped(
-                job, lambda: self._desk.give_up(job, notice, state="done", why=why)
-            )
+            try:
+                await self._unless_stopped(
+                    job, lambda: self._desk.give_up(job, notice, state="done", why=why)
+                )
+            except LostClaim:
+                raise
+            except Exception as error:
+                log.exception("job_set_aside", error=repr(error))
+                await self._desk.set_aside(job, notice)
 
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from aouo.address import ConversationAddress
+from aouo.trees import remove as removed
 
 QUOTA_BYTES = 2_000_000_000
 """All files together; above it the oldest go, whatever their age."""
@@ -27,7 +28,7 @@ def remove(media: Path, job_id: int) -> None:
     """Remove the files of one job, and what is left of a download that was cut off."""
     for pattern in (f"*/{job_id}_*", f"*/.{job_id}_*"):
         for file in media.glob(pattern):
-            file.unlink(missing_ok=True)
+            removed(file)
 
 
 def prune(media: Path, before_s: float, *, quota_bytes: int = QUOTA_BYTES) -> list[str]:

@@ -18,7 +18,7 @@ import structlog
 
 from aouo.errors import ToolFailed
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict
-from aouo.guard.paths import listed, looks_local, mentioned, resolved
+from aouo.guard.paths import listed, looks_local, mentioned, quoted, refused, resolved
 from aouo.guard.sent_files import SentFiles
 
 log = structlog.get_logger()
@@ -103,10 +103,12 @@ class Fence:
         own = self.own(action.pack, action.owner)
         found: list[Touched] = []
         for key, text, at in named:
+            if key and (why := refused(text)):
+                raise ToolFailed(why)
             sent = self._sent.named(action, text) if self._sent else None
             path = sent or resolved(text, own)
-            if path is None:
-                raise ToolFailed(f"{text!r} is not a path that can be checked.")
+            if path is None or (key and refused(str(path))):
+                raise ToolFailed(f"{quoted(text)} is not a path that can be checked.")
             found.append(Touched(key, path, at))
         return replace(action, paths=tuple(found))
 

@@ -9,12 +9,11 @@ import errno
 import os
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from aouo import trees
 from aouo.errors import ToolFailed
-
-_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def placed(text: str, own: Path) -> Path:
@@ -61,28 +60,25 @@ def parent(path: Path, *, make_below: Path | None = None) -> Generator[int]:
     Raises:
         ToolFailed: it is not there, or a link stands in the way.
     """
-    folder = os.open("/", _STEP)
-    at = Path("/")
+    with ExitStack() as stack:
+        try:
+            found = stack.enter_context(trees.folder(path.parent, make_below=make_below))
+        except OSError as error:
+            raise failed(Path(error.filename), error) from error
+        yield found
+
+
+def write_new(path: Path, content: bytes, *, own: Path) -> None:
+    """Make the file at the absolute `path`, for our eyes only; missing folders below `own` too.
+
+    Raises:
+        ToolFailed: something is there, or a link stands in the way.
+    """
     try:
-        for name in path.parent.parts[1:]:
-            at /= name
-            make = make_below is not None and at.is_relative_to(make_below)
-            try:
-                below = _step(name, folder, make=make)
-            except OSError as error:
-                raise failed(at, error) from error
-            os.close(folder)
-            folder = below
-        yield folder
-    finally:
-        os.close(folder)
-
-
-def _step(name: str, folder: int, *, make: bool) -> int:
-    if make:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=folder)
-    return os.open(name, _STEP, dir_fd=folder)
+        with trees.new_file(path, make_below=own) as out:
+            out.write(content)
+    except OSError as error:
+        raise failed(Path(error.filename or path), error) from error
 
 
 def failed(path: Path, error: OSError) -> ToolFailed:

@@ -15,22 +15,40 @@ _PATH_KEY = re.compile(
 )
 _PATH_START = ("/", "~", "./", "../", "file:")
 _LONGEST_PATH = 4096
+"""No call of the system takes a longer one."""
+MAX_FOLDERS = 64
+MAX_PATH_BYTES = 1_024
+MAX_NAME_BYTES = 255
+"""Of one name in a path; the system's limit."""
+_SHOWN_CHARS = 80
 
 
 def mentioned(payload: Mapping[str, Any], *, anywhere: bool = False) -> Iterator[str]:
     """Every string that stands where a path may stand, however deep.
 
-    `anywhere`: also those that begin like a path, wherever they stand.
+    `anywhere`: also those that begin like a path, wherever they stand. What no system could open
+    as a path is none.
     """
+    return filter(None, map(_openable, _mentioned(payload, anywhere=anywhere)))
+
+
+def _openable(text: str) -> str:
+    """`text`, without its detours where it is too long with them; "" = it is too long."""
+    if len(text) > _LONGEST_PATH:
+        text = os.path.normpath(text)
+    return text if len(text) <= _LONGEST_PATH else ""
+
+
+def _mentioned(payload: Mapping[str, Any], *, anywhere: bool) -> Iterator[str]:
     for key, value in payload.items():
         if holds_a_path(key):
             yield from (text for text in _strings(value) if looks_local(text) or ".." in text)
         elif isinstance(value, Mapping):
-            yield from mentioned(cast("Mapping[str, Any]", value), anywhere=anywhere)
+            yield from _mentioned(cast("Mapping[str, Any]", value), anywhere=anywhere)
         elif isinstance(value, list | tuple):
             for item in cast("list[Any]", value):
                 if isinstance(item, Mapping):
-                    yield from mentioned(cast("Mapping[str, Any]", item), anywhere=anywhere)
+                    yield from _mentioned(cast("Mapping[str, Any]", item), anywhere=anywhere)
                 elif anywhere:
                     yield from _path_like(item)
         elif anywhere:
@@ -68,6 +86,29 @@ def _from_json(text: str) -> object:
     return found if isinstance(found, list) else None  # pyright: ignore[reportUnknownVariableType]
 
 
+def refused(text: str) -> str:
+    """Why `text` is no path for a file tool, whoever may use it; "" = it could be one."""
+    text = text.strip()
+    names = [name for name in text.split("/") if name not in ("", ".")]
+    if len(names) > MAX_FOLDERS:
+        return (
+            f"A path of {len(names):,} folders is too many folders deep: at most {MAX_FOLDERS} "
+            "names fit into one. Use fewer folders."
+        )
+    if (size := len(text.encode("utf-8", "surrogatepass"))) > MAX_PATH_BYTES:
+        return f"A path of {size:,} bytes is too long: at most {MAX_PATH_BYTES:,}. Shorten it."
+    if (
+        longest := max((len(name.encode("utf-8", "surrogatepass")) for name in names), default=0)
+    ) > MAX_NAME_BYTES:
+        return f"A name of {longest:,} bytes is too long: at most {MAX_NAME_BYTES}. Shorten it."
+    return ""
+
+
+def quoted(text: str) -> str:
+    """A path as a model wrote it, short enough for a sentence."""
+    return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…")
+
+
 def resolved(text: str, base: Path) -> Path | None:
     """The file a path means, relative ones below `base`; None when no path can hold it."""
     text = text.strip()
@@ -83,7 +124,7 @@ def resolved(text: str, base: Path) -> Path | None:
 
 def _path_like(value: object) -> Iterator[str]:
     for text in _strings(value):
-        if len(text) <= _LONGEST_PATH and text.strip().startswith(_PATH_START):
+        if text.lstrip().startswith(_PATH_START):
             yield text
 
 

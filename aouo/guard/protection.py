@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from aouo.guard.action import Action, Allowed, Blocked, Verdict
-from aouo.guard.paths import mentioned, resolved
+from aouo.guard.paths import mentioned, quoted, resolved
 from aouo.guard.sent_files import SentFiles
 
 _PROCESSES = Path("/proc")
@@ -46,14 +46,14 @@ class Protection:
         closed = self.closed()
         for text, path in named:
             if path is None:
-                return Blocked(f"{text!r} is not a path that can be checked.", rule="no path")
+                return Blocked(f"{quoted(text)} is not a path that can be checked.", rule="no path")
             if action.pack and path.is_relative_to(own):
                 continue
             if self._sent and self._sent.opens(action, path):
                 continue
             if any(path.is_relative_to(folder) for folder in closed):
                 return Blocked(
-                    f"{text!r} belongs to the runtime itself and is closed to tools. "
+                    f"{quoted(text)} belongs to the runtime itself and is closed to tools. "
                     "Use the pack's own data folder; what is remembered is read with the memory "
                     "tool.",
                     rule="a file of the runtime itself",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from aouo.guard.fence import Area, Fence
-from aouo.guard.paths import mentioned, resolved
+from aouo.guard.paths import MAX_FOLDERS, mentioned, resolved
 from aouo.guard.protection import Protection
+from aouo.trees import Found, TooMuch, walk
 
 MAX_LOOKED_AT = 5_000
 """Names, for a pattern; what lies beyond is not found."""
@@ -63,15 +64,15 @@ def _there(area: Area) -> Iterator[Path]:
     if not area.below:
         yield area.root
         return
-    looked = 0
-    for folder, _, names in os.walk(area.root):
-        for name in names:
-            looked += 1
-            path = Path(folder, name)
-            if area.covers(path) and path.is_file() and not path.is_symlink():
+    with suppress(TooMuch, OSError):
+        for found in walk(area.root, most=MAX_LOOKED_AT, enter=_is_near, closed=lambda path: None):
+            path = area.root / found.path
+            if found.is_file and area.covers(path):
                 yield path
-        if looked > MAX_LOOKED_AT:
-            return
+
+
+def _is_near(folder: Found) -> bool:
+    return folder.path.count("/") < MAX_FOLDERS
 
 
 def _without(path: Path, closed: Sequence[Path]) -> Iterator[Path]:

@@ -43,6 +43,8 @@ class Ledger:
         now = stamp(self._clock)
 
         def take_up(tx: Tx) -> list[Delivery]:
+            for number in deliveries.refuse_unreadable(tx, now):
+                log.error("delivery_unreadable", delivery=number)
             for row in deliveries.cut_off(tx, now):
                 self._after_unknown(tx, row, now)
             return deliveries.queued(tx)

@@ -65,7 +65,9 @@ class Outbox:
     async def recover(self) -> int:
         """Take up what a former process left; returns how many rows wait."""
         rows = await self._ledger.recover()
-        self.put(*rows)
+        for platform in {row.address.platform for row in rows} - self._messengers.keys():
+            log.warning("deliveries_wait_for_a_channel", platform=platform)
+        self.put(*(row for row in rows if row.address.platform in self._messengers))
         return len(rows)
 
     def put(self, *rows: Delivery) -> None:

@@ -114,6 +114,9 @@ class Sender:
             await self._lost(self.address, error)
         except DeliveryRefused as error:
             await self._refused(row, error)
+        except Exception as error:  # of ours: it would end each process that takes the row up
+            log.exception("delivery_broke", delivery=row.id, error=repr(error))
+            await self._settle(row, "unknown", error=repr(error))
         else:
             done: State = "live" if row.kind == "live" else "sent"
             await self._settle(row, done, message_id=message_id)

@@ -158,6 +158,11 @@ def _sentence(notice: Notice) -> str:
             return "Answering what you wrote instead."
         case notices.EmptyMessage():
             return "That message was empty. Write me what you need."
+        case notices.SetAside("unreadable"):
+            return (
+                "What you wrote here was damaged where I keep it, so I put it aside. Send it again "
+                "if you still need it."
+            )
         case notices.SetAside():
             return (
                 "I broke down three times on this message and put it aside, so that the rest can "
@@ -429,6 +434,12 @@ def config_broken(problems: Sequence[str]) -> str:
         "config.json has a problem, so I run on the last good version of it: "
         f"{problems[0] if problems else 'unreadable'} (aouo doctor lists all)"
     )
+
+
+def unfinished(items: Sequence[tuple[str, str, str]]) -> str:
+    """Told to the owner after a start that could not end what was begun: what, why, what to do."""
+    lines = [f"• {what}: {why.rstrip('.')}. {fix}." for what, why, fix in items]
+    return "\n".join(("I started, and could not end this:", *lines))
 
 
 def _done(effects: Sequence[str]) -> str:

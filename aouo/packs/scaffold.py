@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.errors import PackError
 from aouo.packs.format.manifest_text import problems
 from aouo.packs.format.problems import errors
+from aouo.trees import discard
 
 _MANIFEST = """\
 # What this pack is and may do. `aouo pack validate .` says what is wrong with it,
@@ -176,7 +176,7 @@ def make(name: str, parent: Path) -> Made:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, "utf-8")
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
         raise
     return Made(folder, tuple(texts))
 

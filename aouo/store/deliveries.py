@@ -151,10 +151,25 @@ def anew(tx: Tx, delivery_id: int, now: str, error: str) -> None:
 
 def queued(tx: Tx) -> list[Delivery]:
     """Everything that waits to be sent, in order."""
-    return [
-        _delivery(row)
-        for row in tx.all("SELECT * FROM deliveries WHERE state = 'queued' ORDER BY id")
-    ]
+    rows = tx.all("SELECT * FROM deliveries WHERE state = 'queued' ORDER BY id")
+    return [_delivery(row) for row in rows if _is_readable(row)]
+
+
+def refuse_unreadable(tx: Tx, now: str) -> list[int]:
+    """Settle what waits and cannot be read any more; returns the numbers of these rows."""
+    rows = tx.all("SELECT * FROM deliveries WHERE state IN ('queued', 'sending')")
+    broken = [row["id"] for row in rows if not _is_readable(row)]
+    for number in broken:
+        mark(tx, number, "refused", now, error="its content cannot be read any more")
+    return broken
+
+
+def _is_readable(row: sqlite3.Row) -> bool:
+    try:
+        load(row["body"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
+    return True
 
 
 def waiting(tx: Tx) -> int:

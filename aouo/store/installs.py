@@ -174,6 +174,22 @@ def settle(tx: Tx, change_id: str, now: str) -> None:
     )
 
 
+def hindered(tx: Tx, change_id: str, why: str) -> None:
+    """What was begun could not be ended; it stays begun."""
+    tx.run("UPDATE pack_changes SET why = ? WHERE id = ? AND state = 'begun'", why, change_id)
+
+
+def begun(tx: Tx, pack: str = "") -> tuple[Change, ...]:
+    """What was begun and is not over, of one pack or of all, the oldest first."""
+    rows = tx.all(
+        "SELECT * FROM pack_changes WHERE state = 'begun' AND (? = '' OR pack = ?) "
+        "ORDER BY created_at, id",
+        pack,
+        pack,
+    )
+    return tuple(_change(row) for row in rows)
+
+
 def unsettled(tx: Tx) -> tuple[Change, ...]:
     """What is offered, and what a process had begun, the oldest first."""
     rows = tx.all(

@@ -8,7 +8,7 @@ from typing import LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim, StopAsked
-from aouo.events import Album, Attached, Command, Edited, Inbound, Text
+from aouo.events import Album, Attached, Command, Edited, Inbound, Person, Text
 from aouo.store import gates, routes
 from aouo.store.database import Tx
 
@@ -31,6 +31,8 @@ class Job:
     asked: bool = False
     off_record: bool = False
     stopped: bool = False
+    readable: bool = True
+    """False = what came in cannot be read any more: the inbound has no words."""
 
 
 def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:
@@ -171,6 +173,7 @@ def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
         asked=gates.open_for(tx, inbound.address, inbound.person.id) is not None,
         off_record=route.off_record if route else False,
         stopped=bool(row["stopped"]),
+        readable=_read(row) is not None,
     )
 
 
@@ -334,6 +337,19 @@ def count_by_state(tx: Tx) -> dict[str, int]:
 
 
 def inbound_of(row: sqlite3.Row) -> Inbound:
-    """The columns know where the conversation lives now; the body where it lived."""
+    """The columns know where the conversation lives now; the body where it lived.
+
+    One that cannot be read any more has no words; a row never keeps a process from starting.
+    """
     address = ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
-    return replace(Inbound.load(row["body"]), address=address)
+    found = _read(row)
+    if found is None:
+        return Inbound(address, Person(row["person"], ""), Text(""))
+    return replace(found, address=address)
+
+
+def _read(row: sqlite3.Row) -> Inbound | None:
+    try:
+        return Inbound.load(row["body"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None

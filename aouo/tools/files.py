@@ -16,11 +16,14 @@ from pathlib import Path
 from aouo.errors import ToolFailed
 from aouo.guard.opening import failed, opened, parent, placed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.trees import TooMuch, walk
 
 MAX_BYTES = 1_000_000
 MAX_FOLDER_BYTES = 200_000_000
 MAX_FOLDER_FILES = 5_000
 """Of a pack's own folder, all below it counted."""
+MAX_FOLDER_ENTRIES = 2 * MAX_FOLDER_FILES
+"""Folders too."""
 LEAST_FREE_BYTES = 100_000_000
 """Nothing is written onto a disk that has less left: our own database is perhaps on it."""
 MAX_LISTED = 2_000
@@ -135,15 +138,24 @@ def _read(path: Path) -> str:
 def check_room(own: Path, more_bytes: int) -> None:
     """Raises: ToolFailed: the pack's folder would hold more than one may."""
     files = size = 0
-    for folder, _, names in os.walk(own):
-        files += len(names)
-        with suppress(FileNotFoundError):
-            size += sum((Path(folder) / name).lstat().st_size for name in names)
-        if files >= MAX_FOLDER_FILES or size + more_bytes > MAX_FOLDER_BYTES:
-            raise ToolFailed(
-                f"This pack's folder is full: it may hold {MAX_FOLDER_FILES:,} files and "
-                f"{MAX_FOLDER_BYTES:,} bytes. Put more into one file, or ask the person to tidy up."
-            )
+    try:
+        for found in walk(own, most=MAX_FOLDER_ENTRIES):
+            files += not found.is_folder
+            size += 0 if found.is_folder else found.facts.st_size
+            if files >= MAX_FOLDER_FILES or size + more_bytes > MAX_FOLDER_BYTES:
+                raise ToolFailed(
+                    f"This pack's folder is full: it may hold {MAX_FOLDER_FILES:,} files and "
+                    f"{MAX_FOLDER_BYTES:,} bytes. Put more into one file, or ask "
+                    "the person to tidy up."
+                )
+    except TooMuch as error:
+        raise ToolFailed(
+            f"This pack's folder {error}: nothing more fits. Ask the person to tidy up."
+        ) from error
+    except OSError as error:
+        raise ToolFailed(
+            "This pack's folder cannot be looked through. Ask the person to tidy up."
+        ) from error
 
 
 def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None:

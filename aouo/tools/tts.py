@@ -10,6 +10,7 @@ from pathlib import Path
 import structlog
 
 from aouo.errors import ProviderError, ToolFailed
+from aouo.guard.opening import write_new
 from aouo.ids import ulid
 from aouo.notices import VOICE_INSTALL, Lack
 from aouo.ports import Payload
@@ -39,8 +40,15 @@ _LACKS: dict[Lack, str] = {
 }
 
 
-def tts(speaker: Voice | Lack, folder_of: Callable[[str, str], Path]) -> Tool:
-    """The tool; `folder_of(pack, owner)` is where a pack keeps files, a lack = nobody speaks."""
+def tts(
+    speaker: Voice | Lack,
+    folder_of: Callable[[str, str], Path],
+    check_room: Callable[[Path, int], None],
+) -> Tool:
+    """The tool; `folder_of(pack, owner)` is where a pack keeps files, a lack = nobody speaks.
+
+    `check_room` raises ToolFailed where that folder is full.
+    """
 
     async def _speak(wish: Tts, context: ToolContext, call_id: str) -> str:
         text = wish.text.strip()
@@ -50,6 +58,8 @@ def tts(speaker: Voice | Lack, folder_of: Callable[[str, str], Path]) -> Tool:
             raise ToolFailed(f"tts takes {MAX_CHARS:,} characters; these are {len(text):,}.")
         if isinstance(speaker, str):
             raise ToolFailed(_LACKS[speaker])
+        own = folder_of(context.pack, context.owner)
+        await asyncio.to_thread(check_room, own, 0)  # before it costs anything
         try:
             spoken = await speaker.speak(text, wish.voice)
         except ProviderError as error:
@@ -60,8 +70,7 @@ def tts(speaker: Voice | Lack, folder_of: Callable[[str, str], Path]) -> Tool:
             ) from error
         audio, by = spoken.audio, spoken.call
         context.spend(by.scope, by.provider, by.model, by.duration_ms)
-        folder = folder_of(context.pack, context.owner) / "artifacts"
-        file = await asyncio.to_thread(_keep, audio, folder)
+        file = await asyncio.to_thread(_keep, audio, own)
         kind = "voice" if audio.is_voice else "audio"
         sent = await context.adapter.dispatch_message(Payload(kind, url=str(file)), call_id)
         answer = {"ok": sent.ok, "message_id": sent.message_id, "file": f"artifacts/{file.name}"}
@@ -79,11 +88,10 @@ def tts(speaker: Voice | Lack, folder_of: Callable[[str, str], Path]) -> Tool:
     )
 
 
-def _keep(audio: Audio, folder: Path) -> Path:
+def _keep(audio: Audio, own: Path) -> Path:
     """Write a file that only the owner of this machine reads."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = folder / f"{ulid()}{audio.suffix}"
-    with file.open("xb") as opened:
-        file.chmod(0o600)
-        opened.write(audio.data)
-    return file.resolve()
+    own.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own = own.resolve()
+    file = own / "artifacts" / f"{ulid()}{audio.suffix}"
+    write_new(file, audio.data, own=own)
+    return file

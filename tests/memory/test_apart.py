@@ -155,3 +155,16 @@ def test_links_and_what_only_looks_like_memory_stay_where_they_are(tmp_path: Pat
         BEN,
         "tg_9",
     ]
+
+
+def test_a_link_that_a_tool_planted_in_a_shared_folder_is_nobodys_folder_later(tmp_path: Path):
+    """Issue 11: with the scope `person` the owner's folder would have been wherever it leads."""
+    home = furnished(tmp_path / "home", {"list.txt": "milk"})
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    settle(home, shared=True)
+    (home.pack_folder("notes") / ADA).symlink_to(outside)
+    settle(home, shared=False)
+
+    assert not (home.pack_folder("notes") / ADA).is_symlink()
+    assert (home.pack_folder("notes") / f"{ADA}.older").is_symlink()

@@ -223,6 +223,30 @@ def test_a_comment_at_the_end_is_refused(tmp_path: Path):
         unpack(archive(tmp_path, MANIFEST, comment=b"PK\x05\x06"), tmp_path / "out")
 
 
+@pytest.mark.parametrize("moved", [True, False], ids=["offsets fit", "offsets as they were"])
+@pytest.mark.parametrize("before", [b"#!/bin/sh\nexit\n", b"%PDF-1.7\n", b"PK\x03\x04", b"\0"])
+def test_something_before_the_zip_is_refused(tmp_path: Path, before: bytes, moved: bool):
+    """Issue 11: such a file is two at once, and what is looked at is not what is unpacked."""
+    file = archive(tmp_path, ("pack.yml", b"name: a\n"))
+    whole = file.read_bytes()
+    if moved:
+        with zipfile.ZipFile(tmp_path / "b.zip", "w") as made:
+            assert made.fp is not None
+            made.fp.write(before)
+            made.start_dir = len(before)
+            made.writestr("pack.yml", "name: a\n")
+        whole = (tmp_path / "b.zip").read_bytes()
+        assert whole.startswith(before)
+    else:
+        whole = before + whole
+    file.write_bytes(whole)
+    with zipfile.ZipFile(file) as read:
+        assert read.namelist() == ["pack.yml"]
+
+    with pytest.raises(PackError, match="before"):
+        unpack(file, tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("offset", "value", "why"),
     [

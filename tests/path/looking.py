@@ -11,6 +11,7 @@ from aouo.emulator import ChatMessage
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.updates import UpdateQueue
 from tests.fakes.clock import FastClock
+from tests.fakes.model_server import CallPart
 from tests.path.world import ADA, WAIT_S, Running, World
 
 T = TypeVar("T")
@@ -141,3 +142,15 @@ class Withholding(UpdateQueue):
         for content in self._withheld:
             super().push("message", content)
         self._withheld.clear()
+
+
+async def heard(world: World, *calls: CallPart) -> list[str]:
+    """What the model reads as the results of these calls, made in one turn of one life."""
+    world.model.calls(*calls)
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await said(world, "done")
+        await settled(bot)
+    messages: list[dict[str, Any]] = world.model.requests[-1]["messages"]
+    return [str(m["content"]) for m in messages if m["role"] == "tool"]

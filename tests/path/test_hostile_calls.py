@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fakes.model_server import CallPart
-from tests.path.looking import said, settled
-from tests.path.world import ADA, World
+from tests.path.looking import heard
+from tests.path.world import World
 
 
 @pytest.fixture(autouse=True)
@@ -26,18 +25,6 @@ def scribe(world: World) -> Path:
     own = world.home.pack_folder("scribe")
     own.mkdir(parents=True)
     return own
-
-
-async def heard(world: World, *calls: CallPart) -> list[str]:
-    """What the model reads as the results of these calls, made in one turn."""
-    world.model.calls(*calls)
-    world.model.say("done")
-    async with world.running() as bot:
-        await bot.people.say(ADA, ADA, "go")
-        await said(world, "done")
-        await settled(bot)
-    messages: list[dict[str, Any]] = world.model.requests[-1]["messages"]
-    return [str(m["content"]) for m in messages if m["role"] == "tool"]
 
 
 @pytest.mark.parametrize(

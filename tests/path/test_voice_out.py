@@ -92,3 +92,26 @@ async def test_a_voice_that_fails_is_told_to_the_model_and_not_to_the_person(
         await bot.people.next_message(ADA, contains="Good morning, in writing")
 
     assert "gave no sound" in result(world.model.requests[1])
+
+
+@pytest.mark.parametrize("planted", ["artifacts", "."])
+async def test_a_voice_note_is_kept_past_no_link_that_a_tool_has_planted(
+    world: World, voices: SpeechServer, planted: str
+) -> None:
+    """Issue 11: a link named `artifacts` led the file out of the pack's folder."""
+    outside = world.home.path.parent / "outside"
+    outside.mkdir()
+    own = world.home.pack_folder("radio")
+    own.mkdir()
+    (own / "artifacts").symlink_to(outside if planted == "artifacts" else planted)
+    world.config = speaking_at(voices)
+    voices.speak(NOTE)
+    world.model.call("tts", {"text": "Good morning"})
+    world.model.say("Said.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Say good morning")
+        await bot.people.next_message(ADA, contains="Said.")
+
+    assert "artifacts is no folder" in result(world.model.requests[1])
+    assert list(outside.iterdir()) == []
+    assert [entry.name for entry in own.iterdir()] == ["artifacts"]

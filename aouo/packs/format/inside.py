@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
+
+from aouo.trees import Found, TooMuch, walk
 
 MAX_FILES = 200
 
@@ -76,12 +79,14 @@ def list_inside(folder: Path, relative: str = "") -> tuple[str, ...]:
         if part in ("..", "/") or "\0" in part or top.is_symlink():
             return ()
     found: list[str] = []
-    for root, folders, files in os.walk(top):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(root, name)
-            if not name.startswith(".") and not path.is_symlink():
-                found.append(path.relative_to(top).as_posix())
-            if len(found) == MAX_FILES:
-                return tuple(found)
-    return tuple(found)
+    with suppress(TooMuch, OSError):
+        for one in walk(top, enter=_is_visible, closed=lambda path: None):
+            is_link = stat.S_ISLNK(one.facts.st_mode)
+            if _is_visible(one) and not one.is_folder and not is_link:
+                found.append(one.path)
+    found.sort(key=lambda path: path.rpartition("/")[::2])
+    return tuple(found[:MAX_FILES])
+
+
+def _is_visible(found: Found) -> bool:
+    return not found.path.rpartition("/")[2].startswith(".")

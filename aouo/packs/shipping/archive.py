@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from aouo import trees
 from aouo.errors import PackError
 from aouo.packs.format.manifest import FILE
-from aouo.packs.shipping.zipped import APP, REMAKE, Archive, Limits, Names, open_file, shown, write
+from aouo.packs.shipping.zipped import APP, REMAKE, Archive, Limits, Names, shown, write
+from aouo.trees import Found, TooMuch, discard, walk
 
 SUFFIX = ".aouo"
 SIGNATURE_FILE = "aouo.sig"
@@ -39,31 +40,33 @@ def app_files(folder: Path, limits: Limits = APP) -> dict[str, Path]:
     """
     root = folder.resolve()
     names, found, left = Names(limits), dict[str, Path](), limits.total_bytes
-    for path in _visible(root):
-        relative = path.relative_to(root).as_posix()
-        names.take(relative)
-        left -= path.stat().st_size
+    for file in _visible(root, folder):
+        names.take(file.path)
+        left -= file.facts.st_size
         if left < 0:
             raise PackError(
                 f"{folder} holds more than {limits.total_bytes // 1024 // 1024} MB.",
                 fix="Leave large files out.",
             )
-        found[relative] = path
+        found[file.path] = root / file.path
     if FILE not in found:
         raise PackError(f"{folder} is not a pack: there is no {FILE} in it.")
     return dict(sorted(found.items()))
 
 
-def _visible(root: Path) -> Iterator[Path]:
-    for here, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if _belongs(name))
-        for name in sorted(files):
-            path = Path(here, name)
-            if _belongs(name) and path.is_file() and not path.is_symlink():
-                yield path
+def _visible(root: Path, folder: Path) -> Iterator[Found]:
+    try:
+        for found in walk(root, enter=_belongs, closed=lambda path: None):
+            if found.is_file and _belongs(found):
+                yield found
+    except TooMuch as error:
+        raise PackError(f"{folder} {error}.", fix="Leave those out.") from error
+    except OSError as error:
+        raise PackError(f"{folder} cannot be read: {error.strerror or error}.") from error
 
 
-def _belongs(name: str) -> bool:
+def _belongs(found: Found) -> bool:
+    name = found.path.rpartition("/")[2]
     return not name.startswith(".") and name != "__pycache__"
 
 
@@ -96,7 +99,7 @@ def pack_archive(folder: Path, target: Path, *, extra: Mapping[str, bytes] | Non
     members: dict[str, Path | bytes] = {**files, **(extra or {})}
     write(target, sorted(members.items()))
     sizes = [path.stat().st_size for path in files.values()]
-    return Digest(_file_hash(target)[0], content_hash(folder), len(members), sum(sizes))
+    return Digest(_file_hash(target.resolve())[0], content_hash(folder), len(members), sum(sizes))
 
 
 def unpack(archive: Path, into: Path, limits: Limits = APP) -> Path:
@@ -126,7 +129,7 @@ def copy_app(folder: Path, into: Path) -> Path:
         for relative, path in files.items():
             target = into / relative
             target.parent.mkdir(parents=True, exist_ok=True)
-            with open_file(path) as source, target.open("xb") as out:
+            with trees.open_file(path) as source, target.open("xb") as out:
                 shutil.copyfileobj(source, out, _CHUNK_BYTES)
     return into
 
@@ -141,10 +144,10 @@ def _new_folder(into: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        shutil.rmtree(into, ignore_errors=True)
+        discard(into)
         raise PackError(f"{into} cannot be written: {error.strerror or error}.") from error
     except BaseException:
-        shutil.rmtree(into, ignore_errors=True)
+        discard(into)
         raise
 
 
@@ -163,10 +166,10 @@ def _top(files: Mapping[str, object], archive: Path) -> str:
 
 
 def _file_hash(path: Path) -> tuple[str, int]:
-    """The SHA-256 of a file in hex, and its size in bytes."""
+    """The SHA-256 of a file in hex, and its size in bytes; `path` as for `trees.open_file`."""
     digest, size = hashlib.sha256(), 0
     try:
-        with open_file(path) as file:
+        with trees.open_file(path) as file:
             while chunk := file.read(_CHUNK_BYTES):
                 digest.update(chunk)
                 size += len(chunk)

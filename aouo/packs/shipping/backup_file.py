@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-import shutil
 import tempfile
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -20,9 +19,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from aouo import trees
 from aouo.errors import PackError
 from aouo.packs.shipping.sealed import is_sealed, unseal
 from aouo.packs.shipping.zipped import Archive, Limits, open_file, shown
+from aouo.trees import discard
 
 SUFFIX = ".backup.aouo"
 FORMAT = 1
@@ -167,7 +168,7 @@ def workshop(beside: Path | None) -> Generator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
 
 
 def new_folder(beside: Path | None, prefix: str) -> Path:
@@ -179,9 +180,9 @@ def new_folder(beside: Path | None, prefix: str) -> Path:
 
 
 def file_hash(path: Path) -> tuple[str, int]:
-    """The SHA-256 of a file in hex, and its size in bytes."""
+    """The SHA-256 of a file in hex, and its size in bytes; `path` as for `trees.open_file`."""
     digest, size = hashlib.sha256(), 0
-    with open_file(path) as file:
+    with trees.open_file(path) as file:
         while chunk := file.read(_CHUNK_BYTES):
             digest.update(chunk)
             size += len(chunk)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -26,6 +25,9 @@ from aouo.packs.shipping.backup_file import (
 )
 from aouo.packs.shipping.sealed import seal
 from aouo.packs.shipping.zipped import Names, write
+from aouo.trees import TooMuch, walk
+
+_TIDY = "Remove those below data/packs/{}, or purge the pack."
 
 
 def export_data(
@@ -45,10 +47,12 @@ def export_data(
     Raises:
         PackError: nothing is kept, or it cannot be written; an earlier `target` stays.
     """
-    with workshop(target.parent) as work:
+    with workshop(target.parent.resolve()) as work:
         try:
             members = dict(_members(home, pack, work))
             facts = _facts(members, pack, version, now, known or Known(schedules=[]))
+        except TooMuch as error:
+            raise PackError(f"What {pack} keeps {error}.", fix=_TIDY.format(pack)) from error
         except OSError as error:
             raise PackError(f"{error.filename} cannot be read: {error.strerror}.") from error
         plain = work / "plain.zip"
@@ -64,9 +68,13 @@ def keeps_anything(home: Home, pack: str) -> bool:
     return (
         database.is_file()
         or any(owned.glob("*.db"))
-        or any(home.pack_folder(pack).rglob("*"))
-        or any(path.name != APART for path in home.private_folder(pack).rglob("*"))
+        or _holds_any(home.pack_folder(pack))
+        or _holds_any(home.private_folder(pack))
     )
+
+
+def _holds_any(folder: Path) -> bool:
+    return folder.is_dir() and any(path.name != APART for path in folder.iterdir())
 
 
 def _members(home: Home, pack: str, work: Path) -> Iterator[tuple[str, Path]]:
@@ -82,12 +90,11 @@ def _members(home: Home, pack: str, work: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _files_in(root: Path, place: str) -> Iterator[tuple[str, Path]]:
-    for here, folders, files in os.walk(root):
-        folders.sort()
-        for name in sorted(files):
-            path = Path(here, name)
-            if path.is_file() and not path.is_symlink():
-                yield f"{place}/{path.relative_to(root).as_posix()}", path
+    """Where each file belongs, and its path, in which no link is left."""
+    root = root.resolve()
+    for found in walk(root):
+        if found.is_file:
+            yield f"{place}/{found.path}", root / found.path
 
 
 def _copy_database(source: Path, target: Path) -> Path:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from aouo import failpoint
 from aouo.home import sync_folder
+from aouo.trees import remove
 
 _WAITING = ".waiting-"
 _BEFORE = ".before-"
@@ -101,14 +101,6 @@ def leftovers(packs: Path, kept: frozenset[str]) -> tuple[Path, ...]:
         for child in sorted(packs.iterdir())
         if child.name.startswith((_WAITING, _BEFORE)) and child.name.partition("-")[2] not in kept
     )
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder, or the link to one and not what it leads to."""
-    if folder.is_symlink():
-        folder.unlink()
-    elif folder.exists():
-        shutil.rmtree(folder)
 
 
 def _move(old: Path, new: Path, what: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from aouo.packs.shipping.backup_file import (
 )
 from aouo.packs.shipping.export import export_data, keeps_anything
 from aouo.packs.shipping.zipped import Archive, shown
+from aouo.trees import discard, walk
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _UNPACKED = ".unpacked-"
@@ -85,7 +85,7 @@ def unpack(backup: Path, home: Home, name: str, *, passphrase: str = "") -> Unpa
     if not _NAME.fullmatch(name):
         raise PackError(f"{shown(name)} is not the name of a pack.")
     home.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    work = new_folder(home.data, _UNPACKED)
+    work = new_folder(home.data.resolve(), _UNPACKED)
     try:
         with opened(backup, work, passphrase) as (archive, facts):
             if facts.pack != name:
@@ -95,7 +95,7 @@ def unpack(backup: Path, home: Home, name: str, *, passphrase: str = "") -> Unpa
                 )
             _unpack(archive, facts, work / _FRESH, backup)
     except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
+        discard(work)
         raise
     return Unpacked(work, facts)
 
@@ -160,22 +160,21 @@ def conclude(home: Home, name: str, plan: Plan) -> None:
 def forsake(home: Home, name: str) -> None:
     """It is over, or was not exchanged after all."""
     over = home.data / f"{_UNPACKED}{name}"
-    shutil.rmtree(over, ignore_errors=True)
+    discard(over)
     _place(home, name).rename(over)
-    shutil.rmtree(over, ignore_errors=True)
+    discard(over)
 
 
 def begun(home: Home) -> list[str]:
     """The packs whose data is to be exchanged still."""
-    return sorted(
-        folder.name.removeprefix(_RESTORING) for folder in home.data.glob(f"{_RESTORING}*")
-    )
+    found = (folder.name.removeprefix(_RESTORING) for folder in home.data.glob(f"{_RESTORING}*"))
+    return sorted(name for name in found if _NAME.fullmatch(name))
 
 
 def sweep(home: Home) -> None:
     """Remove what a killed process had unpacked and never meant."""
     for folder in home.data.glob(f"{_UNPACKED}*"):
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
 
 
 def _unpack(archive: Archive, facts: Facts, fresh: Path, backup: Path) -> None:
@@ -192,9 +191,9 @@ def _unpack(archive: Archive, facts: Facts, fresh: Path, backup: Path) -> None:
         (fresh / name).chmod(0o600)
         if not name.startswith(FOLDERS):
             _check_database(fresh / name, backup)
-    for folder in fresh.rglob("*"):
-        if folder.is_dir():
-            folder.chmod(0o700)
+    for found in walk(fresh):
+        if found.is_folder:
+            (fresh / found.path).chmod(0o700)
 
 
 def _check_database(file: Path, backup: Path) -> None:

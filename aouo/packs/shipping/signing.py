@@ -15,7 +15,6 @@ import binascii
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +28,7 @@ from aouo.packs.shipping.archive import (
     content_hash,
     unpack,
 )
+from aouo.trees import workshop
 
 State = Literal["none", "valid", "unknown_key", "wrong"]
 _DIRECT, _HASHED = b"Ed", b"ED"
@@ -172,16 +172,16 @@ def verify(path: Path, trusted: Mapping[str, str] | None = None) -> Signature:
         if beside.state != "none" and _hash_of(archive) != content_hash(path):
             beside = Signature()
     else:
-        with tempfile.TemporaryDirectory(prefix="aouo-verify-") as work:
-            inside = _inside(unpack(path, Path(work, "app")), keys)
+        with workshop("aouo-verify-") as work:
+            inside = _inside(unpack(path, work / "app"), keys)
         beside = _beside(path, keys)
     order: tuple[State, ...] = ("wrong", "valid", "unknown_key", "none")
     return min(inside, beside, key=lambda one: (order.index(one.state), not one.key))
 
 
 def _hash_of(archive: Path) -> str:
-    with tempfile.TemporaryDirectory(prefix="aouo-verify-") as work:
-        return content_hash(unpack(archive, Path(work, "app")))
+    with workshop("aouo-verify-") as work:
+        return content_hash(unpack(archive, work / "app"))
 
 
 def _inside(folder: Path, keys: Mapping[str, PublicKey]) -> Signature:

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from aouo import trees
 from aouo.errors import PackError
 
 _CHUNK_BYTES = 64 * 1024
 _END_BYTES = 22  # of the record at the end, when there is no comment
+_BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06")  # an entry, or the end where there is none
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip file can hold
 _DEEPEST = 200  # folders are made and removed one in the other
 _UTF8 = 0x800
@@ -153,7 +155,7 @@ def _pour(content: Path | bytes, member: IO[bytes]) -> None:
     if isinstance(content, bytes):
         member.write(content)
         return
-    with open_file(content) as source:
+    with trees.open_file(content) as source:
         while chunk := source.read(_CHUNK_BYTES):
             member.write(chunk)
 
@@ -186,6 +188,7 @@ class Archive:
         try:
             _refuse_odd_ends(self._file, path, limits)
             self._zip = zipfile.ZipFile(self._file)
+            _refuse_gaps(self._zip, path)
             self.files = self._entries(Names(limits, data=data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
             self._file.close()
@@ -285,3 +288,15 @@ def _refuse_odd_ends(file: IO[bytes], path: Path, limits: Limits) -> None:
     length = int.from_bytes(end[12:16], "little")
     if tail[:4] == b"PK\x06\x07" or length > limits.directory_bytes:
         raise PackError(f"{path} lists too many files.", fix=REMAKE)
+    file.seek(0)
+    begins = file.read(4) in _BEGINNINGS
+    if not begins or int.from_bytes(end[16:20], "little") + length + _END_BYTES != size:
+        # `zipfile` would take it that the zip begins later in the file.
+        raise PackError(f"{path} has something before its zip.", fix=REMAKE)
+
+
+def _refuse_gaps(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse bytes at the beginning that are no entry: the whole file is the archive."""
+    starts = [entry.header_offset for entry in archive.infolist()]
+    if min(starts, default=archive.start_dir) != 0:
+        raise PackError(f"{path} has something before its zip.", fix=REMAKE)

@@ -1,0 +1,311 @@
+"""Trees of files that other hands may have made: walked, opened and removed without recursion.
+
+Below the place that is named no link is followed, at any depth, whoever puts one there meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+DEEPEST = 100
+"""Names in a path below the root of a walk; archives hold no more either."""
+LONGEST_BYTES = 4_000
+"""Of such a path; the system takes 4,096 at once."""
+MOST = 100_000
+_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK a pipe that nobody writes into would hold the thread for ever.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_AT_ONCE = 1_000
+
+
+class TooMuch(Exception):
+    """A tree is deeper or fuller than anything of ours; says so, as words after its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One entry of a tree: its path below the root, and what it is, no link followed."""
+
+    path: str
+    facts: os.stat_result
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.facts.st_mode)
+
+    @property
+    def is_file(self) -> bool:
+        return stat.S_ISREG(self.facts.st_mode)
+
+
+@dataclass(slots=True)
+class _Level:
+    """A folder that is being walked."""
+
+    descriptor: int
+    below: str
+    entries: Iterator[os.DirEntry[str]]
+    end: Callable[[], None]
+
+    @classmethod
+    def of(cls, descriptor: int, below: str) -> _Level:
+        try:
+            entries = os.scandir(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(descriptor, below, entries, entries.close)
+
+    def close(self) -> None:
+        self.end()
+        os.close(self.descriptor)
+
+
+def walk(
+    root: Path,
+    *,
+    most: int = MOST,
+    enter: Callable[[Found], bool] = lambda folder: True,
+    closed: Callable[[str], None] | None = None,
+) -> Generator[Found]:
+    """Every entry below `root`, in no order; a missing root has none, a link to one is followed.
+
+    A folder that `enter` does not want is an entry, and nothing in it is. `closed` hears of each
+    folder that the system does not let us look into; without it, that is an error.
+
+    Raises:
+        TooMuch: at the first entry that is too much of anything.
+        OSError: a folder cannot be looked into.
+    """
+    try:
+        first = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    levels = [_Level.of(first, "")]
+    try:
+        while levels:
+            level = levels[-1]
+            entry = next(level.entries, None)
+            if entry is None:
+                levels.pop().close()
+                continue
+            found = _looked_at(entry, level.below)
+            if found is None:
+                continue
+            most -= 1
+            _refuse_too_much(found.path, most)
+            yield found
+            if found.is_folder and enter(found) and (below := _below(level, entry, found, closed)):
+                levels.append(below)
+    finally:
+        for level in levels:
+            level.close()
+
+
+def _looked_at(entry: os.DirEntry[str], below: str) -> Found | None:
+    try:
+        return Found(f"{below}{entry.name}", entry.stat(follow_symlinks=False))
+    except FileNotFoundError:  # gone meanwhile
+        return None
+
+
+def _refuse_too_much(path: str, left: int) -> None:
+    if left < 0:
+        raise TooMuch("holds too many files and folders")
+    if path.count("/") >= DEEPEST:
+        raise TooMuch(f"holds folders more than {DEEPEST} deep in one another")
+    if len(os.fsencode(path)) > LONGEST_BYTES:
+        raise TooMuch(f"holds paths of more than {LONGEST_BYTES:,} bytes")
+
+
+def _below(
+    level: _Level, entry: os.DirEntry[str], found: Found, closed: Callable[[str], None] | None
+) -> _Level | None:
+    try:
+        descriptor = os.open(entry.name, _LOOK, dir_fd=level.descriptor)
+    except (FileNotFoundError, NotADirectoryError):  # gone or another thing meanwhile
+        return None
+    except OSError as error:
+        if closed is None:
+            error.filename = found.path
+            raise
+        closed(found.path)
+        return None
+    return _Level.of(descriptor, f"{found.path}/")
+
+
+@contextlib.contextmanager
+def folder(path: Path, *, make_below: Path | None = None) -> Generator[int]:
+    """A descriptor of the folder at the absolute `path`, no link on the way followed; missing
+    ones are made below `make_below`, for our eyes only.
+
+    Raises:
+        OSError: there is none, or a link stands in the way; `filename` says where.
+    """
+    here = os.open("/", _STEP)
+    at = Path("/")
+    try:
+        for name in path.parts[1:]:
+            at /= name
+            make = make_below is not None and at.is_relative_to(make_below)
+            try:
+                if make:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(name, 0o700, dir_fd=here)
+                below = os.open(name, _STEP, dir_fd=here)
+            except OSError as error:
+                error.filename = str(at)
+                raise
+            os.close(here)
+            here = below
+        yield here
+    finally:
+        os.close(here)
+
+
+def open_file(path: Path) -> IO[bytes]:
+    """The regular file at the absolute `path` for reading, no link on the way followed.
+
+    Raises:
+        OSError: there is none.
+    """
+    with folder(path.parent) as parent:
+        descriptor = os.open(path.name, _READ, dir_fd=parent)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(0, "not a regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def new_file(path: Path, *, make_below: Path | None = None) -> IO[bytes]:
+    """A file for our eyes only where there is nothing yet, for writing, reached as by `folder`.
+
+    Raises:
+        OSError: something is there, or on the way to it.
+    """
+    with folder(path.parent, make_below=make_below) as parent:
+        return os.fdopen(os.open(path.name, _NEW, 0o600, dir_fd=parent), "wb")
+
+
+@contextlib.contextmanager
+def workshop(prefix: str = ".aouo-", *, beside: Path | None = None) -> Generator[Path]:
+    """A folder for our own eyes, gone afterwards; `beside` keeps it on the same disk."""
+    made = Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
+    try:
+        yield made
+    finally:
+        discard(made)
+
+
+def discard(path: Path) -> None:
+    """`remove`, as far as the system lets us."""
+    with contextlib.suppress(OSError):
+        remove(path)
+
+
+@dataclass(slots=True)
+class _Entered:
+    """A folder on the way down: its name in the one above, and names in it to be looked at."""
+
+    name: str
+    identity: tuple[int, int]
+    left: list[str] = field(default_factory=list[str])
+
+
+def remove(path: str | Path, *, dir_fd: int | None = None) -> None:
+    """Remove what lies at `path`, whatever it is, however deep; of a link the link. Nothing there
+    is fine.
+
+    Names are relative to the folder they are in, so no depth is too much; two descriptors are
+    open at a time, and a full disk has room for it. Folders without permissions get them.
+
+    Raises:
+        OSError: the system does not let us, or a folder was moved meanwhile; some of it may stay.
+    """
+    if _is_gone(path, dir_fd):
+        return
+    here = _opened(path, dir_fd)
+    try:
+        way = [_Entered("", _identity(here))]
+        while True:
+            folder = way[-1]
+            folder.left = folder.left or _some_names(here)
+            if folder.left:
+                name = folder.left.pop()
+                if not _is_gone(name, here):
+                    here = _moved(here, name)
+                    way.append(_Entered(name, _identity(here)))
+            elif len(way) > 1:
+                way.pop()
+                here = _moved(here, "..")
+                if _identity(here) != way[-1].identity:
+                    raise OSError(errno.ESTALE, "the folder was moved while it was removed")
+                _is_gone(folder.name, here)  # what came into it meanwhile is found again
+            else:
+                break
+    finally:
+        os.close(here)
+    os.rmdir(path, dir_fd=dir_fd)
+
+
+def _is_gone(name: str | Path, folder: int | None) -> bool:
+    """Remove one entry, unless it is a folder with something in it."""
+    try:
+        os.rmdir(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        return False
+    return True
+
+
+def _moved(here: int, name: str) -> int:
+    """The descriptor of a folder beside or above `here`, which is closed."""
+    there = _opened(name, here)
+    os.close(here)
+    return there
+
+
+def _opened(name: str | Path, folder: int | None) -> int:
+    """A folder, for reading and for changing what is in it."""
+    try:
+        opened = os.open(name, _LOOK, dir_fd=folder)
+    except PermissionError:
+        _permit(name, folder)
+        opened = os.open(name, _LOOK, dir_fd=folder)
+    if stat.S_IMODE(os.fstat(opened).st_mode) & 0o700 != 0o700:
+        os.fchmod(opened, 0o700)
+    return opened
+
+
+def _permit(name: str | Path, folder: int | None) -> None:
+    unread = os.open(name, _STEP, dir_fd=folder)
+    try:
+        Path(f"/proc/self/fd/{unread}").chmod(0o700)  # this very folder, whatever the name is now
+    finally:
+        os.close(unread)
+
+
+def _identity(opened: int) -> tuple[int, int]:
+    found = os.fstat(opened)
+    return found.st_dev, found.st_ino
+
+
+def _some_names(opened: int) -> list[str]:
+    with os.scandir(opened) as entries:
+        return [entry.name for entry in islice(entries, _AT_ONCE)]
