@@ -6,12 +6,13 @@ Below the place that is named no link is followed, at any depth, whoever puts on
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import secrets
 import stat
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +26,7 @@ _LOOK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK a pipe that nobody writes into would hold the thread for ever.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_AT_ONCE = 1_000
 
 
 class TooMuch(Exception):
@@ -207,74 +209,98 @@ def workshop(prefix: str = ".aouo-", *, beside: Path | None = None) -> Generator
             remove(made)
 
 
-def remove(path: Path) -> None:
+@dataclass(slots=True)
+class _Entered:
+    """A folder on the way down: its name in the one above, and names in it to be looked at."""
+
+    name: str
+    identity: tuple[int, int]
+    left: list[str] = field(default_factory=list[str])
+
+
+def remove(path: str | Path, *, dir_fd: int | None = None) -> None:
     """Remove what lies at `path`, whatever it is, however deep; of a link the link. Nothing there
     is fine.
 
+    Names are relative to the folder they are in, so no depth is too much; two descriptors are
+    open at a time, and a full disk has room for it. Folders without permissions get them.
+
     Raises:
-        OSError: the system does not let us; what could not be removed stays.
+        OSError: the system does not let us, or a folder was moved meanwhile; some of it may stay.
     """
-    try:
-        with folder_of(path) as parent:
-            if not _unlinked(path.name, parent):
-                _empty(path.name, parent)
-                os.rmdir(path.name, dir_fd=parent)
-    except FileNotFoundError:
+    if _is_gone(path, dir_fd):
         return
-
-
-@contextlib.contextmanager
-def folder_of(path: Path) -> Generator[int]:
-    """A descriptor of the folder in which `path` lies; links on the way to it are followed."""
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    here = _opened(path, dir_fd)
     try:
-        yield descriptor
+        way = [_Entered("", _identity(here))]
+        while True:
+            folder = way[-1]
+            folder.left = folder.left or _some_names(here)
+            if folder.left:
+                name = folder.left.pop()
+                if not _is_gone(name, here):
+                    here = _moved(here, name)
+                    way.append(_Entered(name, _identity(here)))
+            elif len(way) > 1:
+                way.pop()
+                here = _moved(here, "..")
+                if _identity(here) != way[-1].identity:
+                    raise OSError(errno.ESTALE, "the folder was moved while it was removed")
+                _is_gone(folder.name, here)  # what came into it meanwhile is found again
+            else:
+                break
     finally:
-        os.close(descriptor)
+        os.close(here)
+    os.rmdir(path, dir_fd=dir_fd)
 
 
-def _unlinked(name: str, parent: int) -> bool:
-    """Remove an entry that is no folder; False = it is one."""
-    if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+def _is_gone(name: str | Path, folder: int | None) -> bool:
+    """Remove one entry, unless it is a folder with something in it."""
+    try:
+        os.rmdir(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
         return False
-    os.unlink(name, dir_fd=parent)
     return True
 
 
-def _empty(name: str, parent: int) -> None:
-    """Take everything out of a folder: what is in its folders moves up first."""
-    with _writable(name, parent) as top:
-        while inner := _names(top):
-            for one in inner:
-                if not _unlinked(one, top):
-                    _lift(one, top)
-                    os.rmdir(one, dir_fd=top)
+def _moved(here: int, name: str) -> int:
+    """The descriptor of a folder beside or above `here`, which is closed."""
+    there = _opened(name, here)
+    os.close(here)
+    return there
 
 
-def _lift(name: str, top: int) -> None:
-    """Everything in the folder `name` goes, and its folders become neighbours of it."""
-    with _writable(name, top) as opened:
-        for one in _names(opened):
-            if not _unlinked(one, opened):
-                with _writable(one, opened):  # else it may not be moved
-                    os.rename(one, secrets.token_hex(16), src_dir_fd=opened, dst_dir_fd=top)
-
-
-def _names(opened: int) -> list[str]:
-    return os.listdir(opened)  # noqa: PTH208 - a path has no descriptor
-
-
-@contextlib.contextmanager
-def _writable(name: str, parent: int) -> Generator[int]:
-    """A folder's descriptor; its owner may do everything in it from now on."""
-    reached = os.open(name, _STEP, dir_fd=parent)
+def _opened(name: str | Path, folder: int | None) -> int:
+    """A folder, for reading and for changing what is in it."""
     try:
-        with contextlib.suppress(OSError):  # another's; the next call says so
-            Path(f"/proc/self/fd/{reached}").chmod(0o700)
-        opened = os.open(".", _LOOK, dir_fd=reached)
-    finally:
-        os.close(reached)
+        opened = os.open(name, _LOOK, dir_fd=folder)
+    except PermissionError:
+        _permit(name, folder)
+        opened = os.open(name, _LOOK, dir_fd=folder)
+    if stat.S_IMODE(os.fstat(opened).st_mode) & 0o700 != 0o700:
+        os.fchmod(opened, 0o700)
+    return opened
+
+
+def _permit(name: str | Path, folder: int | None) -> None:
+    unread = os.open(name, _STEP, dir_fd=folder)
     try:
-        yield opened
+        Path(f"/proc/self/fd/{unread}").chmod(0o700)  # this very folder, whatever the name is now
     finally:
-        os.close(opened)
+        os.close(unread)
+
+
+def _identity(opened: int) -> tuple[int, int]:
+    found = os.fstat(opened)
+    return found.st_dev, found.st_ino
+
+
+def _some_names(opened: int) -> list[str]:
+    with os.scandir(opened) as entries:
+        return [entry.name for entry in islice(entries, _AT_ONCE)]

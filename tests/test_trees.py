@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aouo import trees
 from aouo.trees import DEEPEST, TooMuch
+
+ROOT = Path(__file__).parents[1]
 
 
 def deep(top: Path, folders: int, name: str = "d") -> None:
@@ -137,3 +143,87 @@ def test_a_file_is_opened_and_made_past_no_link(tmp_path: Path) -> None:
         with pytest.raises(OSError, match=r"\w"):
             trees.new_file(root / path, make_below=root)
     assert [entry.name for entry in outside.iterdir()] == ["there.txt"]
+
+
+def test_a_folder_with_more_entries_than_are_read_at_once_is_removed(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    for number in range(1_200):
+        (tree / str(number) / "in").mkdir(parents=True)
+        (tree / f"{number}.txt").touch()
+
+    trees.remove(tree)
+
+    assert not tree.exists()
+
+
+def test_a_name_is_relative_to_the_folder_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "in").mkdir(parents=True)
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        trees.remove("tree", dir_fd=folder)
+    finally:
+        os.close(folder)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+MODES = [0o000, 0o100, 0o200, 0o300, 0o400, 0o500, 0o600, 0o700]
+
+
+@given(modes=st.lists(st.sampled_from(MODES), min_size=1, max_size=8))
+def test_folders_that_nobody_may_enter_are_removed_by_whoever_owns_them(
+    tmp_path_factory: pytest.TempPathFactory, modes: list[int]
+) -> None:
+    """As an ordinary user: nothing is forbidden to root."""
+    place = tmp_path_factory.mktemp("modes")
+    made = place / "tree"
+    for mode in modes:
+        made /= f"{mode:o}"
+    made.mkdir(parents=True)
+    (made / "file").touch()
+    for mode in reversed(modes):
+        made.chmod(mode)
+        made = made.parent
+
+    _removed_by_an_ordinary_user(place)
+
+    assert list(place.iterdir()) == []
+
+
+def _removed_by_an_ordinary_user(place: Path) -> None:
+    if os.geteuid():
+        trees.remove(place / "tree")
+        return
+    for folder, _, files in os.walk(place):
+        for path in (folder, *(os.path.join(folder, file) for file in files)):  # noqa: PTH118
+            os.chown(path, 65534, 65534)
+    folder = os.open(place, os.O_RDONLY)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            trees.remove("tree", dir_fd=folder)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(folder)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_little_memory_and_few_descriptors_are_enough(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    deep(tree, 3_000, "d" * 20)
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))\n"
+        "from pathlib import Path\nfrom aouo import trees\n"
+        "trees.remove(Path(sys.argv[1]))\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 64_000"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tree)], check=True, timeout=60, cwd=ROOT)
+
+    assert not tree.exists()
