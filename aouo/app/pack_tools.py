@@ -114,7 +114,7 @@ def _handler(
             end=ran.end,
             status=ran.status,
             ms=round((time.perf_counter() - begun_s) * 1000),
-            stderr_chars=len(ran.stderr),  # its words may be off the record
+            stderr="" if context.off_record else ran.stderr[-_SHOWN_CHARS:],
         )
         text = _answer(name, item, ran)
         return untrusted(text, name) if hosts else text

@@ -234,23 +234,25 @@ async def test_a_tool_that_says_it_only_reads_is_held_to_it(world: World) -> Non
 
 
 async def test_what_a_tool_complains_about_off_the_record_is_in_no_log(world: World) -> None:
-    """Its words may be the person's; the log holds how many there were. Source: issue 11, 4."""
+    """Its words may be the person's. Source: issue 11, number 4."""
     folder = desk(world.home)
     (folder / "tools" / "echo.py").write_text(
         "import sys\n\n\ndef echo(text: str) -> str:\n"
         '    """Say it to everybody. Reads only."""\n'
         "    print(text)\n    print(text, file=sys.stderr)\n    return 'said'\n"
     )
-    world.model.call("desk__echo", {"text": "my-very-own-words"})
-    world.model.say("done")
+    for words in ("words-for-the-log", "my-very-own-words"):
+        world.model.call("desk__echo", {"text": words})
+        world.model.say("done")
     with capture_logs() as logs:
         async with world.running() as bot:
+            await bot.ask("say it")
             await bot.ask("/otr")
             await bot.ask("say it")
 
-    assert results(world) == ["said"]
-    (ran,) = (line for line in logs if line["event"] == "pack_tool_ran")
-    assert ran["stderr_chars"] == len("my-very-own-words\n") * 2 - 1
+    assert results(world) == ["said", "said"]
+    ran = [line["stderr"] for line in logs if line["event"] == "pack_tool_ran"]
+    assert ran == ["words-for-the-log\nwords-for-the-log", ""]
     assert "my-very-own-words" not in str(logs)
 
 
