@@ -17,7 +17,7 @@ STDERR_BYTES = 4_000
 _CHUNK_BYTES = 65_536
 _GRACE_S = 2.0
 _LOOK_EVERY_S = 0.05
-_LOOK_SHARE = 5
+_LOOK_SHARE = 10
 """The pause after a look is so many times as long as the look."""
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from aouo.sandbox import levels
+from aouo.sandbox import cgroup, levels
 from aouo.sandbox.levels import (
     Bubblewrap,
     Landlock,
@@ -121,3 +122,15 @@ def test_a_home_that_an_ordinary_user_cannot_change_leaves_root_as_it_is(tmp_pat
     """/proc stands for every disk whose files cannot be shown as somebody else's."""
     assert not levels.can_lower(Path("/proc/sys"))
     assert levels.can_lower(tmp_path / "not there yet") == levels.can_lower(tmp_path)
+
+
+def test_a_group_that_was_just_made_is_not_swept_and_an_old_empty_one_is(tmp_path: Path) -> None:
+    """Another bot on this machine may be about to put a tool into it."""
+    for name in ("aouo-tool-old", "aouo-tool-new", "another"):
+        (tmp_path / name).mkdir()
+    os.utime(tmp_path / "aouo-tool-old", (0, 0))
+    os.utime(tmp_path / "another", (0, 0))
+
+    cgroup.sweep((tmp_path,))
+
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["aouo-tool-new", "another"]
