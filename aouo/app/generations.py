@@ -103,7 +103,7 @@ async def build_generation(
     )
     servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
     speech = speech_of(settings, base.session, base.stack)
-    sandbox = Sandbox(settings.security.sandbox)
+    sandbox = Sandbox(settings.security.sandbox, home=home.path)
     gate = Gate() if base.online else Gate(lookup=nobody_looks_up, admits=nowhere)
     shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, gate)
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]

@@ -114,7 +114,7 @@ def _handler(
             end=ran.end,
             status=ran.status,
             ms=round((time.perf_counter() - begun_s) * 1000),
-            stderr=ran.stderr[-_SHOWN_CHARS:],
+            stderr="" if context.off_record else ran.stderr[-_SHOWN_CHARS:],
         )
         text = _answer(name, item, ran)
         return untrusted(text, name) if hosts else text
@@ -221,6 +221,12 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
             raise ToolFailed(
                 f"{name} answered with more than {LIMITS.output_bytes:,} bytes and was ended. Ask "
                 "it for less."
+            )
+        case "scratch":
+            raise ToolFailed(
+                f"{name} was ended: it put more than {LIMITS.scratch_bytes:,} bytes or "
+                f"{LIMITS.scratch_entries:,} files and folders into temporary files. Ask it for "
+                "less; calling it again with the same does not help."
             )
         case "room":
             raise ToolFailed(

@@ -90,7 +90,7 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     yield from _unfinished(home)
     yield from _telegram(home, settings, fast=fast)
     yield from _models(settings, fast=fast)
-    yield from _parts(settings, fast=fast)
+    yield from _parts(home, settings, fast=fast)
 
 
 def _python() -> Check:
@@ -235,12 +235,12 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
         yield from reach.groups(settings, chats[:GROUPS_ASKED])
 
 
-def _parts(settings: Settings, *, fast: bool) -> Iterator[Check]:
+def _parts(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
     from aouo.cli import doctor_parts
 
     yield from doctor_parts.budgets(settings)
     yield from doctor_parts.speech(settings)
-    yield doctor_parts.sandbox(settings)
+    yield doctor_parts.sandbox(home, settings)
     if not settings.mcp.servers:
         return
     if fast:

@@ -12,6 +12,7 @@ from aouo.app.models import configured
 from aouo.app.speech import own_ears
 from aouo.cli.check import Check
 from aouo.errors import ToolFailed
+from aouo.home import Home
 from aouo.logs import Logs, Nowhere
 from aouo.notices import VOICE_INSTALL, Lack
 from aouo.providers.local_speech import lack_of_ears, lack_of_voice
@@ -38,9 +39,9 @@ def budgets(settings: Settings) -> Iterator[Check]:
         yield Check("budgets", "ok", "every configured model has a price")
 
 
-def sandbox(settings: Settings) -> Check:
+def sandbox(home: Home, settings: Settings) -> Check:
     """How tools of packs are confined here, tried out; weaker walls are no failure."""
-    level = level_of(settings.security.sandbox)
+    level = level_of(settings.security.sandbox, home.path)
     weak = isinstance(level, Unconfined | Refused)
     return Check("sandbox", "warn" if weak else "ok", in_words(level), better(level))
 

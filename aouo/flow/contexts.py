@@ -97,6 +97,7 @@ class Contexts:
             toolbox=toolbox,
             turn_id=facts.turn.id,
             media=folder_of(facts.address),
+            off_record=facts.turn.off_record,
             spend=lambda scope, provider, model, ms: ctx.spend(
                 replace(spent_by(ctx, scope), provider=provider, model=model, duration_ms=ms)
             ),

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from aouo.sandbox.levels import INSIDE
+from aouo.sandbox.levels import INSIDE, Bubblewrap
 from aouo.sandbox.order import Order
 
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_SCRATCH_BYTES = 64 * 1024 * 1024
+SCRATCH = ("/tmp", "/dev/shm")
+"""What is writable to everybody elsewhere."""
 NOBODY = "65534"
 ETC = (
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
@@ -39,9 +40,24 @@ def system() -> Iterator[Path]:
             yield Path(text)
 
 
-def command(bwrap: str, order: Order) -> list[str]:
-    """Everything up to the program that runs inside; later mounts cover earlier ones."""
-    words = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+def bound(order: Order) -> tuple[Path, ...]:
+    """What is there of the machine's files besides the system: for reading, then for changing."""
+    return (*python_folders(), INSIDE.parent.resolve(), *order.readable, *order.writable)
+
+
+def command(level: Bubblewrap, order: Order, scratch: Path) -> list[str]:
+    """Everything up to the program that runs inside; later mounts cover earlier ones.
+
+    Where it may not make mounts inside, the folder `scratch` is what is temporary.
+    """
+    words = [
+        level.bwrap,
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+    ]
     words += ["--uid", NOBODY, "--gid", NOBODY, "--hostname", "sandbox"]
     for folder in system():
         if folder.is_symlink():
@@ -51,12 +67,13 @@ def command(bwrap: str, order: Order) -> list[str]:
     for text in ETC:
         words += ["--ro-bind-try", text, text]
     words += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-    for scratch in ("/tmp", "/dev/shm"):
-        words += ["--size", str(_SCRATCH_BYTES), "--tmpfs", scratch]
-    for path in (*python_folders(), INSIDE.parent.resolve(), *order.readable):
-        words += _bind("--ro-bind", path)
-    for path in order.writable:
-        words += _bind("--bind", path)
+    if level.mounts:
+        words += [word for text in SCRATCH for word in ("--size", "4096", "--tmpfs", text)]
+    else:
+        words += ["--remount-ro", "/proc"]
+        words += [word for text in SCRATCH for word in ("--bind", str(scratch), text)]
+    for path in bound(order):
+        words += _bind("--bind" if path in order.writable else "--ro-bind", path)
     return [*words, "--remount-ro", "/", "--chdir", str(order.folder), "--"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from aouo.sandbox.order import Limits
 
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "aouo-tool-"
+_NEW_S = 60.0
 _TRIES, _AGAIN_S = 50, 0.01
 _TREE_FACTOR = 2  # what all processes together may take of what each may
 
@@ -98,8 +100,10 @@ def _removed(folder: Path) -> bool:
 
 
 def sweep(within: tuple[Path, ...]) -> None:
-    """Remove groups that a killed runtime left; those with somebody in them stay."""
+    """Remove groups that a killed runtime left; those with somebody in them stay, and new ones,
+    which another runtime has perhaps just made."""
     for parent in within:
         for folder in parent.glob(f"{_PREFIX}*"):
             with suppress(OSError):
-                folder.rmdir()
+                if time.time() - folder.stat().st_mtime > _NEW_S:
+                    folder.rmdir()

@@ -25,6 +25,10 @@ def main() -> None:
 
     if order["nested"]:
         _become_inner(order, walls)
+    elif order["mounts"]:
+        walls.new_mounts()
+    if order["mounts"]:
+        walls.mount(**order["mounts"])
     if order["door"] >= 0:
         _open_door(order, walls)
     walls.limit(order["limits"])

@@ -9,7 +9,10 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may take; memory, files and open files are for each of its processes."""
+    """What one run may take; memory, files and open files are for each of its processes.
+
+    `scratch` is what is temporary: files and folders, and files that have no name any more.
+    """
 
     time_s: float = 30.0
     cpu_s: int = 20
@@ -18,6 +21,8 @@ class Limits:
     open_files: int = 256
     processes: int = 48
     output_bytes: int = 1_000_000
+    scratch_bytes: int = 64 * 1024 * 1024
+    scratch_entries: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,8 @@ class Order:
     limits: Limits = field(default_factory=Limits)
 
 
-End: TypeAlias = Literal["exit", "time", "output", "room"]
+End: TypeAlias = Literal["exit", "time", "output", "room", "scratch"]
+"""By itself, or what it took too much of; `room` is that of the pack's own folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    contextmanager,
     suppress,
 )
 from pathlib import Path
@@ -27,12 +26,14 @@ from aouo.sandbox.levels import (
     Unconfined,
     Wish,
     level_of,
+    lowering,
 )
 from aouo.sandbox.order import Order, Ran
 from aouo.sandbox.programs import SEARCHED
 from aouo.sandbox.telling import told
 from aouo.sandbox.watching import Watch, closed
 from aouo.shield import finish
+from aouo.trees import remove
 
 Door: TypeAlias = Callable[[socket.socket], AbstractAsyncContextManager[None]]
 """Serves a listening socket inside a sandbox: all the network that is to be had there."""
@@ -48,15 +49,23 @@ class NotConfined(Exception):
 class Sandbox:
     """Runs orders, a few at a time; finds out at the first one what the machine can do."""
 
-    def __init__(self, wish: Wish, *, at_once: int = 4, level: Level | None = None) -> None:
+    def __init__(
+        self,
+        wish: Wish,
+        *,
+        home: Path | None = None,
+        at_once: int = 4,
+        level: Level | None = None,
+    ) -> None:
         self._wish: Wish = wish
+        self._home = home
         self._level = level
         self._free = asyncio.Semaphore(at_once)
 
     async def level(self) -> Level:
         """What holds here; found out once."""
         if self._level is None:
-            self._level = await asyncio.to_thread(level_of, self._wish)
+            self._level = await asyncio.to_thread(level_of, self._wish, self._home)
             if not isinstance(self._level, Refused):
                 cgroup.sweep(self._level.groups)
         return self._level
@@ -78,7 +87,7 @@ class Sandbox:
         if order.online and isinstance(level, Landlock) and not level.namespaces:
             raise NotConfined("without bubblewrap there is no network for tools here.")
         async with self._free, AsyncExitStack() as stack:
-            scratch = stack.enter_context(_scratch(level))
+            scratch = await stack.enter_async_context(_scratch())
             groups = await stack.enter_async_context(
                 cgroup.group(level.groups, ulid(), order.limits)
             )
@@ -92,19 +101,28 @@ class Sandbox:
             try:
                 if ours is not None:
                     await stack.enter_async_context(_served(ours, door))
-                return await Watch(process, order, is_full).ran()
+                return await Watch(process, order, scratch, is_full).ran()
             finally:
                 await finish(closed(process))
 
 
-@contextmanager
-def _scratch(level: Level) -> Generator[Path]:
-    """A folder of its own for what is temporary; bubblewrap brings one itself."""
-    if isinstance(level, Bubblewrap):
-        yield Path("/tmp")
-        return
-    with tempfile.TemporaryDirectory(prefix="aouo-tool-", ignore_cleanup_errors=True) as made:
-        yield Path(made).resolve()
+@asynccontextmanager
+async def _scratch() -> AsyncGenerator[Path]:
+    """A folder of its own for what is temporary."""
+    made = await asyncio.to_thread(_made)
+    try:
+        yield made
+    finally:
+        await finish(asyncio.to_thread(_discard, made))
+
+
+def _made() -> Path:
+    return Path(tempfile.mkdtemp(prefix="aouo-tool-")).resolve()
+
+
+def _discard(made: Path) -> None:
+    with suppress(OSError):  # the system's folder of temporary files; nothing of ours depends on it
+        remove(made)
 
 
 async def _start(
@@ -117,7 +135,10 @@ async def _start(
     words = [str(bubblewrap.python()), "-I", "-S", "-B", str(INSIDE.resolve())]
     words += [told(level, order, scratch, door.fileno() if door else -1)]
     if isinstance(level, Bubblewrap):
-        words = [*bubblewrap.command(level.bwrap, order), *words]
+        words = [*bubblewrap.command(level, order, scratch), *words]
+        scratch = Path(bubblewrap.SCRATCH[0])
+    if not isinstance(level, Unconfined) and level.lowered:
+        words = [*lowering(), *words]
     if groups:
         words = ["/bin/sh", "-c", _JOIN, "sh", *words]
     environ = {"PATH": SEARCHED, "LANG": "C.UTF-8", "TMPDIR": str(scratch), **dict(order.env)}

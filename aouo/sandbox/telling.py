@@ -21,6 +21,9 @@ def told(level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path,
     namespaces = isinstance(level, Landlock) and level.namespaces
     calls: dict[str, bool] | None = None
     rules: dict[str, Any] | None = None
+    lowered = not isinstance(level, Unconfined) and level.lowered
+    mounts = namespaces or (isinstance(level, Bubblewrap) and level.mounts)
+    folders: list[str] = [str(scratch)] if is_nested else [*bubblewrap.SCRATCH]
     if not isinstance(level, Unconfined):
         version = level.version if isinstance(level, Landlock) else level.landlock
         calls = {
@@ -28,7 +31,8 @@ def told(level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path,
             "files": is_nested,
             "signals": is_nested and not namespaces and version < walls.SCOPE_SINCE,
         }
-        rules = _rules(order, scratch, version, files=is_nested) if version else None
+        own = [] if is_nested else [Path("/proc")]
+        rules = _rules(order, own, list(map(Path, folders)), version) if version else None
         if rules is not None and door >= 0:
             rules["network"] = True  # the only one there leads to our door
     return json.dumps(
@@ -37,7 +41,8 @@ def told(level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path,
             "namespaces": namespaces,
             "parent": os.getpid(),
             "door": door,
-            "limits": _limits(order.limits, processes=namespaces or not is_nested),
+            "limits": _limits(order.limits, processes=namespaces or not is_nested or lowered),
+            "mounts": _mounts(order, folders) if mounts else None,
             "calls": calls,
             "landlock": rules,
             "run": _run(order.run),
@@ -45,7 +50,18 @@ def told(level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path,
     )
 
 
-def _rules(order: Order, scratch: Path, version: int, *, files: bool) -> dict[str, Any]:
+def _mounts(order: Order, folders: list[str]) -> dict[str, Any]:
+    """What `walls.mount` is to do; later paths lie in or beside earlier ones."""
+    kept = (path for path in bubblewrap.bound(order) if any(map(path.is_relative_to, folders)))
+    return {
+        "folders": folders,
+        "kept": list(map(str, kept)),
+        "size_bytes": order.limits.scratch_bytes,
+        "entries": order.limits.scratch_entries,
+    }
+
+
+def _rules(order: Order, own: list[Path], scratch: list[Path], version: int) -> dict[str, Any]:
     named = order.run.program if isinstance(order.run, Command) else None
     programs = startable([*((named,) if named else ()), *order.programs])
     readable = [
@@ -53,14 +69,15 @@ def _rules(order: Order, scratch: Path, version: int, *, files: bool) -> dict[st
         *map(Path, bubblewrap.ETC),
         *bubblewrap.python_folders(),
         *order.readable,
+        *own,
         *map(Path, _DEVICES),
     ]
     return {
         "version": version,
         "network": False,
         "programs": list(map(str, programs)),
-        "readable": list(map(str, readable)) if files else None,
-        "writable": list(map(str, [*order.writable, scratch, *map(Path, _DEVICES[:3])])),
+        "readable": list(map(str, readable)),
+        "writable": list(map(str, [*order.writable, *scratch, *map(Path, _DEVICES[:3])])),
     }
 
 

@@ -5,25 +5,35 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from aouo.sandbox.order import End, Order, Ran
+from aouo.sandbox.taken import is_over
 
 STDERR_BYTES = 4_000
 _CHUNK_BYTES = 65_536
 _GRACE_S = 2.0
-_LOOK_EVERY_S = 0.5
+_LOOK_EVERY_S = 0.05
+_LOOK_SHARE = 10
+"""The pause after a look is so many times as long as the look."""
 
 
 class Watch:
     """One run; `is_full` is asked now and then, in a thread, whether there is room left."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, order: Order, is_full: Callable[[], bool]
+        self,
+        process: asyncio.subprocess.Process,
+        order: Order,
+        scratch: Path,
+        is_full: Callable[[], bool],
     ) -> None:
         self._process = process
         self._order = order
+        self._scratch = scratch
         self._is_full = is_full
         self._out, self._err = bytearray(), bytearray()
         self._end: End = "exit"
@@ -72,11 +82,19 @@ class Watch:
 
     async def _look(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_EVERY_S)
-            if await asyncio.to_thread(self._is_full):
+            begun_s = time.perf_counter()
+            if excess := await asyncio.to_thread(self._excess):
                 break
-        self._end = "room"
+            took_s = time.perf_counter() - begun_s
+            await asyncio.sleep(max(_LOOK_EVERY_S, _LOOK_SHARE * took_s))
+        self._end = excess
         _ask_to_end(self._process)
+
+    def _excess(self) -> End | None:
+        limits = self._order.limits
+        if is_over(self._scratch, self._process.pid, limits.scratch_bytes, limits.scratch_entries):
+            return "scratch"
+        return "room" if self._is_full() else None
 
 
 def _ask_to_end(process: asyncio.subprocess.Process) -> None:

@@ -39,6 +39,7 @@ class ToolContext:
     `owner` is whose data it is: the person in a private chat, else the conversation. `spend`
     takes a usage row for a service that a tool has called: scope, provider, model, milliseconds.
     `media` is the folder with the files that were sent here, as in `guard.action.Action`.
+    `off_record`: no word of the call, of its arguments or of its answer may be kept, also no log.
     """
 
     adapter: TurnView
@@ -52,6 +53,7 @@ class ToolContext:
     turn_id: str
     spend: Callable[[str, str, str, int], None] = lambda scope, provider, model, ms: None
     media: str = ""
+    off_record: bool = False
 
 
 class Arguments(BaseModel):

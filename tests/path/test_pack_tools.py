@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from aouo.home import Home
 from aouo.sandbox.levels import Refused
@@ -230,6 +231,51 @@ async def test_a_tool_that_says_it_only_reads_is_held_to_it(world: World) -> Non
 
     assert "failed at tools/sums.py:31" in results(world)[1]
     assert world.home.pack_folder("desk", f"tg_{ADA}").joinpath("kept.txt").read_text() == "milk\n"
+
+
+async def test_what_a_tool_complains_about_off_the_record_is_in_no_log(world: World) -> None:
+    """Its words may be the person's. Source: issue 11, number 4."""
+    folder = desk(world.home)
+    (folder / "tools" / "echo.py").write_text(
+        "import sys\n\n\ndef echo(text: str) -> str:\n"
+        '    """Say it to everybody. Reads only."""\n'
+        "    print(text)\n    print(text, file=sys.stderr)\n    return 'said'\n"
+    )
+    for words in ("words-for-the-log", "my-very-own-words"):
+        world.model.call("desk__echo", {"text": words})
+        world.model.say("done")
+    with capture_logs() as logs:
+        async with world.running() as bot:
+            await bot.ask("say it")
+            await bot.ask("/otr")
+            await bot.ask("say it")
+
+    assert results(world) == ["said", "said"]
+    ran = [line["stderr"] for line in logs if line["event"] == "pack_tool_ran"]
+    assert ran == ["words-for-the-log\nwords-for-the-log", ""]
+    assert "my-very-own-words" not in str(logs)
+
+
+@pytest.mark.skipif(not HERE, reason="nothing on this machine confines a process")
+async def test_a_tool_that_fills_what_is_temporary_is_ended_or_refused_and_the_model_reads_why(
+    world: World,
+) -> None:
+    folder = desk(world.home)
+    (folder / "tools" / "flood.py").write_text(
+        "import os, tempfile, time\n\n\ndef flood() -> str:\n"
+        '    """Make folders."""\n'
+        "    for n in range(100_000):\n"
+        "        os.mkdir(f'{tempfile.gettempdir()}/{n}')\n"
+        "    time.sleep(1000)\n"
+    )
+    world.model.call("desk__flood", {})
+    world.model.say("Too much.")
+    async with world.running() as bot:
+        await bot.ask("go")
+
+    (read,) = results(world)
+    ended = "desk__flood was ended: it put more than 67,108,864 bytes or 10,000 files and folders"
+    assert read.startswith(ended) or "No space left on device" in read
 
 
 async def test_off_the_record_only_tools_that_read_are_there(world: World) -> None:

@@ -29,10 +29,31 @@ def here() -> dict[str, Level]:
         found["bubblewrap"] = best
     if version := walls.landlock_version():
         groups = cgroup.parents()
-        if levels.makes_namespaces():
-            found["landlock with namespaces"] = Landlock(version, True, groups)
-        found["landlock"] = Landlock(version, False, groups)
+        lowered = levels.can_lower(Path("/tmp"))
+        if levels.makes_namespaces(lowered):
+            found["landlock with namespaces"] = Landlock(version, True, groups, lowered)
+        found["landlock"] = Landlock(version, False, groups, lowered)
     return found
+
+
+def weaker() -> dict[str, Level]:
+    """Those besides that other machines have: each wall has to hold without one of the others."""
+    found: dict[str, Level] = {}
+    for name, level in HERE.items():
+        is_root = isinstance(level, Bubblewrap | Landlock) and level.lowered
+        for lowered in (True, False) if is_root else (False,):
+            kept = "" if lowered or not is_root else ", as root"
+            if isinstance(level, Landlock):
+                found[f"{name}{kept}"] = replace(level, lowered=lowered)
+            if isinstance(level, Bubblewrap):
+                one = replace(level, lowered=lowered)
+                found[f"{name}{kept}"] = one
+                found[f"{name}, no mounts{kept}"] = replace(one, mounts=False)
+                found[f"{name}, no Landlock{kept}"] = replace(one, landlock=0)
+                found[f"{name}, no mounts, no Landlock{kept}"] = replace(
+                    one, mounts=False, landlock=0
+                )
+    return {name: level for name, level in found.items() if name not in HERE}
 
 
 HERE = here()

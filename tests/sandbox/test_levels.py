@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from aouo.sandbox import levels
+from aouo.sandbox import cgroup, levels
 from aouo.sandbox.levels import (
     Bubblewrap,
     Landlock,
@@ -25,8 +26,17 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPat
     """One without bubblewrap, whose Landlock is what a test sets."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(levels.cgroup, "parents", lambda: ())
-    monkeypatch.setattr(levels, "makes_namespaces", lambda: True)
+    monkeypatch.setattr(levels, "can_lower", _no)
+    monkeypatch.setattr(levels, "makes_namespaces", _yes)
     return monkeypatch
+
+
+def _yes(lowered: bool) -> bool:
+    return not lowered
+
+
+def _no(folder: Path) -> bool:
+    return not folder
 
 
 @pytest.mark.parametrize(
@@ -90,11 +100,37 @@ def test_each_level_is_said_in_one_line_with_what_would_be_better(
     assert help_words in better(level)
 
 
-def test_root_without_control_groups_is_told_what_is_missing(
+def test_root_that_cannot_be_an_ordinary_user_is_told_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     level = Bubblewrap("bwrap", 7, ())
 
-    assert in_words(level).endswith("; the number of processes is not limited")
+    assert in_words(level).endswith("; tools run as root, and their processes are not counted")
     assert better(level).startswith("Run aouo as an ordinary user")
+
+
+def test_root_that_can_be_an_ordinary_user_misses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    level = Bubblewrap("bwrap", 7, (), lowered=True)
+
+    assert in_words(level).endswith("are confined")
+    assert better(level) == ""
+
+
+def test_a_home_that_an_ordinary_user_cannot_change_leaves_root_as_it_is(tmp_path: Path) -> None:
+    """/proc stands for every disk whose files cannot be shown as somebody else's."""
+    assert not levels.can_lower(Path("/proc/sys"))
+    assert levels.can_lower(tmp_path / "not there yet") == levels.can_lower(tmp_path)
+
+
+def test_a_group_that_was_just_made_is_not_swept_and_an_old_empty_one_is(tmp_path: Path) -> None:
+    """Another bot on this machine may be about to put a tool into it."""
+    for name in ("aouo-tool-old", "aouo-tool-new", "another"):
+        (tmp_path / name).mkdir()
+    os.utime(tmp_path / "aouo-tool-old", (0, 0))
+    os.utime(tmp_path / "another", (0, 0))
+
+    cgroup.sweep((tmp_path,))
+
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["aouo-tool-new", "another"]
