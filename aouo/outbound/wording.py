@@ -29,6 +29,7 @@ from aouo.outbound import (
 )
 from aouo.outbound.saying import say
 from aouo.ports import ButtonSpec, Rendered
+from aouo.transcript import AsksAgain
 
 THINKING = "Thinking…"
 STOPPED_TURN = "Stopped."
@@ -331,6 +332,30 @@ def taken_back_in_history(effects: Sequence[str]) -> str:
 
 def calling(tool: str) -> str:
     return f"Working: {tool} …"
+
+
+def asking_again(asks: AsksAgain, *, why: bool) -> str:
+    """A status line while a service is asked once more, or another one; `why` is the owner's."""
+    failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
+    reason = f", which {_no_answer_because(asks.error)}" if why else ""
+    other = f", so I ask {asked}" if asked != failed else ""
+    return (
+        f"No answer yet from {failed}{reason}{other}, attempt {asks.attempt} of {asks.attempts} …"
+    )
+
+
+def _no_answer_because(error: errors.ProviderError) -> str:
+    match error:
+        case errors.ProviderBusy():
+            return "is busy or cannot be reached"
+        case errors.ProviderTimeout():
+            return "was silent for too long or broke off"
+        case errors.ProviderAuth():
+            return "refuses our key"
+        case errors.ProviderBilling():
+            return "has no money of ours left"
+        case _:
+            return "failed"
 
 
 def whole_answer(words: int) -> str:
