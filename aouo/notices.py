@@ -118,8 +118,12 @@ class NoSuchSession:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
+    """Whether a turn was at work, how many messages that waited were dropped; not `may`: that
+    turn is somebody else's, and goes on."""
+
     running: bool
     dropped: int
+    may: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
             spending(quota.day, affording.is_owner),
             cron(zones),
         ],
+        affording.is_owner,
     )
     inbox = Inbox(
         database=database,

@@ -33,6 +33,7 @@ from aouo.transcript import AsksAgain
 
 THINKING = "Thinking…"
 STOPPED_TURN = "Stopped."
+OTHERS_TURN = "I am answering somebody else: only they and the owner can stop that."
 CUT_SHORT = "…"
 BUTTONS_OF_ALBUM = "⬆️"
 """Stands above buttons that belong to an album without words."""
@@ -137,8 +138,8 @@ def _sentence(notice: Notice) -> str:
                 "I was restarted before I could answer what you said off the record; it is "
                 "erased. Please say it again."
             )
-        case notices.Stopped(running, dropped):
-            return _stopped(running, dropped)
+        case notices.Stopped():
+            return _stopped(notice)
         case notices.UnknownCommand(name):
             return f"I do not know /{name}. /help lists what I know."
         case notices.OwnersCommand(name):
@@ -566,10 +567,13 @@ def _no_such_pack(name: str, packs: Sequence[str]) -> str:
     return f"There is no pack “{name}”. Installed: {', '.join(packs)}."
 
 
-def _stopped(running: bool, dropped: int) -> str:
-    some = "1 message" if dropped == 1 else f"{dropped} messages"
-    waiting = f"{some} that waited will not be answered." if dropped else ""
-    if running:
+def _stopped(notice: notices.Stopped) -> str:
+    some = "1 message" if notice.dropped == 1 else f"{notice.dropped} messages"
+    waiting = f"{some} that waited will not be answered." if notice.dropped else ""
+    if notice.running and not notice.may:
+        mine = f"{some} of yours that waited will not be answered." if notice.dropped else ""
+        return f"{OTHERS_TURN} {mine}".strip()
+    if notice.running:
         return f"{STOPPED_TURN} {waiting}".strip()
     return waiting or "Nothing is running here."
 
