@@ -125,7 +125,7 @@ def _sentence(notice: Notice) -> str:
         case notices.NoSuchSession():
             return "That session is not there with this pack. /sessions lists what is."
         case notices.NothingToRetry():
-            return "There is nothing I can answer again here. Write me what you need."
+            return "There is nothing of yours that I can answer again here. Write me what you need."
         case notices.OffRecord(on=True):
             return (
                 "Off the record from now on: I look things up but change nothing, and what we say "
