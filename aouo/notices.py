@@ -194,6 +194,18 @@ class SetAside:
 
 
 @dataclass(frozen=True, slots=True)
+class SetAsideElsewhere:
+    """The same, for the owner: whose message it was, in which chat ("" = alone with us) and topic,
+    and the turn that it had begun; "" = none."""
+
+    name: str
+    person: str
+    chat_id: str
+    thread_id: str
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Resumed:
     """The process was restarted in the middle of this turn."""
 
@@ -584,6 +596,7 @@ Notice: TypeAlias = (
     | AnsweringEdited
     | EmptyMessage
     | SetAside
+    | SetAsideElsewhere
     | Resumed
     | ApprovalAsked
     | BudgetRaised

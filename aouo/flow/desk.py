@@ -18,17 +18,19 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.installed import Installed
-from aouo.store import chats, deliveries, jobs, off_record
+from aouo.store import chats, deliveries, jobs, off_record, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
 
 log = structlog.get_logger()
+_BROKE_DOWN = "the process broke down on it three times"
 
 
 class Desk:
     """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready, `moved` a
-    chat's new id when its jobs have changed lanes."""
+    chat's new id when its jobs have changed lanes. `owner` is the id of the owner, whose private
+    chat it is, too; "" = there is none."""
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class Desk:
         running: Running,
         wake: Callable[[str], None],
         moved: Callable[[ConversationAddress, str], None],
+        owner: str,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -50,6 +53,7 @@ class Desk:
         self._running = running
         self._wake = wake
         self._moved = moved
+        self._owner = owner
 
     def wake(self, lane: str) -> None:
         """See the class."""
@@ -96,6 +100,31 @@ class Desk:
 
         await self.settle(job, work, state=state)
         self._outbox.put(*rows)
+
+    async def set_aside(self, job: Job) -> None:
+        """The process broke down on a job again and again: its person is told, and the owner."""
+        rows: list[Delivery] = []
+
+        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            turn = turns.open_of(tx, job.id)
+            rows[:] = ending.end_turn(tx, job.id, job.inbound.address, _BROKE_DOWN, now)
+            rows.extend(self._tell_owner(tx, job, turn.id if turn else "", now))
+            return [wording.word(notices.SetAside())]
+
+        await self.settle(job, work, state="aside")
+        self._outbox.put(*rows)
+
+    def _tell_owner(self, tx: Tx, job: Job, turn_id: str, now: str) -> list[Delivery]:
+        """Who, where and what to look at, unless the owner is told in that very chat."""
+        there, person = job.inbound.address, job.inbound.person
+        owner = ConversationAddress("tg", self._owner)
+        if not self._owner or there.platform != "tg" or there == owner:
+            return []
+        alone = job.inbound.chat_kind == "private"
+        chat = "" if alone else there.chat_id
+        notice = notices.SetAsideElsewhere(person.name, person.id, chat, there.thread_id, turn_id)
+        key = f"aside:{job.id}"
+        return [deliveries.add(tx, owner, "notice", wording.word(notice), now, key=key)]
 
     async def end_stopped(self, job: Job, why: StopReason) -> None:
         """End a job without a word, and what its turn was showing."""

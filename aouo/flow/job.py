@@ -89,8 +89,7 @@ class Flow:
             raise StopAsked(f"job {job.id}")
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
-            why = "the process broke down on it three times"
-            await self._desk.give_up(job, notices.SetAside(), state="aside", why=why)
+            await self._desk.set_aside(job)
             return
         job = await self._topics.first_message(job, self._desk.installed(""))
         installed = self._desk.installed(job.active_pack)

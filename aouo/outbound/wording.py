@@ -159,6 +159,8 @@ def _sentence(notice: Notice) -> str:
                 "I broke down three times on this message and put it aside, so that the rest can "
                 "go on. Send it again in other words if you still need it."
             )
+        case notices.SetAsideElsewhere():
+            return _set_aside(notice)
         case notices.Resumed():
             return "I was restarted while answering; continuing."
         case notices.BudgetRaised(usd, again):
@@ -576,6 +578,17 @@ def _stopped(notice: notices.Stopped) -> str:
     if notice.running:
         return f"{STOPPED_TURN} {waiting}".strip()
     return waiting or "Nothing is running here."
+
+
+def _set_aside(notice: notices.SetAsideElsewhere) -> str:
+    name = f"{_in_one_line(notice.name)}, id {notice.person}" if notice.name else notice.person
+    where = f"the chat {notice.chat_id}" if notice.chat_id else "their private chat"
+    topic = f", topic {notice.thread_id}" if notice.thread_id else ""
+    look = f"aouo trace {notice.turn_id}" if notice.turn_id else "aouo logs"
+    return (
+        f"A message made me break down three times, so I put it aside and told its sender: {name}, "
+        f"in {where}{topic}. To see what happened there: {look}"
+    )
 
 
 def _once_more(again: bool) -> str:
