@@ -63,7 +63,7 @@ def builtin(more: Sequence[Entry] = (), is_owner: Callable[[Inbound], bool] = _n
             Entry("start", "say hello", start),
             Entry("help", "what I know", show_help),
             Entry("menu", "the pages of the pack that answers here", no_menu),
-            Entry("pack", "choose which pack answers here", pick),
+            Entry("pack", "choose which pack answers here", use),
             Entry("use", "talk to a pack: /use notes", use),
             Entry("new", "start a fresh session", new),
             Entry("sessions", "go back to an earlier session", list_sessions),
@@ -115,9 +115,10 @@ def pick(tx: Tx, call: Call, library: Library) -> Result:
 
 def use(tx: Tx, call: Call, library: Library) -> Result:
     """`/use <pack>[:<skill>]`; the skill becomes the active one, stored qualified."""
-    name, _, skill = (part.strip() for part in call.rest.partition(":"))
-    if not name:
+    text, _, skill = (part.strip() for part in call.rest.partition(":"))
+    if not text:
         return pick(tx, call, library)
+    name = library.named(text, call.inbound.person.language)
     if library.get(name) is None:
         return Result(notices.NoSuchPack(name, library.names))
     qualified = ""
