@@ -123,8 +123,12 @@ class TooMuchToRead:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
+    """Whether a turn was at work, how many messages that waited were dropped; not `may`: that
+    turn is somebody else's, and goes on."""
+
     running: bool
     dropped: int
+    may: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +198,19 @@ class SetAside:
     """A message that ended the process three times, or that cannot be read any more."""
 
     why: Literal["broke", "unreadable"] = "broke"
+
+
+@dataclass(frozen=True, slots=True)
+class SetAsideElsewhere:
+    """The same, for the owner: whose message it was, in which chat ("" = alone with us) and topic,
+    and the turn that it had begun; "" = none."""
+
+    name: str
+    person: str
+    chat_id: str
+    thread_id: str
+    turn_id: str
+    why: Literal["broke", "unreadable", "failed"] = "broke"
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,6 +613,7 @@ Notice: TypeAlias = (
     | AnsweringEdited
     | EmptyMessage
     | SetAside
+    | SetAsideElsewhere
     | Resumed
     | ApprovalAsked
     | BudgetRaised

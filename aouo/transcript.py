@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from aouo.errors import ProviderError
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -142,7 +144,19 @@ class PaidForNothing:
     """A call failed that may have cost something, and another one is made for the same answer."""
 
 
-ModelEvent: TypeAlias = TextDelta | StartedOver | PaidForNothing | Finished
+@dataclass(frozen=True, slots=True)
+class AsksAgain:
+    """`failed` (provider, model) gave no answer because of `error`; `asked` is tried next, perhaps
+    after a pause: the call's try `attempt` of at most `attempts`."""
+
+    failed: tuple[str, str]
+    asked: tuple[str, str]
+    attempt: int
+    attempts: int
+    error: ProviderError
+
+
+ModelEvent: TypeAlias = TextDelta | StartedOver | PaidForNothing | AsksAgain | Finished
 
 IMAGE_TOKENS = 1_100
 """About what services charge for a photo of Telegram's largest size."""

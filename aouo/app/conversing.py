@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
 from pydantic import SecretStr
@@ -24,6 +24,8 @@ from aouo.redact import Redactor
 
 CHAT = "local"
 ANSWER_S = 120.0
+BEGINS_S = 5.0
+"""How long a bot that has its home's lock is given to listen: it takes the lock first."""
 
 
 class Link(Protocol):
@@ -59,14 +61,31 @@ class Remote:
             yield said
 
     async def _request(self, request: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any]]:
-        with reachable(self._home.control_socket) as address:
-            reader, writer = await asyncio.open_unix_connection(address)
+        reader, writer = await _connection(self._home)
         try:
             writer.write(json.dumps(request).encode() + b"\n")
             while line := await reader.readline():
                 yield json.loads(line)
         finally:
             writer.close()
+
+
+async def _connection(home: Home) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """To a bot that holds its home's lock; one that does not listen yet is waited for.
+
+    Raises:
+        SetupError: it does not begin to, or has ended.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BEGINS_S):
+            while is_locked(home):
+                with (
+                    suppress(FileNotFoundError, ConnectionRefusedError),
+                    reachable(home.control_socket) as address,
+                ):
+                    return await asyncio.open_unix_connection(address)
+                await asyncio.sleep(0.02)
+    raise SetupError("The running bot does not answer.", fix="Try again in a moment.")
 
 
 class Inside:
@@ -153,7 +172,8 @@ async def _within(limit_s: float, work: Awaitable[None], show: Callable[[str], N
 @asynccontextmanager
 async def _link(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Link]:
     if is_locked(home):
-        yield Remote(home)
+        with one_setup_error():
+            yield Remote(home)
         return
     home.create()
     with home.lock():

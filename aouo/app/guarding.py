@@ -10,6 +10,7 @@ from aouo.app.stores import PackStores
 from aouo.events import Event
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
+from aouo.guard.naming import Naming
 from aouo.guard.protection import Protection
 from aouo.guard.sent_files import SentFiles
 from aouo.home import Home
@@ -30,6 +31,7 @@ class Guarding:
     protection: Protection
     results: Results
     sent: SentFiles
+    naming: Naming
     tools: tuple[Tool, ...]
 
     def guard(
@@ -47,6 +49,7 @@ class Guarding:
             judges=[self.protection.judge, self.fence.judge],
             shelf=self.results,
             redact=redact,
+            hidden=self.naming.hidden,
             publish=publish,
         )
 
@@ -89,6 +92,7 @@ def guarding(
         ),
         results,
         sent,
+        Naming(home=home.path, media=home.media, folder_of=stores.folder),
         (
             read_file(stores.folder),
             write_file(stores.folder, fence.root_of),

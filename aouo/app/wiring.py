@@ -133,6 +133,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
             spending(quota.day, affording.is_owner),
             cron(zones),
         ],
+        affording.is_owner,
     )
     inbox = Inbox(
         database=database,
@@ -151,6 +152,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         running=running,
         wake=lambda lane: lanes.wake(lane),
         moved=moved,
+        owner=str(settings.telegram.owner or ""),
     )
     editing = Editing(
         database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)

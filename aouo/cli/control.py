@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import time
 from collections.abc import Generator, Iterator
 from io import BufferedRWPair
 from typing import Any, TypeAlias, cast
 
 from aouo.errors import SetupError
-from aouo.home import Home, reachable
+from aouo.home import Home, is_locked, reachable
 
 Answer: TypeAlias = dict[str, Any]
+BEGINS_S = 5.0
+"""How long a bot that has its home's lock is given to listen: it takes the lock first."""
+_EVERY_S = 0.02
 
 
 class NotRunning(SetupError):
@@ -32,14 +36,21 @@ class NoAnswer(SetupError):
         self.exit_code = exit_code
 
 
-def ask(home: Home, verb: str, *, timeout_s: float = 10, **arguments: object) -> Answer:
+def ask(
+    home: Home,
+    verb: str,
+    *,
+    timeout_s: float = 10,
+    begins_s: float | None = None,
+    **arguments: object,
+) -> Answer:
     """Send one request and return its answer, without `ok`.
 
     Raises:
-        NotRunning: nobody listens.
+        NotRunning: nobody listens, nor begins to within `begins_s` (None: `BEGINS_S`).
         NoAnswer: refused, silent for `timeout_s`, or gone in the middle.
     """
-    with _connected(home, timeout_s) as lines:
+    with _connected(home, timeout_s, BEGINS_S if begins_s is None else begins_s) as lines:
         _send(lines, verb, arguments)
         return _checked(_read(lines))
 
@@ -51,7 +62,7 @@ def stream(
 
     `timeout_s` is the longest pause between two of them. Raises as `ask` does.
     """
-    with _connected(home, timeout_s) as lines:
+    with _connected(home, timeout_s, BEGINS_S) as lines:
         _send(lines, verb, arguments)
         while True:
             answer = _read(lines)
@@ -61,16 +72,8 @@ def stream(
 
 
 @contextlib.contextmanager
-def _connected(home: Home, timeout_s: float) -> Generator[BufferedRWPair]:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-        sock.settimeout(timeout_s)
-        try:
-            with reachable(home.control_socket) as address:
-                sock.connect(address)
-        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
-            raise NotRunning(home) from None
-        except OSError as error:
-            raise NoAnswer(f"The running aouo cannot be reached: {error}.") from error
+def _connected(home: Home, timeout_s: float, begins_s: float) -> Generator[BufferedRWPair]:
+    with _socket(home, timeout_s, begins_s) as sock:
         try:
             with sock.makefile("rwb") as lines:
                 yield lines
@@ -81,6 +84,26 @@ def _connected(home: Home, timeout_s: float) -> Generator[BufferedRWPair]:
             ) from None
         except (OSError, ValueError) as error:
             raise NoAnswer(f"The running aouo broke off: {error}.") from error
+
+
+def _socket(home: Home, timeout_s: float, begins_s: float) -> socket.socket:
+    """A connection to the bot; one that holds the lock and does not listen yet is waited for."""
+    until_s = time.monotonic() + begins_s
+    while True:
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.settimeout(timeout_s)
+        try:
+            with reachable(home.control_socket) as address:
+                sock.connect(address)
+            return sock
+        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+            sock.close()
+            if time.monotonic() >= until_s or not is_locked(home):
+                raise NotRunning(home) from None
+        except OSError as error:
+            sock.close()
+            raise NoAnswer(f"The running aouo cannot be reached: {error}.") from error
+        time.sleep(_EVERY_S)
 
 
 def _send(lines: BufferedRWPair, verb: str, arguments: dict[str, object]) -> None:

@@ -168,7 +168,9 @@ async def _asking() -> AsyncGenerator[Asking]:
 
         async def remote(verb: str, **arguments: object) -> Facts:
             try:
-                return await asyncio.to_thread(ask, home, verb, timeout_s=_PATIENCE_S, **arguments)
+                return await asyncio.to_thread(
+                    ask, home, verb, timeout_s=_PATIENCE_S, begins_s=None, **arguments
+                )
             except NotRunning:
                 raise NoAnswer(
                     f"aouo (pid {running_pid(home)}) holds {home.path} and does not answer yet.",

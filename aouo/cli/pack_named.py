@@ -47,7 +47,7 @@ def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
         PackError: there is none.
     """
     library = installed()
-    found = library.get(text)
+    found = library.get(library.named(text))
     if folder_first and (Path(text) / "pack.yml").is_file():
         yield Named(Path(text), False)
     elif found is not None:

@@ -30,7 +30,7 @@ def _wait_for_another(home: Home, before: Answer, timeout_s: float) -> Answer:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         try:
-            now = ask(home, "status", timeout_s=5)
+            now = ask(home, "status", timeout_s=5, begins_s=0)
         except (NotRunning, NoAnswer):
             now = before
         if (now.get("pid"), now.get("since")) != (before.get("pid"), before.get("since")):

@@ -34,7 +34,7 @@ def stop(timeout_s: float, as_json: bool) -> None:
 def _end(home: Home, timeout_s: float) -> None:
     began = time.monotonic()
     try:
-        ask(home, "stop", timeout_s=max(0.1, min(10.0, timeout_s)))
+        ask(home, "stop", timeout_s=max(0.1, min(10.0, timeout_s)), begins_s=0)
     except (NotRunning, NoAnswer):
         _terminate(home)
     signalled = False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from aouo import notices
 from aouo.commands.registry import Call, Commands, Entry, Lookup, Result
 from aouo.commands.summaries import nothing_to_compact
 from aouo.errors import ToolFailed
+from aouo.events import Inbound
 from aouo.packs.library import Library, Pack
 from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx
@@ -17,21 +18,31 @@ from aouo.store.snapshots import Snapshot
 SESSIONS_SHOWN = 8
 
 
-def builtin(more: Sequence[Entry | Lookup] = ()) -> Commands:
-    """`more` need what others know."""
+def _nobody(inbound: Inbound) -> bool:
+    del inbound
+    return False
+
+
+def builtin(
+    more: Sequence[Entry | Lookup] = (), is_owner: Callable[[Inbound], bool] = _nobody
+) -> Commands:
+    """`more` need what others know; the owner may stop anybody's turn."""
 
     def stop(tx: Tx, call: Call, library: Library) -> Result:
         del library
-        lane = call.inbound.address.lane
-        dropped = jobs.drop_waiting(tx, lane, call.inbound.person.id, call.job, call.now)
+        lane, person = call.inbound.address.lane, call.inbound.person.id
+        dropped = jobs.drop_waiting(tx, lane, person, call.job, call.now)
         route = routes.find(tx, call.inbound.address)
         for job_id, inbound in dropped:
             if (route and route.off_record) or off_record.is_once(inbound):
                 off_record.wipe(tx, job_id, inbound)
-        stopped = jobs.stop(tx, lane, call.job)
+        job_id, whose = jobs.at_work(tx, lane, call.job) or (0, person)
+        may = whose == person or is_owner(call.inbound)
+        if may and job_id:
+            jobs.stop(tx, job_id)
         return Result(
-            notices.Stopped(bool(stopped), len(dropped)),
-            stopped=stopped,
+            notices.Stopped(bool(job_id), len(dropped), may),
+            stopped=job_id if may else 0,
             dropped=tuple(job_id for job_id, _ in dropped),
         )
 
@@ -55,7 +66,7 @@ def builtin(more: Sequence[Entry | Lookup] = ()) -> Commands:
             Entry("start", "say hello", start),
             Entry("help", "what I know", show_help),
             Entry("menu", "the pages of the pack that answers here", no_menu),
-            Entry("pack", "choose which pack answers here", pick),
+            Entry("pack", "choose which pack answers here", use),
             Entry("use", "talk to a pack: /use notes", use),
             Entry("new", "start a fresh session", new),
             Lookup("sessions", "go back to an earlier session", list_sessions),
@@ -107,9 +118,10 @@ def pick(tx: Tx, call: Call, library: Library) -> Result:
 
 def use(tx: Tx, call: Call, library: Library) -> Result:
     """`/use <pack>[:<skill>]`; the skill becomes the active one, stored qualified."""
-    name, _, skill = (part.strip() for part in call.rest.partition(":"))
-    if not name:
+    text, _, skill = (part.strip() for part in call.rest.partition(":"))
+    if not text:
         return pick(tx, call, library)
+    name = library.named(text, call.inbound.person.language)
     if library.get(name) is None:
         return Result(notices.NoSuchPack(name, library.names))
     qualified = ""

@@ -54,6 +54,17 @@ def kind_of(data: bytes, name: str) -> Kind:
     return "text"
 
 
+def may_be_read(data: bytes, name: str) -> bool:
+    """Whether it looks like a document that can be read; no archive is opened for that."""
+    if data.startswith(b"PK\x03\x04"):
+        return b"word/document.xml" in data or b"xl/workbook." in data
+    try:
+        kind_of(data, name)
+    except Unreadable:
+        return False
+    return True
+
+
 _NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
 """What Python decodes as well, but no text is written in; the first takes hours for a page."""
 

@@ -50,7 +50,7 @@ async def begin(
     Raises:
         LostClaim: the job is not ours any more.
         StopAsked: its person does not want it any more.
-        NothingToRetry: it is to answer again, and nothing was asked here before.
+        NothingToRetry: it is to answer again, and this person has asked nothing here before.
         ChosenBefore: a button of its message was tapped before.
     """
 
@@ -106,8 +106,9 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
     jobs.replay_parked(tx, inbound.address)
     said = wanted.said
     if wanted.again:
-        media.lend(tx, turns.newest_closed(tx, session.id), job.id)
-        said = turns.take_back(tx, session.id, wording.taken_back_in_history, now)
+        before = turns.newest_closed(tx, session.id, inbound.person.id)
+        media.lend(tx, before, job.id)
+        said = turns.take_back(tx, before, wording.taken_back_in_history, now)
         if not said:
             raise NothingToRetry("nothing was asked here before")
     off_record = job.off_record or wanted.off_record

@@ -147,4 +147,6 @@ class Contexts:
             reply=job.inbound.chat_kind == "group",
             live=begun.live,
             redact=self._redact,
+            for_owner=address.platform == "cli"
+            or job.inbound.person.id == str(settings.telegram.owner),
         )

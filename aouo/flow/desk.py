@@ -19,7 +19,7 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.installed import Installed
-from aouo.store import chats, deliveries, jobs, off_record, routes
+from aouo.store import chats, deliveries, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
@@ -29,7 +29,8 @@ log = structlog.get_logger()
 
 class Desk:
     """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready, `moved` a
-    chat's new id when its jobs have changed lanes."""
+    chat's new id when its jobs have changed lanes. `owner` is the id of the owner, whose private
+    chat it is, too; "" = there is none."""
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Desk:
         running: Running,
         wake: Callable[[str], None],
         moved: Callable[[ConversationAddress, str], None],
+        owner: str,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -51,6 +53,7 @@ class Desk:
         self._running = running
         self._wake = wake
         self._moved = moved
+        self._owner = owner
 
     def wake(self, lane: str) -> None:
         """See the class."""
@@ -98,11 +101,41 @@ class Desk:
         await self.settle(job, work, state=state)
         self._outbox.put(*rows)
 
-    async def set_aside(self, job: Job, notice: Notice) -> None:
-        """Say it, and leave everything else of the job as it is."""
-        await self.settle(
-            job, lambda tx, now: [wording.word(notice)], state="aside", unless_stopped=False
+    async def set_aside(self, job: Job, notice: Notice, why: str, *, broken: bool = False) -> None:
+        """Give a job up for good: its person is told, and the owner.
+
+        `broken`: what its turn holds cannot be touched either, and stays as it is.
+        """
+        rows: list[Delivery] = []
+
+        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            turn = None if broken else turns.open_of(tx, job.id)
+            if not broken:
+                rows[:] = ending.end_turn(tx, job.id, job.inbound.address, why, now)
+            rows.extend(self._tell_owner(tx, job, notice, turn.id if turn else "", now))
+            return [wording.word(notice)]
+
+        await self.settle(job, work, state="aside", unless_stopped=not broken)
+        self._outbox.put(*rows)
+
+    def _tell_owner(self, tx: Tx, job: Job, said: Notice, turn_id: str, now: str) -> list[Delivery]:
+        """Who, where and what to look at, unless the owner is told in that very chat."""
+        there, person = job.inbound.address, job.inbound.person
+        owner = ConversationAddress("tg", self._owner)
+        if not self._owner or there.platform != "tg" or there == owner:
+            return []
+        alone = job.inbound.chat_kind == "private"
+        chat = "" if alone else there.chat_id
+        notice = notices.SetAsideElsewhere(
+            person.name,
+            person.id,
+            chat,
+            there.thread_id,
+            turn_id,
+            said.why if isinstance(said, notices.SetAside) else "failed",
         )
+        key = f"aside:{job.id}"
+        return [deliveries.add(tx, owner, "notice", wording.word(notice), now, key=key)]
 
     async def end_stopped(self, job: Job, why: StopReason) -> None:
         """End a job without a word, and what its turn was showing."""

@@ -34,6 +34,7 @@ from aouo.errors import (
 from aouo.events import Album, Attached
 from aouo.flow import media_files
 from aouo.flow.activity import typing
+from aouo.flow.media_reach import Openers, Reach, reach_of
 from aouo.flow.media_words import words_of
 from aouo.notices import Lack, MediaNotice
 from aouo.ports import ChatModel, Clock, Files, stamp
@@ -75,11 +76,11 @@ class Senses:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who will read the words: a model in a pack, which may open files with a tool or may not."""
+    """Who will read the words: a model in a pack, with what it may open files with."""
 
     model: ChatModel
     pack: str
-    opens_files: bool
+    openers: Openers
 
 
 class Intake:
@@ -124,7 +125,18 @@ class Intake:
         except _Missed as missed:
             log.info("media_missed", notice=type(missed.notice).__name__)
             return missed.notice
-        return words_of(content, said, kept, opens=reader.opens_files)
+        reach = await asyncio.to_thread(self._reach, kept, reader)
+        return words_of(content, said, kept, reach)
+
+    def _reach(self, kept: Mapping[int, Kept], reader: Reader) -> dict[int, tuple[bool, Reach]]:
+        """Of each file whether the model sees it, and whether a tool of its opens it."""
+        return {
+            position: (
+                reader.model.sees and _is_picture(one),
+                reach_of(self._folder / one.path, one, reader.openers),
+            )
+            for position, one in kept.items()
+        }
 
     async def _one(
         self, job: Job, position: int, item: Attachment, reader: Reader, kept: Mapping[int, Kept]
@@ -256,14 +268,19 @@ class Intake:
     def _load(self, kept: Mapping[int, Kept]) -> tuple[Image, ...]:
         images: list[Image] = []
         for one in kept.values():
-            large = one.kind == "document" and one.size_bytes > SEEN_BYTES
-            if one.mime_type.lower() not in PICTURES or large or one.text:
+            if not _is_picture(one) or one.text:
                 continue
             try:
                 images.append(Image(one.mime_type, (self._folder / one.path).read_bytes()))
             except OSError as error:
                 log.warning("picture_gone", path=one.path, error=str(error))
         return tuple(images)
+
+
+def _is_picture(one: Kept) -> bool:
+    """Whether a model that sees is shown it."""
+    large = one.kind == "document" and one.size_bytes > SEEN_BYTES
+    return one.mime_type.lower() in PICTURES and not large
 
 
 def trouble_of(error: BaseException) -> notices.Trouble:

@@ -90,12 +90,12 @@ class Flow:
         if not job.readable:
             log.error("job_unreadable")
             why = "what came in cannot be read any more"
-            await self._desk.give_up(job, notices.SetAside("unreadable"), state="aside", why=why)
+            await self._desk.set_aside(job, notices.SetAside("unreadable"), why)
             return
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             why = "the process broke down on it three times"
-            await self._desk.give_up(job, notices.SetAside(), state="aside", why=why)
+            await self._desk.set_aside(job, notices.SetAside(), why)
             return
         job = await self._topics.first_message(job, self._desk.installed(""))
         installed = self._desk.installed(job.active_pack)
@@ -121,7 +121,7 @@ class Flow:
                 raise
             except Exception as error:
                 log.exception("job_set_aside", error=repr(error))
-                await self._desk.set_aside(job, notice)
+                await self._desk.set_aside(job, notice, why, broken=True)
 
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps

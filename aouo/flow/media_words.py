@@ -6,15 +6,21 @@ from collections.abc import Mapping
 
 from aouo.attachments import Attachment
 from aouo.events import Album, Attached
+from aouo.flow.media_reach import Reach
 from aouo.guard.sent_files import FOLDER
 from aouo.store.media import Kept
 
 
-def words_of(content: Attached | Album, said: str, kept: Mapping[int, Kept], *, opens: bool) -> str:
+def words_of(
+    content: Attached | Album,
+    said: str,
+    kept: Mapping[int, Kept],
+    reach: Mapping[int, tuple[bool, Reach]],
+) -> str:
     """The person's words of a turn that began with files.
 
-    `opens`: the model has a tool to open files with. `said` are the words under the files; several
-    captions stand each under its own file instead.
+    `reach`: whether the model sees a file, and what its tools can do with it. `said` are the words
+    under the files; several captions stand each under its own file instead.
     History keeps exactly this: of a picture itself it keeps nothing.
     """
     lines = [*content.about]
@@ -27,7 +33,7 @@ def words_of(content: Attached | Album, said: str, kept: Mapping[int, Kept], *, 
         one = kept.get(position)
         if one is None:  # only referred to, and not to be had
             continue
-        lines.append(_line(item, one, opens=opens))
+        lines.append(_line(item, one, *reach[position]))
         if item.is_heard and one.text:
             lines.append(one.text)
         if several and item.caption:
@@ -37,7 +43,7 @@ def words_of(content: Attached | Album, said: str, kept: Mapping[int, Kept], *, 
     return "\n".join(lines)
 
 
-def _line(item: Attachment, kept: Kept, *, opens: bool) -> str:
+def _line(item: Attachment, kept: Kept, seen: bool, reach: Reach) -> str:
     """What it is, and for what can be opened where it lies."""
     length = f", {item.duration_s} s" if item.duration_s else ""
     match item.kind:
@@ -53,17 +59,27 @@ def _line(item: Attachment, kept: Kept, *, opens: bool) -> str:
             return "[photo, seen in this turn only; a reply to it shows it again]"
         case "document":
             kind = f", {item.mime_type}" if item.mime_type else ""
-            return f"[file {item.file_name}{kind}, {_size(kept)}; {_place(kept, opens=opens)}]"
+            place = "seen in this turn only; a reply to it shows it again" if seen else ""
+            if not seen or reach == "opens":
+                place = "; ".join(filter(None, (place, _place(kept, reach))))
+            return f"[file {item.file_name}{kind}, {_size(kept)}; {place}]"
         case "video" | "animation":
             return (
                 f"[{item.kind} {item.file_name}{length}, {_size(kept)}; you have not seen it; "
-                f"{_place(kept, opens=opens)}]"
+                f"{_place(kept, reach)}]"
             )
 
 
-def _place(kept: Kept, *, opens: bool) -> str:
-    name = kept.path.rpartition("/")[2]
-    return f"path: {FOLDER}{name}" if opens else "it is kept, but you have no tool to open it"
+def _place(kept: Kept, reach: Reach) -> str:
+    match reach:
+        case "opens":
+            return f"path: {FOLDER}{kept.path.rpartition('/')[2]}"
+        case "no tool":
+            return "it is kept, but you have no tool to open it"
+        case "no such kind":
+            return "it is kept, but no tool of yours reads this kind of file"
+        case "too large":
+            return "it is kept, but it is larger than your tools read"
 
 
 def _size(kept: Kept) -> str:

@@ -6,9 +6,9 @@ from aouo.errors import RouteRequiredError, ToolFailed
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
+from aouo.flow.media_reach import Openers, openers_of
 from aouo.flow.onboarding import skill_of
 from aouo.guard.chain import Proposal
-from aouo.guard.paths import holds_a_path
 from aouo.memory.files import ALWAYS
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.load import Pack
@@ -58,17 +58,12 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
     )
 
 
-def opens_files(pack: str, generation: Generation) -> bool:
-    """Whether a turn of this pack, "" = of none, may open what was sent: by `read_document`, or
-    by a tool of the pack with a parameter that is called like a path."""
+def openers(pack: str, generation: Generation, *, off_record: bool) -> Openers:
+    """What a turn of this pack, "" = of none, may open with what was sent."""
     found = generation.library.get(pack)
     permitted = found.manifest.permissions.tools if found else DEFAULT_TOOLS
     allowed = generation.registry.allowed(permitted, generation.settings.tools.enabled, pack)
-    return any(
-        item.name == "read_document"
-        or (item.pack and any(map(holds_a_path, item.spec().parameters.get("properties", {}))))
-        for item in allowed
-    )
+    return openers_of(allowed, off_record=off_record)
 
 
 def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:

@@ -65,6 +65,7 @@ class Taps:
         """Bind the conversation to the pack that a person tapped."""
         inbound = job.inbound
         library = self._desk.library
+        pack = library.named(pack, inbound.person.language)
         if library.get(pack) is None:
             await self._desk.answer(job, notices.NoSuchPack(pack, library.names))
             return

@@ -23,7 +23,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.intake import Intake, Reader
 from aouo.flow.leases import Leases
 from aouo.flow.onboarding import may_begin
-from aouo.flow.prepare import opens_files
+from aouo.flow.prepare import openers
 from aouo.flow.renewing import Renewing
 from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
@@ -173,7 +173,9 @@ class Turns:
     ) -> str | None:
         """The words of the files that came, None = there will be no turn."""
         deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
-        reader = Reader(model, wanted.pack, opens_files(wanted.pack, generation))
+        off_record = job.off_record or wanted.off_record
+        may_open = openers(wanted.pack, generation, off_record=off_record)
+        reader = Reader(model, wanted.pack, may_open)
         try:
             taken = await self._running.run(
                 job.id, deadline, lambda: self._intake.take_in(job, wanted.said, reader)

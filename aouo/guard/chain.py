@@ -2,7 +2,7 @@
 
     parse → schema → allowed? → build the action, bind its paths and hash it → judges (protection
     first) → audit PROPOSED, EVALUATED → the owner, where a judge asks for one → the hash and the
-    paths once more → execute → redact → audit → completed
+    paths once more → execute → redact, hide where the home lies → audit → completed
 
 It fails closed: what a stage cannot decide is blocked, and every way out writes exactly one
 terminal audit row and tells one `ActionCompleted`. Only a call that is cancelled leaves its
@@ -117,6 +117,7 @@ class Guard:
         judges: Sequence[Judge],
         shelf: Shelf,
         redact: Callable[[str], str],
+        hidden: Callable[[Action, str], str],
         publish: Callable[[Event], None],
     ) -> None:
         self._database = database
@@ -125,6 +126,7 @@ class Guard:
         self._judges = tuple(judges)
         self._shelf = shelf
         self._redact = redact
+        self._hidden = hidden
         self._publish = publish
 
     async def call(
@@ -229,7 +231,7 @@ class Guard:
         )
         if isinstance(verdict, Blocked) or runner is None:
             await self._write(*begun, entry(action, "BLOCKED", said(verdict)))
-            return Outcome(legible(verdict.reason), failed=True)
+            return Outcome(self._hidden(action, legible(verdict.reason)), failed=True)
         if begun:
             await self._write(*begun)
         outcome = await self._execute(action, runner)
@@ -270,6 +272,8 @@ class Guard:
         length = len(text)
         # Cut before it is looked through, with a margin for a secret that stands at the cut.
         text = self._redact(legible(text[: CEILING_CHARS + _MARGIN_CHARS]))
+        if failed or effect:  # our words; what only looked returns what stands somewhere
+            text = self._hidden(action, text)
         limit = INSTRUCTION_CHARS if action.tool in _INSTRUCTIONS else RESULT_CHARS
         if len(text) <= limit:
             return Outcome(text, failed, effect)

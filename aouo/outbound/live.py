@@ -4,6 +4,10 @@ The message it fills is a row like any other, so that a process that takes the t
 the message up too. The final text is not sent from here: it is committed with the turn, and
 edits the messages that `settle` names. As a draft it is no message and no row, and vanishes when
 the final text is sent.
+
+Words that stand there already, of a life or an attempt that ended, stay until there are more new
+ones, or all of them: a message that is being read does not shrink. What is going on meanwhile
+stands below them.
 """
 
 from __future__ import annotations
@@ -19,10 +23,12 @@ from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
 from aouo.outbound.payloads import messages_of
 from aouo.outbound.render import render, stable_prefix
+from aouo.outbound.saying import below
 from aouo.ports import Clock, Payload, Rendered, Sent, stamp
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery
+from aouo.transcript import AsksAgain
 
 _TYPING_AFTER_S = 0.3  # an answer that is there by then needs no announcement
 _TYPING_EVERY_S = 4.5
@@ -55,8 +61,10 @@ class LiveView:
         reply: bool = False,
         live: Sequence[Delivery] = (),
         redact: Callable[[str], str] = str,
+        for_owner: bool = False,
     ) -> None:
         self._redact = redact
+        self._for_owner = for_owner
         self._outbox = outbox
         self._database = database
         self._clock = clock
@@ -80,7 +88,11 @@ class LiveView:
         )
         self._text = ""
         self._status = ""
+        self._line = ""  # the status line that stands there
         self._shown = ""
+        self._words = self._pages.former  # as `_shown`, rendered; perhaps of a former life
+        self._outdated = bool(self._words.text)
+        self._asks_again = False
         self._shown_at_s = 0.0
         self._fresh = False
         self._full = False
@@ -120,16 +132,21 @@ class LiveView:
     async def show_tool_call(self, name: str, args: str) -> None:
         del args  # may hold anything; the name is enough for a status line
         self._fresh = True
+        self._forget_words()
         self._asks = name == "clarify"
         self._since_s = self._clock.monotonic_s()
-        if name not in _SPEAKING:
-            self._status = wording.calling(name)
+        self._status = "" if name in _SPEAKING else wording.calling(name)
+
+    async def show_asking_again(self, asks: AsksAgain) -> None:
+        """The service gave no answer and is asked once more, or another one is."""
+        self._asks_again = True
+        self._since_s = self._clock.monotonic_s()
+        self._status = wording.asking_again(asks, why=self._for_owner)
 
     async def show_tool_result(self) -> None:
         if self._asks:
             self._asks = False
-            self._pages.leave_behind()
-            self._shown = ""
+            self._leave_behind()
         self._since_s = self._clock.monotonic_s()
         self._status = ""
 
@@ -137,11 +154,14 @@ class LiveView:
         """Take in more of the answer; after a tool call the text begins anew."""
         if self._fresh:
             self._text, self._fresh, self._full = "", False, False
+        if self._asks_again:
+            self._asks_again, self._status = False, ""
         self._text += delta
 
     async def start_over(self) -> None:
         """The text so far does not count; what is shown of it is replaced by what comes."""
         self._fresh = True
+        self._outdated = bool(self._words.text)
 
     async def dispatch_message(self, payload: Payload, key: str) -> Sent:
         """Send one payload in order and wait for it; `key` makes a repeated wish the same one."""
@@ -159,8 +179,7 @@ class LiveView:
         rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
         worst = next((row for row in settled if row.state != "sent"), settled[-1])
-        self._pages.leave_behind()
-        self._shown = ""
+        self._leave_behind()
         notes = dict.fromkeys((note, missing, worst.error))
         return Sent(worst.state == "sent", settled[-1].message_id, "; ".join(filter(None, notes)))
 
@@ -201,16 +220,18 @@ class LiveView:
     async def _refresh(self, now_s: float) -> None:
         """Show the newest text, or a status line while there is none."""
         if self._drafts and not self._outbox.drafts_work:
-            self._drafts, self._shown = False, ""
-        if self._drafts and self._shown and now_s - self._shown_at_s >= _DRAFT_AGAIN_S:
+            self._drafts = False
+            self._forget_words()
+        if self._drafts and self._drafted.text and now_s - self._shown_at_s >= _DRAFT_AGAIN_S:
             self._shown_at_s = now_s
             await self._put(self._drafted)
-        if self._text and not self._fresh:
+        says = self._text and not self._fresh and not self._asks_again
+        if says and not self._falls_short():
             if not self._full:
                 await self._show_text(now_s)
         elif self._status_due(now_s):
-            self._shown, self._shown_at_s = self._status or wording.THINKING, now_s
-            await self._put(Rendered(self._shown, preview=False))
+            self._line, self._shown_at_s = self._status or wording.THINKING, now_s
+            await self._put(below(self._words, self._line), self._words)
 
     def _status_due(self, now_s: float) -> bool:
         """A tool at work is named soon; without one, silence is covered after a while."""
@@ -218,7 +239,24 @@ class LiveView:
             return False
         due = now_s - self._since_s >= (_TOOL_AFTER_S if self._status else _STATUS_AFTER_S)
         quiet = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
-        return due and quiet and self._shown != (self._status or wording.THINKING)
+        return due and quiet and self._line != (self._status or wording.THINKING)
+
+    def _falls_short(self) -> bool:
+        """Whether more is shown than there are new words by now."""
+        if self._outdated and len(self._text) > len(self._words.text):
+            finished, _ = stable_prefix(self._text)
+            parts = render(self._redact(self._text))
+            if finished or (parts and len(parts[0].text) >= len(self._words.text)):
+                self._outdated = False
+        return self._outdated
+
+    def _forget_words(self) -> None:
+        self._shown, self._words, self._outdated = "", Rendered(""), False
+
+    def _leave_behind(self) -> None:
+        self._pages.leave_behind()
+        self._forget_words()
+        self._line = ""
 
     async def _show_text(self, now_s: float) -> None:
         grown = len(self._text) - len(self._shown) >= _EDIT_CHARS
@@ -233,17 +271,21 @@ class LiveView:
             if self._full:
                 return
             self._pages.turn_over()
-            self._text, self._shown = rest, ""
+            self._text, self._shown, self._words = rest, "", self._pages.former
+            self._outdated = bool(self._words.text)
+            if self._falls_short():
+                return
         await self._show(self._text, now_s)
 
     async def _show(self, text: str, now_s: float) -> None:
-        self._shown, self._shown_at_s = text, now_s
+        self._shown, self._shown_at_s, self._line = text, now_s, ""
         if parts := render(self._redact(text)):
-            await self._put(Rendered(parts[0].text, parts[0].entities))
+            self._words = Rendered(parts[0].text, parts[0].entities)
+            await self._put(self._words)
 
-    async def _put(self, message: Rendered) -> None:
+    async def _put(self, message: Rendered, kept: Rendered | None = None) -> None:
         if self._drafts:
             self._drafted = message
             self._outbox.show_draft(self._address, self._draft_id, message)
         else:
-            await self._pages.show(message)
+            await self._pages.show(message, kept)

@@ -59,6 +59,8 @@ class Pages:
         self._turn_id = turn_id
         self._reply_to = reply_to
         self._ids = [row.message_id for row in live]
+        self._rows = [row.id for row in live]
+        self._former = [row.message for row in live]
         self._stale: list[int] = []
         self._at = 0
         self._beginning: tuple[Delivery, asyncio.Future[Delivery]] | None = None
@@ -68,9 +70,22 @@ class Pages:
         """Which message is being filled, from 1."""
         return self._at + 1
 
-    async def show(self, message: Rendered) -> None:
-        """Put `message` on the current page; the first time, that sends it and waits for its id."""
+    @property
+    def former(self) -> Rendered:
+        """The words that a former life left on the current page; a status line is none."""
+        row = self._former[self._at] if self._at < len(self._former) else Rendered("")
+        return row if row.preview else Rendered("")
+
+    async def show(self, message: Rendered, kept: Rendered | None = None) -> None:
+        """Put `message` on the current page; the first time, that sends it and waits for its id.
+
+        `kept` is what of it the next life shall find, if that is something else.
+        """
         if self._at < len(self._ids):
+            row_id = self._rows[self._at]
+            await self._database.transact(
+                lambda tx: deliveries.show_live(tx, row_id, kept or message), brief=True
+            )
             self._outbox.show(self._address, self._ids[self._at], message)
             return
         if not self._ids and not self._stale:
@@ -85,7 +100,7 @@ class Pages:
         arrival = self._outbox.arrival(row)
         self._beginning = row, arrival
         self._outbox.put(row)
-        self._begun((await asyncio.shield(arrival)).message_id)
+        self._begun(row.id, (await asyncio.shield(arrival)).message_id)
 
     def turn_over(self) -> None:
         """The current page is full; what comes next goes on another one."""
@@ -95,6 +110,8 @@ class Pages:
         """Something else was said below: what is shown above cannot become the answer."""
         self._stale += self._ids
         self._ids.clear()
+        self._rows.clear()
+        self._former.clear()
         self._at = 0
 
     async def settle(self) -> Filled:
@@ -102,10 +119,11 @@ class Pages:
         if self._beginning:
             row, arrival = self._beginning
             if not self._outbox.withdraw(row):
-                self._begun((await finish(arrival)).message_id)
+                self._begun(row.id, (await finish(arrival)).message_id)
         return Filled(tuple(self._ids), tuple(self._stale), self._at)
 
-    def _begun(self, message_id: int) -> None:
+    def _begun(self, row_id: int, message_id: int) -> None:
         self._beginning = None
         if message_id:
             self._ids.append(message_id)
+            self._rows.append(row_id)

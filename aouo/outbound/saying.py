@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aouo.outbound.entities import LIMIT
 from aouo.ports import ButtonSpec, Rendered
@@ -17,3 +18,11 @@ def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
     if len(units) > 2 * LIMIT:
         text = units[: 2 * (LIMIT - 1)].decode("utf-16-le", "ignore") + "…"
     return Rendered(text, (), tuple(tuple(row) for row in rows), 0, False)
+
+
+def below(words: Rendered, line: str) -> Rendered:
+    """A line about what is going on, below what stands there already, if there is room."""
+    if not words.text:
+        return Rendered(line, preview=False)
+    both = replace(words, text=f"{words.text}\n\n{line}")
+    return both if len(both.text.encode("utf-16-le", "replace")) <= 2 * LIMIT else words

@@ -29,9 +29,11 @@ from aouo.outbound import (
 )
 from aouo.outbound.saying import say
 from aouo.ports import ButtonSpec, Rendered
+from aouo.transcript import AsksAgain
 
 THINKING = "Thinking…"
 STOPPED_TURN = "Stopped."
+OTHERS_TURN = "I am answering somebody else: only they and the owner can stop that."
 CUT_SHORT = "…"
 BUTTONS_OF_ALBUM = "⬆️"
 """Stands above buttons that belong to an album without words."""
@@ -129,7 +131,7 @@ def _sentence(notice: Notice) -> str:
                 "aouo usage, aouo session list"
             )
         case notices.NothingToRetry():
-            return "There is nothing I can answer again here. Write me what you need."
+            return "There is nothing of yours that I can answer again here. Write me what you need."
         case notices.OffRecord(on=True):
             return (
                 "Off the record from now on: I look things up but change nothing, and what we say "
@@ -142,8 +144,8 @@ def _sentence(notice: Notice) -> str:
                 "I was restarted before I could answer what you said off the record; it is "
                 "erased. Please say it again."
             )
-        case notices.Stopped(running, dropped):
-            return _stopped(running, dropped)
+        case notices.Stopped():
+            return _stopped(notice)
         case notices.UnknownCommand(name):
             return f"I do not know /{name}. /help lists what I know."
         case notices.OwnersCommand(name):
@@ -168,6 +170,8 @@ def _sentence(notice: Notice) -> str:
                 "I broke down three times on this message and put it aside, so that the rest can "
                 "go on. Send it again in other words if you still need it."
             )
+        case notices.SetAsideElsewhere():
+            return _set_aside(notice)
         case notices.Resumed():
             return "I was restarted while answering; continuing."
         case notices.BudgetRaised(usd, again):
@@ -343,6 +347,30 @@ def taken_back_in_history(effects: Sequence[str]) -> str:
 
 def calling(tool: str) -> str:
     return f"Working: {tool} …"
+
+
+def asking_again(asks: AsksAgain, *, why: bool) -> str:
+    """A status line while a service is asked once more, or another one; `why` is the owner's."""
+    failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
+    reason = f", which {_no_answer_because(asks.error)}" if why else ""
+    other = f", so I ask {asked}" if asked != failed else ""
+    return (
+        f"No answer yet from {failed}{reason}{other}, attempt {asks.attempt} of {asks.attempts} …"
+    )
+
+
+def _no_answer_because(error: errors.ProviderError) -> str:
+    match error:
+        case errors.ProviderBusy():
+            return "is busy or cannot be reached"
+        case errors.ProviderTimeout():
+            return "was silent for too long or broke off"
+        case errors.ProviderAuth():
+            return "refuses our key"
+        case errors.ProviderBilling():
+            return "has no money of ours left"
+        case _:
+            return "failed"
 
 
 def whole_answer(words: int) -> str:
@@ -565,12 +593,31 @@ def _no_such_pack(name: str, packs: Sequence[str]) -> str:
     return f"There is no pack “{name}”. Installed: {', '.join(packs)}."
 
 
-def _stopped(running: bool, dropped: int) -> str:
-    some = "1 message" if dropped == 1 else f"{dropped} messages"
-    waiting = f"{some} that waited will not be answered." if dropped else ""
-    if running:
+def _stopped(notice: notices.Stopped) -> str:
+    some = "1 message" if notice.dropped == 1 else f"{notice.dropped} messages"
+    waiting = f"{some} that waited will not be answered." if notice.dropped else ""
+    if notice.running and not notice.may:
+        mine = f"{some} of yours that waited will not be answered." if notice.dropped else ""
+        return f"{OTHERS_TURN} {mine}".strip()
+    if notice.running:
         return f"{STOPPED_TURN} {waiting}".strip()
     return waiting or "Nothing is running here."
+
+
+def _set_aside(notice: notices.SetAsideElsewhere) -> str:
+    name = f"{_in_one_line(notice.name)}, id {notice.person}" if notice.name else notice.person
+    where = f"the chat {notice.chat_id}" if notice.chat_id else "their private chat"
+    topic = f", topic {notice.thread_id}" if notice.thread_id else ""
+    look = f"aouo trace {notice.turn_id}" if notice.turn_id else "aouo logs"
+    whys = {
+        "broke": "made me break down three times",
+        "unreadable": "cannot be read any more where I keep it",
+        "failed": "could not be answered, and not be ended as it should",
+    }
+    return (
+        f"A message {whys[notice.why]}, so I put it aside and told its sender: {name}, "
+        f"in {where}{topic}. To see what happened there: {look}"
+    )
 
 
 def _once_more(again: bool) -> str:

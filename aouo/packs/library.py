@@ -54,8 +54,27 @@ class Library:
         """Return a pack that loads, or None."""
         return self.packs.get(name)
 
+    def named(self, text: str, language: str = "") -> str:
+        """The pack that a person means, whichever letters are large: by its name, or by what it
+        is called in their language if that is the one that is; `text` itself if there is none."""
+        wanted = text.strip().casefold()
+        if text in self.packs or not wanted:
+            return text
+        if found := next((name for name in self.names if name.casefold() == wanted), ""):
+            return found
+        called = [
+            name
+            for name, pack in self.packs.items()
+            if wanted
+            in {
+                pack.manifest.display_name.casefold(),
+                pack.translations.text(language, pack.manifest.display_name).casefold(),
+            }
+        ]
+        return called[0] if len(called) == 1 else text
+
     def resolve_skill(self, pack: str, name: str) -> Skill:
-        """Return a skill of `pack` by its bare or its qualified name.
+        """Return a skill of `pack` by its bare or its qualified name, whichever letters are large.
 
         Raises:
             ToolFailed: not a skill of this pack; says which there are.
@@ -63,11 +82,14 @@ class Library:
         skills: Mapping[str, Skill] = self.packs[pack].skills if pack in self.packs else {}
         owner, colon, bare = name.strip().rpartition(":")
         there = ", ".join(skills) or "none"
-        if colon and owner != pack:
+        if colon and owner.casefold() != pack.casefold():
             raise ToolFailed(
                 f"{name!r} belongs to another pack; this conversation is with {pack!r}. "
                 f"Skills here: {there}."
             )
+        if bare not in skills:
+            folded = bare.casefold()
+            bare = next((one for one in skills if one.casefold() == folded), bare)
         if bare not in skills:
             hint = did_you_mean(bare, skills)
             raise ToolFailed(f"There is no skill {name!r}{hint}. Skills here: {there}.")

@@ -11,8 +11,9 @@ and asking again.
 | key refused, no money | raised | the next model: another account may work |
 | rejected, too long, filtered | raised | raised: the next one reads the same request |
 
-A model that just failed cools down: as long as the service asked for, else 1 s · 2^n, at most 20.
-Meanwhile it is asked last.
+A pause grows with the tries of its own call, whatever other calls meet at the same time: as long as
+the service asked for, else 1 s · 2^n, at most 20. A model that just failed cools down for a time
+that grows with its failures in all calls; meanwhile it is asked last.
 """
 
 from __future__ import annotations
@@ -36,7 +37,14 @@ from aouo.errors import (
     ProviderTimeout,
 )
 from aouo.ports import ChatModel, Clock
-from aouo.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, StartedOver
+from aouo.transcript import (
+    AsksAgain,
+    Finished,
+    ModelEvent,
+    ModelRequest,
+    PaidForNothing,
+    StartedOver,
+)
 
 log = structlog.get_logger()
 
@@ -63,8 +71,8 @@ class Health:
 
 
 def pause_s(error: ProviderError, failures: int, spread: float) -> float:
-    """Seconds to leave a model alone after that many failures in a row; `spread`, 0 to 1, keeps
-    many who wait from coming back together."""
+    """Seconds to leave a model alone after that many failures, of one call or of all; `spread`,
+    0 to 1, keeps many who wait from coming back together."""
     if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
         return error.retry_after_s * (1 + spread / 10)
     return min(MAX_PAUSE_S, 2.0 ** min(failures - 1, 10)) * (1 + spread) / 2
@@ -89,9 +97,9 @@ class Preparing(Protocol):
 class FallbackModel:
     """A `ChatModel` over a primary and those that step in for it.
 
-    An answer that broke off and begins anew is announced by `StartedOver`; `Finished` names who
-    gave it. When all of them failed it raises what the primary failed with, or whichever of those
-    that were asked stands first in the configuration.
+    An answer that broke off and begins anew is announced by `StartedOver`, each further try by
+    `AsksAgain`; `Finished` names who gave the answer. When all of them failed it raises what the
+    primary failed with, or whichever of those that were asked stands first in the configuration.
     """
 
     def __init__(
@@ -169,7 +177,8 @@ class FallbackModel:
                 return
             except ProviderError as error:
                 failed[which] = error
-                pause = self._failed(which, error, attempt=at + 1)
+                spread = self._spread()
+                self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
                 if not isinstance(error, _MOVES_ON):
                     raise
                 broke_off = broke_off or told
@@ -177,13 +186,21 @@ class FallbackModel:
                 if which in following and not may_be_asked_again(error):
                     raise
                 cost = told or error.may_have_cost
-            if cost and following:
+            if not following:
+                break
+            if cost:
                 yield PaidForNothing()
+            yield AsksAgain(
+                self._name(which), self._name(following[0]), at + 2, len(tries), failed[which]
+            )
             if which in following:
-                await self._clock.sleep(pause)
-            elif following:
+                await self._clock.sleep(pause_s(failed[which], at + 1, spread))
+            else:
                 self._moved_on(which, following[0], failed[which])
         raise failed[min(failed)]
+
+    def _name(self, which: int) -> tuple[str, str]:
+        return self._models[which].provider, self._models[which].model
 
     def _tries(self) -> tuple[int, ...]:
         """Which models to ask, one after the other: those that cool down come last."""
@@ -206,12 +223,14 @@ class FallbackModel:
         if health.failures:
             self._health[which] = Health(health.provider, health.model)
 
-    def _failed(self, which: int, error: ProviderError, *, attempt: int) -> float:
-        """Remember and log a failure; seconds for which the model should be left alone."""
+    def _failed(
+        self, which: int, error: ProviderError, *, attempt: int, attempts: int, spread: float
+    ) -> None:
+        """Remember and log a failure."""
         health = self._health[which]
         kind = type(error).__name__
         failures = health.failures + 1
-        pause = pause_s(error, failures, self._spread())
+        pause = pause_s(error, failures, spread)
         until = self._clock.now() + timedelta(seconds=min(pause, MAX_COOLING_S))
         if not isinstance(error, _IT_WORKS):
             self._health[which] = replace(
@@ -227,8 +246,8 @@ class FallbackModel:
             kind=kind,
             error=str(error),
             attempt=attempt,
+            attempts=attempts,
         )
-        return pause
 
     def _moved_on(self, which: int, to: int, error: ProviderError) -> None:
         left, taken = self._health[which], self._health[to]

@@ -13,8 +13,9 @@ class RunTurn:
     """Run a turn with this pack ("" = general mode); `skill` is qualified, "" = the session's.
 
     Of files, `said` are the words under them; what the files say is found out before the turn.
-    `again`: with the words of the session's newest turn, which is taken back. `off_record`: these
-    words are not kept, whatever the conversation's mode is. `fresh`: in a session of its own.
+    `again`: with the words of this person's newest turn in the session, which is taken back.
+    `off_record`: these words are not kept, whatever the conversation's mode is. `fresh`: in a
+    session of its own.
     """
 
     pack: str

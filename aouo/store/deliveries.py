@@ -226,6 +226,13 @@ def live_of(tx: Tx, turn_id: str) -> tuple[Delivery, ...]:
     return tuple(map(_delivery, rows))
 
 
+def show_live(tx: Tx, delivery_id: int, message: Rendered) -> None:
+    """What a message that is being filled is about to show."""
+    tx.run(
+        "UPDATE deliveries SET body = ? WHERE id = ? AND state = 'live'", dump(message), delivery_id
+    )
+
+
 def end_live(tx: Tx, turn_id: str, now: str) -> None:
     """The turn is over: what it was filling is not live any more."""
     tx.run(

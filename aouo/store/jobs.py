@@ -306,17 +306,17 @@ def drop_waiting(
     return [(row["id"], inbound_of(row)) for row in rows]
 
 
-def stop(tx: Tx, lane: str, before: int) -> int:
-    """Have the job at work in this lane end without an answer, if it is older than `before`.
-
-    Returns its id, 0 = none is at work.
-    """
+def at_work(tx: Tx, lane: str, before: int) -> tuple[int, str] | None:
+    """The job at work in this lane and whose it is, if it is older than `before`."""
     row = tx.one(
-        "UPDATE jobs SET stopped = 1 WHERE lane = ? AND state = 'running' AND id < ? RETURNING id",
-        lane,
-        before,
+        "SELECT id, person FROM jobs WHERE lane = ? AND state = 'running' AND id < ?", lane, before
     )
-    return row["id"] if row else 0
+    return (row["id"], row["person"]) if row else None
+
+
+def stop(tx: Tx, job_id: int) -> None:
+    """Have a job at work end without an answer."""
+    tx.run("UPDATE jobs SET stopped = 1 WHERE id = ? AND state = 'running'", job_id)
 
 
 def count(tx: Tx) -> int:

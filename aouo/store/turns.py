@@ -23,6 +23,8 @@ from aouo.transcript import (
 Status = Literal["ack", "nack", "aborted"]
 NEWEST = 2**63 - 1
 """An id that no row comes after."""
+_LOOKED_BACK = 200
+"""How many turns of a session, all persons', are looked through for one of somebody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,33 +85,35 @@ def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
     return _open(row) if row else None
 
 
-def take_back(tx: Tx, session_id: str, line: Callable[[Sequence[str]], str], now: str) -> str:
-    """Take the newest turn of a session out of the history; return its words, "" = there is none.
+def take_back(tx: Tx, turn_id: str, line: Callable[[Sequence[str]], str], now: str) -> str:
+    """Take a turn out of its session's history; return its words, "" = there are none.
 
     What the person changed while it ran is among the words.
-    If calls of it took effect, its words stay with one `line` that names them, so that a model
-    which answers again knows what was done.
+    If calls of it took effect, its words and one `line` that names them stand at the end of the
+    history, so that a model which answers again knows what was done.
     """
-    row = tx.one(
-        "SELECT id FROM turns WHERE session_id = ? AND status <> 'open' ORDER BY id DESC LIMIT 1",
-        session_id,
-    )
-    rows = _rows_of(tx, row["id"]) if row else ()
-    if row is None or not rows:
+    rows = _rows_of(tx, turn_id)
+    if not rows:
         return ""
-    turn_id = row["id"]
     tx.run("UPDATE messages SET visible = 0 WHERE turn_id = ?", turn_id)
     if done := effects(tx, turn_id):
+        session_id = rows[0]["session_id"]
+        words = _append(tx, session_id, turn_id, "user", rows[0]["text"], now)
         note = _append(tx, session_id, turn_id, "assistant", line(done), now)
-        tx.run("UPDATE messages SET visible = 1 WHERE id IN (?, ?)", rows[0]["id"], note)
+        tx.run("UPDATE messages SET visible = 1 WHERE id IN (?, ?)", words, note)
     return "\n".join(one["text"] for one in rows if one["role"] == "user")
 
 
-def newest_closed(tx: Tx, session_id: str) -> str:
-    """The newest turn of a session that has ended, "" = there is none."""
+def newest_closed(tx: Tx, session_id: str, person: str) -> str:
+    """The newest turn of a session that has ended and answers this person, "" = there is none
+    among the newest of all."""
     row = tx.one(
-        "SELECT id FROM turns WHERE session_id = ? AND status <> 'open' ORDER BY id DESC LIMIT 1",
+        "SELECT t.id FROM (SELECT id, job_id FROM turns WHERE session_id = ? "
+        "AND status <> 'open' ORDER BY id DESC LIMIT ?) AS t "
+        "JOIN jobs AS j ON j.id = t.job_id WHERE j.person = ? ORDER BY t.id DESC LIMIT 1",
         session_id,
+        _LOOKED_BACK,
+        person,
     )
     return row["id"] if row else ""
 

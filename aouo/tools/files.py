@@ -124,15 +124,21 @@ def _read(path: Path) -> str:
             )
         with os.fdopen(os.dup(descriptor), "rb") as file:
             content = file.read(MAX_BYTES + 1)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
+    text = text_in(content)
+    if text is None:
         raise ToolFailed(
             f"{path.name} is not a text file. For PDF, Word and the like use read_document."
         )
     return text or "(empty)"
+
+
+def text_in(content: bytes) -> str | None:
+    """What a text file says, None = it is none."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
 
 
 def check_room(own: Path, more_bytes: int) -> None:

@@ -10,6 +10,7 @@ from aouo.errors import ProviderError
 from aouo.events import Thought
 from aouo.ids import ulid
 from aouo.transcript import (
+    AsksAgain,
     Finished,
     ModelRequest,
     PaidForNothing,
@@ -81,6 +82,8 @@ class Executor:
                                 await turn.show(text)
                         case StartedOver():
                             await turn.view.start_over()
+                        case AsksAgain():
+                            await turn.view.show_asking_again(event)
                         case PaidForNothing():
                             pass  # the quota has seen to it
                         case Finished():

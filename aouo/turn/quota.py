@@ -22,6 +22,7 @@ from aouo.store import budgets, usage
 from aouo.store.database import Database
 from aouo.store.usage import Spent
 from aouo.transcript import (
+    AsksAgain,
     Finished,
     ModelEvent,
     ModelRequest,
@@ -147,7 +148,7 @@ class Quota:
                             paying = await self._pay(model, request, row)
                         case Finished():
                             record(paying.settle(event))
-                        case StartedOver():
+                        case StartedOver() | AsksAgain():
                             pass
                     yield event
         except ProviderError as error:

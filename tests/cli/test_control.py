@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 import pytest
 from click.testing import CliRunner
 
+from aouo.app import conversing
+from aouo.cli import control
 from aouo.cli.control import NoAnswer, NotRunning, ask, stream
 from aouo.cli.main import aouo
 from aouo.cli.status import duration
@@ -118,6 +120,46 @@ def test_status_of_a_bot_that_only_begins_says_so(runner: CliRunner, home: Home)
 
     assert result.exit_code == 1
     assert "does not answer (yet)" in result.stderr
+
+
+def test_a_bot_that_has_the_lock_and_does_not_listen_yet_is_waited_for(
+    runner: CliRunner, home: Home, monkeypatch: pytest.MonkeyPatch
+):
+    """It begins to listen when it has been looked for once, and not found."""
+    looked: list[Home] = []
+
+    def locked(there: Home) -> bool:
+        looked.append(there)
+        if len(looked) == 1:
+            begun.enter_context(bot(home, lambda _: [{"ok": True, **FACTS}]))
+        return True
+
+    monkeypatch.setattr(control, "BEGINS_S", 60.0)
+    monkeypatch.setattr(control, "is_locked", locked)
+    with contextlib.ExitStack() as begun:
+        assert ask(home, "status")["pid"] == FACTS["pid"]
+        assert looked
+
+
+def test_a_terminal_says_that_a_bot_does_not_listen(
+    runner: CliRunner, home: Home, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(conversing, "BEGINS_S", 0.1)
+    with home.lock():
+        result = runner.invoke(aouo, ["chat"])
+
+    assert result.exit_code == 3
+    assert "The running bot does not answer. Try again in a moment." in result.stderr
+
+
+def test_who_ends_before_it_listens_is_not_waited_for(home: Home, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(control, "BEGINS_S", 1e9)
+    lock = home.lock()
+    with lock:
+        pass
+
+    with pytest.raises(NotRunning):
+        ask(home, "status")
 
 
 def test_a_socket_that_nobody_serves_counts_as_not_running(home: Home):

@@ -107,6 +107,7 @@ class Door:
             judges=self.judges,
             shelf=self.shelf,
             redact=lambda text: text.replace("hunter2", "***"),
+            hidden=lambda action, text: text,
             publish=self.told.append,
         )
         proposal = Proposal(ToolCall("c", name, arguments), "chat", "notes", "t")
@@ -394,6 +395,7 @@ async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door
         judges=[],
         shelf=Shelf(),
         redact=str,
+        hidden=lambda action, text: text,
         publish=door.told.append,
     )
     runner = Runner()

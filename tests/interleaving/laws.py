@@ -11,6 +11,7 @@ from tests.interleaving.book import Place, Text
 from tests.interleaving.model import MARK
 from tests.interleaving.play import Play
 from tests.interleaving.telegram import Seen
+from tests.interleaving.town import PEOPLE
 
 _BEGINS = re.compile(r"^begin (q\d{6})$", re.MULTILINE)
 _ENDS = re.compile(r"^end (q\d{6})$", re.MULTILINE)
@@ -19,8 +20,9 @@ _MSG = re.compile(r"^(?:said|which) (q\d{6}) ", re.MULTILINE)
 _WHERE = re.compile(r"^Chat: (-?\d+)\nTopic: (none|\d+)$", re.MULTILINE)
 _OFFER = "You edited a message that I had answered"
 _FAILED = "The model service is busy"
-_STATUS = ("Thinking…", "Working: ")
+_STATUS = ("Thinking…", "Working: ", "No answer yet from ")
 STOPPED = "…"
+OWNER = PEOPLE[0]
 _FULL = 3_500
 
 
@@ -187,7 +189,7 @@ class Laws:
                 yield f"{text.mark} is answered as {sorted(versions)} only"
         for place in self.book.places:
             if others[place.number] > 4 * len(place.stops):
-                yield f"{place.mark}: {others[place.number]} texts lost to others' /stop"
+                yield f"{place.mark}: {others[place.number]} texts lost to the owner's /stop"
 
     def _set_aside(self) -> Iterator[str]:
         """Marks of texts in places that were told so."""
@@ -267,11 +269,12 @@ class Laws:
         return mark in self._lost_text or mark in self._stray_text
 
     def _stopped(self, text: Text, others: Counter[int]) -> bool:
-        """Whether a later /stop may have ended it: all of its person's, one turn of another's."""
+        """Whether a later /stop may have ended it: all of its person's, one turn of another's by
+        the owner's."""
         for at, person in text.place.stops:
-            if at > text.at:
-                if person == text.person:
-                    return True
+            if at > text.at and person == text.person:
+                return True
+            if at > text.at and person == OWNER:
                 others[text.place.number] += 1
                 return True
         return False

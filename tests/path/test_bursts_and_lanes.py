@@ -367,6 +367,48 @@ async def test_a_message_that_ended_the_process_three_times_is_set_aside(
     assert "job_set_aside" in [line["event"] for line in logs]
 
 
+@pytest.mark.parametrize(
+    ("person", "chat", "where"),
+    [(BEN, BEN, "their private chat"), (BEN, FAMILY, f"the chat {FAMILY}")],
+)
+async def test_the_owner_is_told_of_a_message_that_is_set_aside_and_not_what_it_said(
+    world: World, clock: FastClock, person: int, chat: int, where: str
+) -> None:
+    world.config = {"telegram": {"groups": "all"}}
+    await broken_down(world, person, chat)
+    async with world.running() as bot:
+        await bot.people.next_message(chat, contains="three times")
+        told = await bot.people.next_message(ADA, contains="three times")
+        await settled(bot)
+        turns = await bot.rows("SELECT id FROM turns")
+
+    assert told.text == (
+        "A message made me break down three times, so I put it aside and told its sender: "
+        f"Ben, id {BEN}, in {where}. To see what happened there: aouo trace {turns[0]['id']}"
+    )
+    assert len(await answers(world, ADA)) == 1
+
+
+async def test_the_owner_is_told_once_of_their_own(world: World, clock: FastClock) -> None:
+    await broken_down(world, ADA, ADA)
+    async with world.running() as bot:
+        await bot.people.next_message(ADA, contains="three times")
+        await settled(bot)
+
+    assert len(await answers(world, ADA)) == 1
+
+
+async def broken_down(world: World, person: int, chat: int) -> None:
+    """A message on which the process ended three times."""
+    world.model.stall(after_chunks=0)
+    async with world.running() as bot:
+        await bot.people.say(person, chat, "the secret wedding")
+        await world.model.stalled.wait()
+        await cut_off(bot)
+    with closing(sqlite3.connect(world.home.database, isolation_level=None)) as connection:
+        connection.execute("UPDATE jobs SET starts = 3")
+
+
 async def test_nothing_of_a_message_that_is_set_aside_stays_as_if_it_were_an_answer(
     world: World, clock: FastClock
 ) -> None:

@@ -184,6 +184,53 @@ async def test_a_pack_without_a_tool_for_files_is_told_so(world: World) -> None:
     ]
 
 
+NO_SUCH_KIND = "it is kept, but no tool of yours reads this kind of file"
+TOO_LARGE = "it is kept, but it is larger than your tools read"
+
+
+@pytest.mark.parametrize(
+    ("tools", "content", "name", "promised"),
+    [
+        ("files", b"hello", "a.txt", "path: "),
+        ("files", b"# hello", "a.md", "path: "),
+        ("files", b"a,b\n1,2", "a.csv", "path: "),
+        ("files", "grüße".encode(), "no_suffix", "path: "),
+        ("files", b"print(1)", "a.pdf", "path: "),
+        ("files", b"%PDF-1.4 \0\0", "a.txt", NO_SUCH_KIND),
+        ("files", "grüße".encode("latin-1"), "a.txt", NO_SUCH_KIND),
+        ("files", b"x" * 1_000_001, "a.txt", TOO_LARGE),
+        ("documents", "grüße".encode("latin-1"), "a.txt", "path: "),
+        ("documents", b"x" * 1_000_001, "a.txt", "path: "),
+        ("documents", b"%PDF-1.4 \0\0", "a.pdf", "path: "),
+        ("documents", b"\x89PNG not a picture", "a.txt", NO_SUCH_KIND),
+        ("documents", b"PK\x03\x04 some archive", "a.docx", NO_SUCH_KIND),
+        ("documents", b"PK\x03\x04 word/document.xml", "a.docx", "path: "),
+        ("documents", b"\0\0\0\x18ftypmp42", "a.mp4", NO_SUCH_KIND),
+    ],
+)
+async def test_the_line_of_a_file_promises_what_the_tools_of_the_turn_can_read(
+    world: World, tools: str, content: bytes, name: str, promised: str
+) -> None:
+    """By what is in it, whatever it is called."""
+    (world.home.packs / "reader" / "pack.yml").write_text(
+        "name: reader\nversion: 0.1.0\ndisplay_name: Reader\n"
+        f"permissions: {{tools: [core, {tools}]}}\n"
+    )
+    tool = {"files": "read_file", "documents": "read_document"}[tools]
+    async with world.running() as bot:
+        await send(bot, content, name, mime="")
+        await bot.people.next_message(ADA)
+        await settled(bot)
+        path = await name_of(bot, world)
+        world.model.call(tool, {"path": path})
+        await bot.ask("read it")
+        read = await bot.rows("SELECT state, result FROM tool_calls")
+
+    assert f"; {promised}" in prompts(world)[0]
+    if b"PK" not in content and b"%PDF" not in content:
+        assert (read[0]["state"] == "done") == (promised == "path: "), read
+
+
 async def _is_empty(bot: Running) -> bool:
     return await bot.rows("SELECT * FROM media") == []
 

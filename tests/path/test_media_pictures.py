@@ -85,6 +85,8 @@ async def test_a_picture_that_came_as_a_file_is_seen_too_and_keeps_its_path(
     (request,) = world.model.requests
     assert pictures(request) == [PICTURE]
     assert "bike.png, image/png" in str(last_words(request))
+    assert "seen in this turn only" in str(last_words(request))
+    assert "no tool" not in str(last_words(request))
 
 
 async def test_a_model_that_cannot_see_gets_no_picture_and_the_person_reads_what_helps(

@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from aouo.cli.control import ask
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer, Says
-from tests.path.looking import answers, settled
-from tests.path.world import ADA, World
+from tests.path.looking import answers, eventually, said, settled
+from tests.path.world import ADA, BEN, World
 
 
 @pytest.fixture
@@ -152,3 +152,114 @@ async def test_a_request_that_was_too_long_is_no_round(world: World) -> None:
         await settled(bot)
 
     assert answer.text == "second"
+
+
+# What the person reads while a service does not answer
+
+
+@pytest.fixture
+def two_people(world: World, clock: FastClock) -> None:
+    """Ada owns the bot; Ben may write to it."""
+    world.model.fail(503)
+    world.model.stall(after_chunks=0, text="Now it works.")
+
+
+async def told_while_waiting(world: World, person: int) -> tuple[str, list[str]]:
+    """The status line of the second try, and what stands in the chat in the end."""
+    async with world.running() as bot:
+        await bot.people.say(person, person, "hello")
+        line = await bot.people.next_message(person, contains="attempt 2")
+        world.model.release.set()
+        await said(world, "Now it works.", person)
+        await settled(bot)
+    return line.text, await answers(world, person)
+
+
+async def test_from_the_second_try_on_the_person_reads_that_the_service_does_not_answer(
+    world: World, two_people: None
+) -> None:
+    """The line is edited in place, and turns into the answer."""
+    line, left = await told_while_waiting(world, BEN)
+
+    assert line == "No answer yet from fake (scripted), attempt 2 of 4 …"
+    assert left == ["Now it works."]
+
+
+async def test_the_owner_reads_why(world: World, two_people: None) -> None:
+    line, left = await told_while_waiting(world, ADA)
+
+    assert line == (
+        "No answer yet from fake (scripted), which is busy or cannot be reached, attempt 2 of 4 …"
+    )
+    assert left == ["Now it works."]
+
+
+async def test_who_steps_in_is_named(world: World, other: ModelServer) -> None:
+    world.model.fail(401)
+    other.stall(after_chunks=0, text="Here I am.")
+    async with world.running() as bot:
+        await bot.people.say(BEN, BEN, "hello")
+        line = await bot.people.next_message(BEN, contains="attempt 2")
+        other.release.set()
+        await said(world, "Here I am.", BEN)
+
+    assert line.text == (
+        "No answer yet from fake (scripted), so I ask other (steps-in), attempt 2 of 2 …"
+    )
+
+
+async def test_without_streaming_nothing_is_said_before_the_answer(
+    world: World, two_people: None
+) -> None:
+    """`streaming: off` is no status message and one `sendMessage`. Source: design §3.6."""
+    world.config = {"telegram": {"streaming": "off"}}
+    async with world.running() as bot:
+        await bot.people.say(BEN, BEN, "hello")
+        await eventually(lambda: stalls(world))
+        assert await answers(world, BEN) == []
+        world.model.release.set()
+        await said(world, "Now it works.", BEN)
+        await settled(bot)
+
+    assert len(await world.people.calls("sendMessage")) == 1
+    assert not await world.people.calls("editMessageText")
+
+
+async def stalls(world: World) -> bool:
+    await asyncio.sleep(0)
+    return world.model.stalled.is_set()
+
+
+async def test_words_that_broke_off_stay_while_the_service_is_asked_again(
+    world: World, clock: FastClock
+) -> None:
+    """What goes on stands below them; they give way to the answer when that is as long."""
+    half = " ".join(f"half{n}" for n in range(20))
+    whole = " ".join(f"word{n}" for n in range(60))
+    world.model.reply(Says(half + " more", chunks=5, stall_after=3, cut_after=4))
+    world.model.reply(Says(whole, chunks=20, stall_after=(0, 3, 12)))
+    release = world.model.release
+    async with world.running() as bot:
+        await bot.people.say(BEN, BEN, "hello")
+        await bot.people.next_message(BEN, contains="half0")
+        let_go(release)
+        waits = await bot.people.next_message(BEN, contains="attempt 2")
+        let_go(release)
+        short = await bot.people.next_message(BEN, contains="Thinking…")
+        let_go(release)
+        longer = await bot.people.next_message(BEN, contains="word9")
+        release.set()
+        await said(world, whole, BEN)
+        await settled(bot)
+
+    assert waits.text.startswith("half0 half1")
+    assert short.text.startswith("half0 half1")
+    assert "half0" not in longer.text
+    assert len(longer.text) >= len(waits.text.partition("\n\n")[0])
+    assert await answers(world, BEN) == [whole]
+
+
+def let_go(release: asyncio.Event) -> None:
+    """Let a stalled answer go on to where it stalls next."""
+    release.set()
+    release.clear()

@@ -221,3 +221,47 @@ async def test_a_stop_takes_away_what_two_lives_were_showing(world: World) -> No
         "I was restarted while answering; continuing.",
         "Stopped.",
     ]
+
+
+async def test_a_message_that_is_being_read_does_not_shrink_when_its_turn_is_taken_up(
+    world: World,
+) -> None:
+    """What stood there stays until the new words are more, or all."""
+    world.model.reply(Says("first " * 60, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        live = await bot.people.next_message(ADA, contains="first " * 30)
+        await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'live'"))
+        await cut_off(bot)
+    whole = "again " * 119 + "end"
+    world.model.reply(Says(whole, chunks=40, stall_after=(0, 4, 30)))
+    async with world.running() as bot:
+        for words in ("Thinking…", "Thinking…", "again"):
+            await world.model.stalled.wait()
+            await bot.people.next_message(ADA, contains=words)
+            await looked_twice(world)
+            world.model.stalled.clear()
+            world.model.release.set()
+            world.model.release.clear()
+        await said(world, whole)
+        await settled(bot)
+
+    edits = await world.people.calls("editMessageText")
+    seen = [
+        str(edit["params"]["text"]).partition("\n\nThinking…")[0]
+        for edit in edits
+        if edit["params"]["message_id"] == live.id
+    ]
+    assert [len(text) for text in seen] == sorted(len(text) for text in seen)
+    assert seen[-1] == whole
+    assert await answers(world) == [whole, "I was restarted while answering; continuing."]
+
+
+async def looked_twice(world: World) -> None:
+    """Typing is shown by whoever looks whether there is something new to show."""
+    before = len(await world.people.calls("sendChatAction"))
+
+    async def look() -> bool:
+        return len(await world.people.calls("sendChatAction")) >= before + 2
+
+    await eventually(look)

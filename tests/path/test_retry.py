@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from aouo.emulator import FAMILY
 from tests.fakes.model_server import Body
-from tests.path.looking import settled
-from tests.path.world import World
+from tests.path.looking import prompts, settled
+from tests.path.world import ADA, BEN, World
 
 
 def words(body: Body) -> list[str]:
@@ -60,7 +61,7 @@ async def test_where_nothing_was_asked_that_is_said(world: World) -> None:
     world.install("notes")
     async with world.running() as bot:
         assert (await bot.ask("/retry")).text == (
-            "There is nothing I can answer again here. Write me what you need."
+            "There is nothing of yours that I can answer again here. Write me what you need."
         )
         await settled(bot)
         assert not world.model.requests
@@ -70,3 +71,49 @@ async def test_without_a_pack_the_picker_comes(world: World) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot:
         assert "Which pack shall answer here?" in (await bot.ask("/retry")).text
+
+
+# In a group
+
+
+def group(world: World) -> None:
+    world.install("notes")
+    world.config = {"telegram": {"groups": "all"}}
+
+
+async def test_in_a_group_everybody_repeats_their_own_words(world: World) -> None:
+    """With what those had changed, and on the account of whoever said them."""
+    group(world)
+    world.model.call("memory", {"target": "memory", "action": "append", "content": "tea"})
+    for text in ("Saved.", "Hello Ada.", "Saved already."):
+        world.model.say(text)
+    async with world.running() as bot:
+        await bot.ask("remember tea", user=BEN, chat=FAMILY)
+        await bot.ask("hi", user=ADA, chat=FAMILY)
+        again = await bot.ask("/retry", user=BEN, chat=FAMILY)
+        await settled(bot)
+        usage = await bot.rows("SELECT person FROM usage_events WHERE scope = 'llm' ORDER BY id")
+
+    assert again.text == "Saved already."
+    assert words(world.model.requests[-1]) == [
+        "hi",
+        "Hello Ada.",
+        "remember tea",
+        "[This answer was taken back; the person asks for it again. "
+        "These had taken effect before, or may have: memory.]",
+        "remember tea",
+    ]
+    assert [row["person"] for row in usage] == [str(BEN), str(BEN), str(ADA), str(BEN)]
+
+
+async def test_who_asked_nothing_repeats_nothing(world: World) -> None:
+    group(world)
+    async with world.running() as bot:
+        await bot.ask("hi", user=ADA, chat=FAMILY)
+        told = await bot.ask("/retry", user=BEN, chat=FAMILY)
+        await settled(bot)
+
+    assert told.text == (
+        "There is nothing of yours that I can answer again here. Write me what you need."
+    )
+    assert prompts(world) == ["hi"]

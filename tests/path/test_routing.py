@@ -766,3 +766,40 @@ async def test_a_broken_pack_leaves_the_good_one_alone(world: World, tmp_path: P
 
     assert answer.text == "hello"
     assert missing.text == "There is no pack “broken”. Installed: notes."
+
+
+# However it is written
+
+
+@pytest.mark.parametrize(
+    ("text", "pack", "skill"),
+    [
+        ("/use Alpha", "alpha", ""),
+        ("/use ALPHA", "alpha", ""),
+        ("/use First things", "alpha", ""),
+        ("/pack Alpha", "alpha", ""),
+        ("/use Notes:Review", "notes", "notes:review"),
+    ],
+)
+async def test_a_pack_is_found_by_its_name_whichever_letters_are_large(
+    world: World, text: str, pack: str, skill: str
+) -> None:
+    """By its name, or by what the buttons call it."""
+    world.install("notes")
+    (world.home.packs / "alpha").mkdir()
+    (world.home.packs / "alpha" / "pack.yml").write_text(
+        "name: alpha\nversion: 0.1.0\ndisplay_name: First Things\n"
+    )
+    async with world.running() as bot:
+        await bot.ask(text)
+        there = await route(bot)
+
+    assert (there["active_pack"], there["active_skill"]) == (pack, skill)
+
+
+async def test_a_pack_that_is_not_there_is_named_as_it_was_written(world: World) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        told = await bot.ask("/use Beta")
+
+    assert told.text == "There is no pack “Beta”. Installed: notes."

@@ -24,7 +24,7 @@ from tests.fakes.model_server import ModelServer
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 60.0
-STATUS = ("Thinking…", "Working: ")
+STATUS = ("Thinking…", "Working: ", "No answer yet from ")
 
 
 @dataclass

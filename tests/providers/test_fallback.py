@@ -24,6 +24,7 @@ from aouo.errors import (
 )
 from aouo.providers.fallback import FallbackModel, Health, may_be_asked_again, pause_s
 from aouo.transcript import (
+    AsksAgain,
     AssistantSaid,
     Finished,
     ModelEvent,
@@ -96,6 +97,7 @@ class Waited(FastClock):
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
         self.jump(seconds)
+        await asyncio.sleep(0)
 
 
 @pytest.fixture
@@ -112,6 +114,11 @@ async def told(model: FallbackModel) -> list[ModelEvent]:
         return [event async for event in model.stream(HELLO)]
 
 
+async def heard(model: FallbackModel) -> list[ModelEvent]:
+    """Without what is said about further tries, and without the end."""
+    return [event for event in await told(model) if not isinstance(event, AsksAgain | Finished)]
+
+
 async def answer(model: FallbackModel) -> Finished:
     last = (await told(model))[-1]
     assert isinstance(last, Finished)
@@ -125,6 +132,42 @@ async def test_a_passing_failure_is_met_by_asking_again_later_and_later(clock: W
 
     assert last.said.text == "asays"
     assert clock.pauses == [1.0, 2.0, 4.0]
+
+
+async def test_one_blip_holds_nobody_longer_than_it_holds_one(clock: Waited) -> None:
+    """Twenty calls meet one failure each: what they wait grows with their own tries."""
+    model = over(Scripted("a", [BUSY] * 20), clock=clock)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(20):
+            group.create_task(answer(model))
+
+    assert clock.pauses == [1.0] * 20
+
+
+async def test_a_pause_is_spread_so_that_many_do_not_come_back_together(clock: Waited) -> None:
+    only = Scripted("a", [BUSY, BUSY])
+
+    await answer(over(only, clock=clock, spread=0.0))
+
+    assert clock.pauses == [0.5, 1.0]
+
+
+async def test_each_further_try_is_told_with_what_failed_and_how_many_there_are(
+    clock: Waited,
+) -> None:
+    only, other = Scripted("a", [BUSY, BUSY]), Scripted("b")
+
+    alone = await told(over(only, clock=clock, retries=2))
+    only.script = [BUSY]
+    both = await told(over(only, other, clock=clock))
+
+    a, b = ("by-a", "a"), ("by-b", "b")
+    assert [e for e in alone if isinstance(e, AsksAgain)] == [
+        AsksAgain(a, a, 2, 3, BUSY),
+        AsksAgain(a, a, 3, 3, BUSY),
+    ]
+    assert [e for e in both if isinstance(e, AsksAgain)] == [AsksAgain(a, b, 2, 2, BUSY)]
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
@@ -219,9 +262,9 @@ async def test_each_model_is_tried_once_in_order_and_the_first_failure_is_the_on
 async def test_words_of_an_attempt_that_broke_off_do_not_count(clock: Waited) -> None:
     first = Scripted("a", [Breaks("Well I", ProviderTimeout("cut"))])
 
-    events = await told(over(first, Scripted("b"), clock=clock))
+    events = await heard(over(first, Scripted("b"), clock=clock))
 
-    assert events[:-1] == [
+    assert events == [
         TextDelta("Well"),
         TextDelta("I"),
         PaidForNothing(),
@@ -234,9 +277,9 @@ async def test_words_of_an_attempt_that_broke_off_do_not_count(clock: Waited) ->
 async def test_words_that_broke_off_are_taken_back_by_whoever_speaks_next(clock: Waited) -> None:
     first = Scripted("a", [Breaks("Well", ProviderTimeout("cut"))])
 
-    events = await told(over(first, Scripted("b", [BUSY]), Scripted("c", ["yes"]), clock=clock))
+    events = await heard(over(first, Scripted("b", [BUSY]), Scripted("c", ["yes"]), clock=clock))
 
-    assert events[:-1] == [
+    assert events == [
         TextDelta("Well"),
         PaidForNothing(),
         StartedOver(),
@@ -248,9 +291,9 @@ async def test_a_silent_attempt_that_may_have_cost_something_is_told(clock: Wait
     """A timeout may have been worked for, a refusal was not; nobody has seen words of either."""
     only = Scripted("a", [ProviderTimeout("silent"), BUSY, "yes"])
 
-    events = await told(over(only, clock=clock))
+    events = await heard(over(only, clock=clock))
 
-    assert events[:-1] == [PaidForNothing(), TextDelta("yes")]
+    assert events == [PaidForNothing(), TextDelta("yes")]
 
 
 async def test_when_all_fail_the_primary_says_why_even_if_it_was_asked_last(
@@ -404,7 +447,7 @@ def test_what_is_shown_in_the_end_is_what_was_said_whatever_fails_on_the_way(
                         shown += text
                     case StartedOver():
                         shown = ""
-                    case PaidForNothing():
+                    case PaidForNothing() | AsksAgain():
                         pass
                     case Finished():
                         ends.append(event)

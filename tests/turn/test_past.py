@@ -60,7 +60,8 @@ def take_turn(tx: Tx, session_id: str, said: str, *, calls: int = 0, answer: str
 
 
 def retry(tx: Tx, session_id: str) -> None:
-    turns.take_back(tx, session_id, lambda done: f"[taken back: {done}]", NOW)
+    turn_id = turns.newest_closed(tx, session_id, "1")
+    turns.take_back(tx, turn_id, lambda done: f"[taken back: {done}]", NOW)
 
 
 def summarise(tx: Tx, session_id: str, share: float) -> None:
