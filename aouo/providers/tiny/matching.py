@@ -103,20 +103,18 @@ def _looked(choices: Sequence[Option], message: str) -> list[Match]:
     """What only looks may be asked for in any order of its examples' words, and in no others;
     what shares most words with its examples."""
     said, spelt = set(word_list(message)), set(_spelt(message))
-    seen = Counter(
-        word
+    plain = [
+        (option, [example.message for example in option.examples if not example.slots])
         for option in choices
-        for example in option.examples
-        for word in set(_spelt(example.message))
-    )
+        if option.looks
+    ]
+    seen = Counter(word for _, texts in plain for text in texts for word in _spelt(text))
     found: list[tuple[int, Match]] = []
-    for option in choices:
-        examples = [example for example in option.examples if not example.slots]
-        known = {word for example in examples for word in word_list(example.message)}
-        about = {word for example in examples for word in _spelt(example.message) if seen[word] > 1}
-        about -= _FILLERS
-        if option.looks and about & spelt and said <= known | _FILLERS:
-            found.append((len(said & known), Match(option, examples[0].arguments)))
+    for option, texts in plain:
+        known = {word for text in texts for word in word_list(text)}
+        about = {word for text in texts for word in _spelt(text) if seen[word] > 1} - _FILLERS
+        if about & spelt and said <= known | _FILLERS:
+            found.append((len(said & known), Match(option, option.examples[0].arguments)))
     most = max((shared for shared, _ in found), default=0)
     return [match for shared, match in found if shared == most]
 
