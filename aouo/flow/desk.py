@@ -8,7 +8,7 @@ import structlog
 
 from aouo import notices
 from aouo.address import ConversationAddress
-from aouo.commands.builtin import shown_packs
+from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import Call, Commands, Result
 from aouo.flow import ending, outcomes
 from aouo.notices import Notice
@@ -18,7 +18,7 @@ from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.installed import Installed
-from aouo.store import chats, deliveries, jobs, off_record
+from aouo.store import chats, deliveries, jobs, off_record, routes
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
@@ -118,9 +118,14 @@ class Desk:
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
-        shown = shown_packs(self._library(), job.inbound.person.language)
-        picker = notices.Picker(shown, gone=gone, waiting=True)
-        await self.give_up(job, picker, state="parked", why="its pack is not there")
+        library, language = self._library(), job.inbound.person.language
+        notice: Notice = notices.WaitsToo()
+        if not await self._database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
+            met = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
+            about = () if met else abouts(library, language)
+            shown = shown_packs(library, language)
+            notice = notices.Picker(shown, gone=gone, waiting=True, about=about)
+        await self.give_up(job, notice, state="parked", why="its pack is not there")
 
     async def obey(self, job: Job, name: str, rest: str, *, instead_of: int = 0) -> None:
         """Carry out a command in the transaction that settles it; `instead_of` as in `command`."""

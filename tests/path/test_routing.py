@@ -52,9 +52,9 @@ async def test_without_packs_it_answers_in_general_mode(world: World) -> None:
 async def test_with_several_packs_it_asks_and_answers_what_waited_in_order(world: World) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot:
-        await bot.ask("one")
+        picker = await bot.ask("one")
         await bot.ask("two")
-        picker = await bot.ask("three")
+        await bot.ask("three")
         assert prompts(world) == []
         await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
         await said(world, "three\n\n— vocab")
@@ -558,7 +558,11 @@ async def test_commands_are_answered_without_the_model(world: World) -> None:
         stop = await bot.ask("/stop")
         nothing = await bot.ask("/sessions")
 
-    assert start.text == "Hello! I am aouo. Installed: Notes, Vocab. Just write, or see /help."
+    assert start.text == (
+        "Hello! I am aouo. Which pack shall answer here?\n"
+        "Notes – Keeps your notes and finds them again\n"
+        "Vocab – Learns words with you, each at the right time"
+    )
     assert "/use – talk to a pack: /use notes" in help_.text
     assert own.text == f"Your Telegram id is {ADA}."
     assert where.text.splitlines() == [
@@ -635,6 +639,22 @@ async def test_a_packs_own_button_is_heard_as_a_new_message(world: World) -> Non
         await said(world, "[callback] more_yes")
 
     assert answer == {"text": "", "show_alert": False}
+
+
+async def test_a_new_person_is_told_of_each_pack_once(world: World) -> None:
+    """Whichever comes first, /start or words, has a line and a button for each. Issue 11, 28."""
+    world.install("notes", "vocab")
+    lines = "\nNotes – Keeps your notes and finds them again\nVocab – Learns words with you"
+    async with world.running() as bot:
+        for user, first in ((ADA, "/start"), (BEN, "hello")):
+            shown = await bot.ask(first, user=user)
+            asked = await bot.ask("what now?", user=user)
+            again = await bot.ask("hm?", user=user)
+
+            assert lines in shown.text
+            assert [button.text for button in shown.buttons] == ["Notes", "Vocab"]
+            assert lines not in asked.text + again.text
+            assert again.text == "This message waits, too. Choose a pack above, or with /pack."
 
 
 # Strangers
