@@ -146,4 +146,5 @@ class Contexts:
             reply=job.inbound.chat_kind == "group",
             live=begun.live,
             redact=self._redact,
+            names_tools=settings.ui.show_tool_calls,
         )

@@ -28,7 +28,8 @@ log = structlog.get_logger()
 
 class Desk:
     """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready, `moved` a
-    chat's new id when its jobs have changed lanes."""
+    chat's new id when its jobs have changed lanes; `let_in` is what the owner runs to let a person
+    in."""
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class Desk:
         running: Running,
         wake: Callable[[str], None],
         moved: Callable[[ConversationAddress, str], None],
+        let_in: Callable[[str], str],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -50,6 +52,7 @@ class Desk:
         self._running = running
         self._wake = wake
         self._moved = moved
+        self._let_in = let_in
 
     def wake(self, lane: str) -> None:
         """See the class."""
@@ -79,7 +82,7 @@ class Desk:
     async def refuse(self, job: Job, *, tell_id: bool) -> None:
         """This hour's one refusal of a stranger; if it gets lost, nobody is told."""
         person = job.inbound.person.id
-        log.info("tg_auth_denied", person=person)
+        log.info("tg_auth_denied", person=person, let_in=self._let_in(person))
         said = wording.word(notices.YourId(person) if tell_id else notices.NotAuthorized())
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 

@@ -55,8 +55,10 @@ class LiveView:
         reply: bool = False,
         live: Sequence[Delivery] = (),
         redact: Callable[[str], str] = str,
+        names_tools: bool = True,
     ) -> None:
         self._redact = redact
+        self._names_tools = names_tools
         self._outbox = outbox
         self._database = database
         self._clock = clock
@@ -123,7 +125,7 @@ class LiveView:
         self._asks = name == "clarify"
         self._since_s = self._clock.monotonic_s()
         if name not in _SPEAKING:
-            self._status = wording.calling(name)
+            self._status = wording.calling(name) if self._names_tools else wording.THINKING
 
     async def show_tool_result(self) -> None:
         if self._asks:
