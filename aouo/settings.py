@@ -400,7 +400,7 @@ class Retention(Section):
     deliveries_days: Count = 30
     """Records of what was sent; 0 = keep."""
     messages_days: Count = 0
-    """Conversations; 0 = keep."""
+    """What was said in conversations; 0 = keep."""
     media_days: Count = 30
     """Downloaded files; 0 = keep."""
 
