@@ -18,7 +18,7 @@ _FILLERS = frozenset(
     re.findall(
         r"\w+",
         "a all am an any anything are can could do does everything get give got had has have hello "
-        "hey hi i is just know let list me my now of ok okay please s see show so some tell the "
+        "hey hi i is just know let me my now of ok okay please s see show so some tell the "
         "there to u us want we what which would you your",
     )
 )
