@@ -6,7 +6,7 @@ import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeGuard, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel
@@ -414,7 +414,7 @@ def _reads(file: Path) -> tuple[set[str], set[str]]:
     classes = dict(_sections(Settings))
     holders = {"settings", "_settings", *classes.values()}
     if file.name == "settings.py":  # its own methods; what may not start is no use of a key
-        tree = ast.Module([n for n in ast.walk(tree) if _is_use(n)], [])
+        tree = ast.Module([node for node in ast.walk(tree) if _is_use(node)], [])
         holders.add("self")
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     names = {name.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for name in n.names}
@@ -423,7 +423,7 @@ def _reads(file: Path) -> tuple[set[str], set[str]]:
     return opened, {node.attr for node in attributes}
 
 
-def _is_use(node: ast.AST) -> bool:
+def _is_use(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
     return isinstance(node, ast.FunctionDef) and node.name != "refusals"
 
 

@@ -304,5 +304,6 @@ def _local(settings: Settings) -> Check:
         "model local",
         "warn",
         "SmolLM2-135M is for trying things out, not for real work",
-        "Set a key and provider.backend, or local.model_path to a better GGUF file.",
+        "Set a key and provider.backend, or local.model_path to a GGUF file of a billion "
+        "parameters or more.",
     )

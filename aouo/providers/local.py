@@ -37,6 +37,10 @@ HONEST_NOTE = (
     " pack's examples and cannot chat. For real answers set an API key, point to Ollama, or give a"
     " GGUF file of a billion parameters or more by local.model_path."
 )
+SMALL_NOTE = (
+    "These weights have less than a billion parameters, so they are not let chat: they do what is"
+    " like a pack's examples."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +115,10 @@ class LocalModel:
 
     @property
     def note(self) -> str:
-        """What people should know of the packaged model; "" for weights of the owner's own."""
-        return self._note
+        """What people should know of a small model; "" for others, and before the first call for
+        weights of the owner's own."""
+        small = self._child is not None and self._child.parameters < self._small_below
+        return self._note or (SMALL_NOTE if small else "")
 
     @property
     def pid(self) -> int:

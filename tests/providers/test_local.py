@@ -21,10 +21,12 @@ from aouo.errors import ProviderBusy, ProviderTimeout, SetupError
 from aouo.outbound import wording_small
 from aouo.providers.local import INSTALL, LocalModel, find_weights
 from aouo.transcript import (
+    AssistantSaid,
     Finished,
     ModelEvent,
     ModelRequest,
     TextDelta,
+    ToolReturned,
     ToolSpec,
     UserSaid,
 )
@@ -124,6 +126,19 @@ async def test_what_has_the_form_of_an_example_is_called_with_the_persons_own_wo
     assert json.loads(call.arguments) == {"action": "save", "data": {"text": 'buy "oat" milk 🥛'}}
     assert json.loads(read.arguments) == {"action": "recent"}
     assert call.id != read.id
+
+
+async def test_an_edit_while_it_is_at_work_makes_nothing_said_untrue(small: LocalModel) -> None:
+    (call,) = (await finished(small, asks("note: milk", NOTES))).said.calls
+    messages = (
+        UserSaid("note: milk"),
+        AssistantSaid("", (call,)),
+        ToolReturned(call.id, call.name, '{"table": "entries", "id": 1, "saved": 1}'),
+        UserSaid("[the person edited their message: note: bread]"),
+    )
+    (look,) = (await finished(small, ModelRequest("", messages, (NOTES,)))).said.calls
+
+    assert json.loads(look.arguments)["where"] == {"text": "milk"}
 
 
 async def test_where_words_fit_two_examples_the_model_is_asked_which(small: LocalModel) -> None:

@@ -131,6 +131,8 @@ def test_long_messages_are_matched_at_once(length: int, piece: str) -> None:
         ("[buy] milk\n[forwarded from Ben]", "[buy] milk\n[forwarded from Ben]"),
         ('[in reply to Ada: "never closed', '[in reply to Ada: "never closed'),
         ("[callback] count my notes", "count my notes"),
+        ("[the person reacted 👍 to: Saved: “[a]”.]\nnote: b", "note: b"),
+        ("[voice message, 3 s; what was said:]\nnote: b", "note: b"),
     ],
 )
 def test_only_the_persons_own_words_are_looked_at(message: str, own: str) -> None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from aouo.errors import ProviderBusy
 from aouo.providers.tiny.answer import Words, as_object, told
 from aouo.providers.tiny.choice import NO_MESSAGE, choice_prompt, choose, label_logprobs
-from aouo.providers.tiny.cuts import cleaned, one_line, own_words
+from aouo.providers.tiny.cuts import cleaned, is_edit, one_line, own_words
 from aouo.providers.tiny.matching import Match, matches
 from aouo.providers.tiny.options import Option, option_of, options
 from aouo.providers.wire import encode
@@ -52,7 +52,7 @@ class TinyConversation:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         choices = options(request.tools)
-        last = request.messages[-1] if request.messages else None
+        last = next((m for m in reversed(request.messages) if not _tells_of_edit(m)), None)
         if isinstance(last, ToolReturned):
             answer = self._after(request, last, choices)
         else:
@@ -122,6 +122,10 @@ class TinyConversation:
         return answer
 
 
+def _tells_of_edit(message: Message) -> bool:
+    return isinstance(message, UserSaid) and is_edit(message.text)
+
+
 def _call(tool: str, arguments: Mapping[str, Any]) -> ToolCall:
     return ToolCall(f"call_{uuid4().hex[:16]}", tool, json.dumps(arguments, ensure_ascii=False))
 
@@ -131,7 +135,7 @@ def _calls_since(messages: Sequence[Message]) -> list[ToolCall]:
     calls: list[ToolCall] = []
     for message in messages:
         match message:
-            case UserSaid():
+            case UserSaid(text) if not is_edit(text):
                 calls = []
             case AssistantSaid(calls=made):
                 calls += made

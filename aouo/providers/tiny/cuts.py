@@ -15,10 +15,14 @@ _CONTEXT = re.compile(
     r"\[(?:"
     r'(?:about this part of an earlier message|in reply to [^\n]*?): ".*?"'
     r"|forwarded from [^\n]*"
+    r"|[^\n\]]* reacted [^\n]*"
+    r"|voice message[^\n\]]*; what was said:"
     r")\](?:\n|$)",
     re.DOTALL,
 )
-"""A line that the channel puts before the person's words; what it quotes may be several lines."""
+"""A line that the runtime puts before the person's words; what it quotes may be several lines."""
+_EDITED = "[the person edited their message: "
+"""Begins what is told of an edit while a turn is at work; source: `turn.heard`."""
 
 Place: TypeAlias = tuple[str, ...]
 """Keys, and positions as text, from the outside in."""
@@ -37,6 +41,11 @@ def own_words(message: str) -> str:
             return ""
         message = message[context.end() :]
     return message.removeprefix(_CALLBACK)
+
+
+def is_edit(message: str) -> bool:
+    """Whether this only tells of an edit of what was answered, or is being answered."""
+    return message.startswith(_EDITED)
 
 
 def one_line(text: str, limit: int) -> str:

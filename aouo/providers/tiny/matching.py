@@ -85,6 +85,7 @@ def _words(text: str) -> str:
         elif re.match(r"[\w'’]", piece):
             pattern += rf"\s*+(?:(?:{'|'.join(_ARTICLES)})\s++)?{word}"
         else:
+            sign = "[:：]" if piece == ":" else sign
             pattern += rf"\s*+{sign}{'?' if piece in '.!?' else ''}"
     return pattern + r"\s*+"
 
