@@ -141,7 +141,8 @@ def validate(file: Path | None, as_json: bool) -> None:
         for note in notes:
             click.echo(f"note: {note}")
         if not problems:
-            click.echo(f"{file} is valid.")
+            there = f"{file} is valid." if file.exists() else f"There is no {file}: defaults hold."
+            click.echo(there)
     if problems:
         click.get_current_context().exit(ConfigBroken.exit_code)
 

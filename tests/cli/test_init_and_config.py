@@ -237,3 +237,14 @@ def test_init_and_config_set_judge_a_token_alike(runner: CliRunner, home: Home, 
     assert token not in also.output
     assert TOKEN in before
     assert taken_away.exit_code == 0
+
+
+def test_a_file_that_is_not_there_is_not_called_valid(runner: CliRunner, home: Home) -> None:
+    before = runner.invoke(aouo, ["config", "validate"])
+    runner.invoke(aouo, ["init"])
+    after = runner.invoke(aouo, ["config", "validate"])
+    sessions = runner.invoke(aouo, ["session", "list"])
+
+    assert before.stdout == f"There is no {home.config}: defaults hold.\n"
+    assert after.stdout == f"{home.config} is valid.\n"
+    assert sessions.stdout == "There is no session yet.\n"
