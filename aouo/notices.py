@@ -52,12 +52,23 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class Picker:
-    """Choose a pack; `gone` is one that is not installed any more."""
+    """Choose a pack; `gone` is one that is not installed any more.
+
+    `about` says of each pack what it is, in their order, where that is told for the first time;
+    `hello`: as the answer to /start.
+    """
 
     packs: tuple[tuple[str, str], ...]
     current: str = ""
     gone: str = ""
     waiting: bool = False
+    about: tuple[str, ...] = ()
+    hello: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WaitsToo:
+    """Another message that waits until a pack is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,6 +603,7 @@ Notice: TypeAlias = (
     | NotAuthorized
     | Whereabouts
     | Picker
+    | WaitsToo
     | Bound
     | NoSuchPack
     | NoSuchSkill

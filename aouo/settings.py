@@ -34,6 +34,19 @@ NO_SECRET = SecretStr("")
 BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
 
 
+NOT_YET = (
+    *("security.policy", "security.judge"),
+    *("cron.enabled", "cron.tick_seconds", "cron.default_chat_id", "cron.max_concurrent_runs"),
+    *("heartbeat", "memory", "dashboard", "store.url"),
+)
+"""Keys and sections that nothing reads: they are accepted, and do nothing yet."""
+
+
+def does_nothing(key: str) -> bool:
+    """Whether a dotted key, or the whole section that it is in, is read by nothing yet."""
+    return any(key == name or key.startswith(f"{name}.") for name in NOT_YET)
+
+
 class Section(BaseModel):
     """A group of keys; unknown ones are errors, and errors never quote what was written."""
 
@@ -387,7 +400,7 @@ class Retention(Section):
     deliveries_days: Count = 30
     """Records of what was sent; 0 = keep."""
     messages_days: Count = 0
-    """Conversations; 0 = keep."""
+    """What was said in conversations; 0 = keep."""
     media_days: Count = 30
     """Downloaded files; 0 = keep."""
 

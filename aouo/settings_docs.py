@@ -15,11 +15,33 @@ from aouo import settings
 
 def describe(schema: dict[str, Any]) -> None:
     """Put the descriptions into a schema made of `settings.Settings`, in place."""
+    for key in settings.NOT_YET:
+        _say_not_yet(schema, key)
     for name, meanings in _meanings().items():
         section = schema["$defs"].get(name, schema if name == "Settings" else {})
         for key, field in section.get("properties", {}).items():
             if key in meanings:
-                field["description"] = meanings[key]
+                field["description"] = meanings[key] + field.get("description", "")
+
+
+def _say_not_yet(schema: dict[str, Any], key: str) -> None:
+    """Mark the key, or each key of that section, as one that does nothing."""
+    section: dict[str, Any] = schema
+    *parents, name = key.split(".")
+    for parent in parents:
+        section = _section(schema, section["properties"][parent])
+    _mark(schema, section["properties"][name])
+
+
+def _mark(schema: dict[str, Any], field: dict[str, Any]) -> None:
+    field["description"] = " (Does nothing yet.)"
+    for below in _section(schema, field).get("properties", {}).values():
+        _mark(schema, below)
+
+
+def _section(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:
+    name: str = field.get("$ref", "").rpartition("/")[2]
+    return schema["$defs"].get(name, {})
 
 
 def _meanings() -> dict[str, dict[str, str]]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeGuard, get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
 
+import aouo
 from aouo.config_file import ConfigBroken, Loaded, dump, load_settings, parse, save
 from aouo.config_keys import get, known_keys, mask, nearest, plain, put, sample, schema
 from aouo.errors import SetupError
-from aouo.settings import Endpoint, Settings
+from aouo.settings import NOT_YET, Endpoint, Settings, does_nothing
 
 SECRET = "sk-this-must-never-be-printed"
 
@@ -380,3 +384,68 @@ def test_putting_a_value_below_something_else_changes_nothing():
     put(tree, "c.d.e", 3)
 
     assert tree == {"a": 1, "c": {"d": {"e": 3}}}
+
+
+# Keys that do something
+
+
+def _leaves(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The keys that have more than one value, as paths."""
+    for name, field in model.model_fields.items():
+        kind: object = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _leaves(kind, (*path, name))
+        elif get_origin(kind) is not Literal or len(get_args(kind)) > 1:
+            yield (*path, name)
+
+
+def _sections(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """The class of each section, and its key."""
+    for name, field in model.model_fields.items():
+        kind: object = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield kind.__name__, name
+            yield from _sections(kind)
+
+
+def _reads(file: Path) -> tuple[set[str], set[str]]:
+    """The sections of the settings that a file takes in hand, and every attribute it looks at."""
+    tree = ast.parse(file.read_text())
+    classes = dict(_sections(Settings))
+    holders = {"settings", "_settings", *classes.values()}
+    if file.name == "settings.py":  # its own methods; what may not start is no use of a key
+        tree = ast.Module([node for node in ast.walk(tree) if _is_use(node)], [])
+        holders.add("self")
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    names = {name.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for name in n.names}
+    opened = {n.attr for n in attributes if ast.unparse(n.value).split(".")[-1] in holders}
+    opened |= {key for name, key in classes.items() if name in names}
+    return opened, {node.attr for node in attributes}
+
+
+def _is_use(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and node.name != "refusals"
+
+
+def test_every_key_is_read_by_something_or_said_to_do_nothing_yet() -> None:
+    """Issue 11, 29: who sets a key that nothing reads has to learn it from `aouo doctor`."""
+    aside = {"settings_docs.py", "config_file.py", "config_keys.py"}
+    files = [file for file in Path(aouo.__file__).parent.rglob("*.py") if file.name not in aside]
+    found = [_reads(file) for file in files]
+    keys = [".".join(key) for key in _leaves(Settings)]
+
+    def is_read(key: str) -> bool:
+        section, _, leaf = key.rpartition(".")
+        return any(leaf in read and section.split(".")[-1] in opened for opened, read in found)
+
+    assert [key for key in keys if not is_read(key) and not does_nothing(key)] == ["providers"]
+    assert [key for key in keys if is_read(key) and does_nothing(key)] == []
+    assert {key for key in NOT_YET if key not in known_keys()} == set()
+
+
+def test_a_key_that_does_nothing_says_so_in_the_schema() -> None:
+    made = schema()["$defs"]
+
+    assert "Does nothing yet" in made["Dashboard"]["properties"]["enabled"]["description"]
+    assert "Does nothing yet" in made["Consolidate"]["properties"]["every"]["description"]
+    assert "Does nothing yet" not in str(made["Telegram"])

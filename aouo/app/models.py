@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 import aiohttp
 
 from aouo.errors import SetupError
+from aouo.outbound import wording_small
 from aouo.ports import ChatModel, Clock
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.fallback import FallbackModel
@@ -123,6 +124,7 @@ class _Builder:
             threads=local.threads,
             context=local.context,
             session=self._session,
+            words=wording_small,
         )
         self._stack.push_async_callback(model.aclose)
         return model

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from aouo.address import ConversationAddress
+from aouo.home import Home, home_path
 from aouo.outbound import wording
 from aouo.ports import stamp
 from aouo.settings import Settings
@@ -21,6 +25,13 @@ def owner_id(settings: Settings) -> int:
     """`telegram.owner_id`, else the first who is allowed, else 0: nobody."""
     allowed = settings.telegram.allowed_user_ids
     return settings.telegram.owner_id or (allowed[0] if allowed else 0)
+
+
+def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:
+    """The command that lets a person in, beside those who are."""
+    command = "aouo" if home.path == home_path(None, {}) else f"aouo --home {quote(str(home.path))}"
+    ids = json.dumps([*allowed, int(person)])
+    return f"{command} config set telegram.allowed_user_ids '{ids}' && {command} restart"
 
 
 async def tell_owner(app: App, text: str) -> None:

@@ -10,7 +10,17 @@ import structlog
 
 from aouo.flow import media_files
 from aouo.ports import iso
-from aouo.store import asked, deliveries, edits, media, memory_versions, reactions, results, updates
+from aouo.store import (
+    asked,
+    deliveries,
+    edits,
+    forgetting,
+    media,
+    memory_versions,
+    reactions,
+    results,
+    updates,
+)
 from aouo.store.database import Tx
 
 if TYPE_CHECKING:
@@ -53,9 +63,20 @@ async def prune(app: App) -> None:
         return gone
 
     gone = await app.database.transact(delete)
+    if days.messages_days:
+        gone["turns"] = await _forget(app, iso(now - timedelta(days=days.messages_days)))
     gone["media"] = await _prune_media(app, days.media_days)
     if any(gone.values()):
         log.info("pruned", **gone)
+
+
+async def _forget(app: App, before: str) -> int:
+    """The words of turns that are over, some at a time, then what stood for them."""
+    turns = 0
+    while some := await app.database.transact(lambda tx: forgetting.forget_turns(tx, before)):
+        turns += some
+    await app.database.transact(lambda tx: forgetting.forget_summaries(tx, before))
+    return turns
 
 
 async def _prune_media(app: App, days: int) -> int:

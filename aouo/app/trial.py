@@ -19,7 +19,7 @@ from aouo.app.lifecycle import Runtime
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
-from aouo.emulator.client import EmulatorClient
+from aouo.emulator.client import ChatMessage, EmulatorClient
 from aouo.errors import SetupError
 from aouo.home import Home, write_atomically
 from aouo.logs import Logs, Nowhere
@@ -125,10 +125,15 @@ async def say(
         said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
         runtime.stop()
         await runtime.ended.wait()
-    answer = "\n".join(message.text for message in said)
+    answer = "\n".join(line for message in said for line in _lines(message))
     if status not in ("ack", "") or not answer:
         raise NoAnswer(answer or "No answer came.", fix=f"(See {home.log_file})")
     return answer
+
+
+def _lines(message: ChatMessage) -> list[str]:
+    """A message as it is printed, with its buttons."""
+    return [message.text, *(f"  [{button.text}]" for button in message.buttons)]
 
 
 class NoAnswer(SetupError):

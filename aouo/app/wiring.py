@@ -15,6 +15,7 @@ from aouo.app.generations import Built, build_generation
 from aouo.app.handling import flow_of
 from aouo.app.mcp import Servers
 from aouo.app.models import model_of
+from aouo.app.owner import letting_in
 from aouo.app.packs import Packs
 from aouo.app.refreshing import Refreshing
 from aouo.app.schedules import Schedules
@@ -153,6 +154,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         wake=lambda lane: lanes.wake(lane),
         moved=moved,
         owner=str(settings.telegram.owner or ""),
+        let_in=partial(letting_in, base.home, settings.telegram.allowed_user_ids),
     )
     editing = Editing(
         database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)

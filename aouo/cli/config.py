@@ -10,7 +10,15 @@ from typing import cast
 
 import click
 
-from aouo.cli.context import current_home, json_option, load, print_json, told
+from aouo.cli.context import (
+    NO_BOT_TOKEN,
+    current_home,
+    is_token,
+    json_option,
+    load,
+    print_json,
+    told,
+)
 from aouo.config_file import ConfigBroken, dump, parse, parse_json, read_text, save
 from aouo.config_keys import Tree, get, nearest, plain, put, schema
 from aouo.errors import SetupError
@@ -56,6 +64,8 @@ def set_(key: str, value: str, as_json: bool) -> None:
     The file is saved only if the whole of it is valid. A running bot takes it up with
     `aouo restart`.
     """
+    if key == "telegram.bot_token" and value and not (_is_named(value) or is_token(value)):
+        raise click.BadParameter(NO_BOT_TOKEN, param_hint=key)
     home = current_home()
     home.create()
     tree = _tree(home)
@@ -131,7 +141,8 @@ def validate(file: Path | None, as_json: bool) -> None:
         for note in notes:
             click.echo(f"note: {note}")
         if not problems:
-            click.echo(f"{file} is valid.")
+            there = f"{file} is valid." if file.exists() else f"There is no {file}: defaults hold."
+            click.echo(there)
     if problems:
         click.get_current_context().exit(ConfigBroken.exit_code)
 
@@ -162,6 +173,11 @@ def _typed(key: str, value: str) -> object:
         return value
     alone = isinstance(default, list) and type(typed) in (int, float, str, dict)
     return [typed] if alone else typed
+
+
+def _is_named(value: str) -> bool:
+    """Whether a value stands in the environment, under the name that is given."""
+    return value.startswith("${") and value.endswith("}")
 
 
 def _no_such(key: str) -> click.UsageError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from aouo.home import Home, home_path
 if TYPE_CHECKING:
     from aouo.config_file import Loaded
 
+NO_BOT_TOKEN = "that is not a bot token; it looks like 123456:ABC…"
+_TOKEN = re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{20,}")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
 
 
@@ -26,6 +29,11 @@ def command_for(home: Home) -> str:
     """How a line to copy begins: `aouo`, with `--home` where `home` would not be found else."""
     found = home.path == home_path(None, os.environ)
     return "aouo" if found else f"aouo --home {shlex.quote(str(home.path))}"
+
+
+def is_token(text: str) -> bool:
+    """Whether a text can be a bot token, as @BotFather gives them."""
+    return _TOKEN.fullmatch(text) is not None
 
 
 def told(problem: str) -> str:

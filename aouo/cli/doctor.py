@@ -13,10 +13,11 @@ import click
 from aouo.cli.check import Check
 from aouo.cli.context import current_home, json_option, print_json, told
 from aouo.config_file import ConfigBroken, Loaded, load_settings
+from aouo.config_keys import get, known_keys, plain
 from aouo.errors import SetupError
 from aouo.home import Home, is_locked, running_pid
 from aouo.packs.format.problems import Problem
-from aouo.settings import Settings
+from aouo.settings import NOT_YET, Settings, does_nothing
 
 _PYTHON = (3, 11)
 _SQLITE = (3, 38, 0)
@@ -136,9 +137,26 @@ def _config(home: Home, loaded: Loaded) -> Iterator[Check]:
         return
     there = "valid" if home.config.exists() else "there is none: the defaults are used"
     yield Check("config", "ok", "; ".join((there, *loaded.notes)))
+    changed = _without_effect(loaded.settings)
+    yield Check("keys", "ok", f"nothing reads these yet: {', '.join(NOT_YET)}")
+    if changed:
+        fix = "Leave them out until something reads them."
+        yield Check("keys", "warn", f"set, but without effect: {', '.join(changed)}", fix)
     if loaded.settings.telegram.bot_token.get_secret_value():
         for refusal in loaded.settings.refusals():
             yield Check("config", "fail", refusal.problem, refusal.fix)
+
+
+def _without_effect(settings: Settings) -> list[str]:
+    """Keys that the owner has set to something else than the default, and that nothing reads."""
+    wanted, default = plain(settings, masked=True), plain(Settings(), masked=True)
+    return [
+        key
+        for key in known_keys()
+        if does_nothing(key)
+        and not isinstance(value := get(wanted, key), dict)
+        and value != get(default, key)
+    ]
 
 
 def _lock(home: Home) -> Check:
@@ -154,7 +172,7 @@ def _people(settings: Settings) -> Iterator[Check]:
             "people",
             "warn",
             "nobody may talk to the bot",
-            "Write /id to it and put that number into telegram.allowed_user_ids.",
+            "Write /id to it, then run `aouo config set telegram.allowed_user_ids ID`.",
         )
     elif settings.telegram.owner not in allowed:
         yield Check(
@@ -294,5 +312,6 @@ def _local(settings: Settings) -> Check:
         "model local",
         "warn",
         "SmolLM2-135M is for trying things out, not for real work",
-        "Set a key and provider.backend, or local.model_path to a better GGUF file.",
+        "Set a key and provider.backend, or local.model_path to a GGUF file of a billion "
+        "parameters or more.",
     )

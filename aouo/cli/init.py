@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 import click
 
-from aouo.cli.context import command_for, current_home, json_option, load, print_json
+from aouo.cli.context import (
+    NO_BOT_TOKEN,
+    command_for,
+    current_home,
+    is_token,
+    json_option,
+    load,
+    print_json,
+)
 from aouo.home import Home
-
-_TOKEN = re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{20,}")
 
 
 @click.command()
@@ -24,8 +29,8 @@ def init(token: str, owner: int, as_json: bool) -> None:
     Asks for what is missing when run in a terminal. Run again, it adds what is missing and
     changes nothing else.
     """
-    if token and not _TOKEN.fullmatch(token):
-        raise click.BadParameter("not a bot token, such as 123456:ABC…", param_hint="--token")
+    if token and not is_token(token):
+        raise click.BadParameter(NO_BOT_TOKEN, param_hint="--token")
     home = current_home()
     made = [str(path) for path in home.create()]
     fresh = not home.config.exists()
@@ -59,9 +64,9 @@ def _ask_token() -> str:
                 hide_input=True,
             )
         ).strip()
-        if not answer or _TOKEN.fullmatch(answer):
+        if not answer or is_token(answer):
             return answer
-        click.echo("That is not a bot token; it looks like 123456:ABC…", err=True)
+        click.echo(NO_BOT_TOKEN, err=True)
 
 
 def _ask_owner() -> int:

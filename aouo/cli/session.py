@@ -42,6 +42,8 @@ def list_(pack: str, limit: int, as_json: bool) -> None:
     if as_json:
         print_json({"sessions": [asdict(each) for each in found]})
         return
+    if not found:
+        click.echo(f"There is no session {f'with {pack} ' if pack else ''}yet.")
     for each in found:
         click.echo(
             f"{each.updated_at[:16].replace('T', ' ')}  {each.messages:>5} messages  "

@@ -85,8 +85,12 @@ def builtin(
 
 
 def start(tx: Tx, call: Call, library: Library) -> Result:
-    language = call.inbound.person.language
-    return Result(notices.Greeting(shown_packs(library, language), _route(tx, call).active_pack))
+    packs = shown_packs(library, call.inbound.person.language)
+    active = _route(tx, call).active_pack
+    if active or len(packs) < 2:
+        return Result(notices.Greeting(packs, active))
+    about = abouts(library, call.inbound.person.language)
+    return Result(notices.Picker(packs, about=about, hello=True))
 
 
 def own_id(tx: Tx, call: Call, library: Library) -> Result:
@@ -214,6 +218,14 @@ def shown_packs(library: Library, language: str = "") -> tuple[tuple[str, str], 
         (name, pack.translations.text(language, pack.manifest.display_name))
         for name in library.names
         if (pack := library.packs[name])
+    )
+
+
+def abouts(library: Library, language: str = "") -> tuple[str, ...]:
+    """What each of them is, in a line."""
+    return tuple(
+        " ".join(pack.translations.text(language, pack.manifest.description).split())
+        for pack in (library.packs[name] for name in library.names)
     )
 
 

@@ -149,4 +149,5 @@ class Contexts:
             redact=self._redact,
             for_owner=address.platform == "cli"
             or job.inbound.person.id == str(settings.telegram.owner),
+            names_tools=settings.ui.show_tool_calls,
         )

@@ -8,7 +8,7 @@ import structlog
 
 from aouo import notices
 from aouo.address import ConversationAddress
-from aouo.commands.builtin import shown_packs
+from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import Call, Commands, Entry, Look, Lookup, Result
 from aouo.errors import TooMuchToRead
 from aouo.flow import ending, outcomes
@@ -30,7 +30,7 @@ log = structlog.get_logger()
 class Desk:
     """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready, `moved` a
     chat's new id when its jobs have changed lanes. `owner` is the id of the owner, whose private
-    chat it is, too; "" = there is none."""
+    chat it is, too; "" = there is none. `let_in` is what the owner runs to let a person in."""
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class Desk:
         wake: Callable[[str], None],
         moved: Callable[[ConversationAddress, str], None],
         owner: str,
+        let_in: Callable[[str], str],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -54,6 +55,7 @@ class Desk:
         self._wake = wake
         self._moved = moved
         self._owner = owner
+        self._let_in = let_in
 
     def wake(self, lane: str) -> None:
         """See the class."""
@@ -83,7 +85,7 @@ class Desk:
     async def refuse(self, job: Job, *, tell_id: bool) -> None:
         """This hour's one refusal of a stranger; if it gets lost, nobody is told."""
         person = job.inbound.person.id
-        log.info("tg_auth_denied", person=person)
+        log.info("tg_auth_denied", person=person, let_in=self._let_in(person))
         said = wording.word(notices.YourId(person) if tell_id else notices.NotAuthorized())
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
@@ -158,9 +160,14 @@ class Desk:
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
-        shown = shown_packs(self._library(), job.inbound.person.language)
-        picker = notices.Picker(shown, gone=gone, waiting=True)
-        await self.give_up(job, picker, state="parked", why="its pack is not there")
+        library, language = self._library(), job.inbound.person.language
+        notice: Notice = notices.WaitsToo()
+        if not await self._database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
+            met = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
+            about = () if met else abouts(library, language)
+            shown = shown_packs(library, language)
+            notice = notices.Picker(shown, gone=gone, waiting=True, about=about)
+        await self.give_up(job, notice, state="parked", why="its pack is not there")
 
     async def obey(self, job: Job, name: str, rest: str, *, instead_of: int = 0) -> None:
         """Carry out a command in the transaction that settles it; `instead_of` as in `command`."""

@@ -102,7 +102,7 @@ def _view_of(pack: Pack, active_skill: str) -> PackView:
             for skill in pack.skills.values()
             if skill.qualified != active_skill
         ),
-        examples=tuple((item.say, item.tool, item.arguments) for item in pack.examples),
+        examples=pack.examples,
         history_messages=context.history_window,
         memory_policy=context.memory_policy,
         prompt_tokens_max=context.max_tokens,

@@ -62,9 +62,11 @@ class LiveView:
         live: Sequence[Delivery] = (),
         redact: Callable[[str], str] = str,
         for_owner: bool = False,
+        names_tools: bool = True,
     ) -> None:
         self._redact = redact
         self._for_owner = for_owner
+        self._names_tools = names_tools
         self._outbox = outbox
         self._database = database
         self._clock = clock
@@ -135,7 +137,10 @@ class LiveView:
         self._forget_words()
         self._asks = name == "clarify"
         self._since_s = self._clock.monotonic_s()
-        self._status = "" if name in _SPEAKING else wording.calling(name)
+        if name in _SPEAKING:
+            self._status = ""
+        else:
+            self._status = wording.calling(name) if self._names_tools else wording.THINKING
 
     async def show_asking_again(self, asks: AsksAgain) -> None:
         """The service gave no answer and is asked once more, or another one is."""

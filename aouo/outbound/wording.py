@@ -103,6 +103,8 @@ def _sentence(notice: Notice) -> str:
             return _help(notice)
         case notices.Whereabouts():
             return _whereabouts(notice)
+        case notices.WaitsToo():
+            return "This message waits, too. Choose a pack above, or with /pack."
         case notices.YourId(person):
             return f"Your Telegram id is {person}."
         case notices.NotAuthorized():
@@ -485,8 +487,15 @@ def _picker(notice: notices.Picker) -> Rendered:
         return say(_no_such_pack("", ()))
     else:
         head = "Which pack shall answer here?"
+    if notice.hello:
+        head = f"Hello! I am aouo. {head}"
     if notice.waiting:
         head += " Your message waits and is answered as soon as you choose."
+    lines = [
+        f"{shown} – {about}" if about else shown
+        for (_, shown), about in zip(notice.packs, notice.about, strict=False)
+    ]
+    head = "\n".join([head, *lines])
     rows = [
         [ButtonSpec(f"✓ {shown}" if name == notice.current else shown, f"pack:{name}")]
         for name, shown in notice.packs

@@ -108,12 +108,14 @@ examples:
   - say: "put apples on the list"
     tool: persist
     arguments: {action: save, data: {text: apples}}
-  - say: "remember to call the bank"
+    answer: "On the list: “{text}”."
+  - say: "add milk to the list"
     tool: persist
-    arguments: {action: save, data: {text: call the bank}}
+    arguments: {action: save, data: {text: milk}}
   - say: "what is on the list?"
     tool: persist
     arguments: {action: recent, limit: 10}
+    answer: "{text}"
   - say: "show me the list"
     tool: persist
     arguments: {action: recent, limit: 10}

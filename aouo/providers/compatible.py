@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from aouo.providers.answers import AnswerReader
 from aouo.providers.bodies import Bodies
 from aouo.providers.failures import ParameterRefused
+from aouo.providers.printed import read_printed
 from aouo.providers.service import Service, ServiceModel
 from aouo.providers.wire import Dialect
 from aouo.transcript import ModelEvent, ModelRequest
@@ -27,8 +28,12 @@ class CompatibleModel(ServiceModel):
         self._bodies = Bodies(model=self._model, provider=self._provider)
         self._dialect = Dialect(thoughts=self._provider == "deepseek")
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Ask the model; a service that refuses an optional field is asked again without it."""
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Ask the model; calls that it prints as text are read as calls."""
+        return read_printed(self._stream(request), request)
+
+    async def _stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """A service that refuses an optional field is asked again without it."""
         endpoint = await self._connected()
         while True:
             dialect = self._dialect

@@ -1,7 +1,7 @@
 """The embedded model: llama.cpp's server in a child process, spoken to like any other provider.
 
-The packaged weights are a tiny model with a way of being asked of its own (`tiny`); a GGUF file
-of the owner's whose chat template knows tools is simply given them.
+Weights of less than a billion parameters, the packaged ones above all, never chat (`tiny`); a
+larger GGUF file of the owner's does, with tools when its chat template knows them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,8 @@ from aouo.errors import ProviderBusy, ProviderTimeout, SetupError
 from aouo.providers import child as child_process
 from aouo.providers import local_server
 from aouo.providers.http import Session
+from aouo.providers.printed import read_printed
+from aouo.providers.tiny.answer import Words
 from aouo.providers.tiny.conversation import TinyConversation
 from aouo.providers.wire import chat_body, encode
 from aouo.transcript import ModelEvent, ModelRequest
@@ -28,9 +30,16 @@ if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint
 
 INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
+SMALL_BELOW = 1_000_000_000
+"""Parameters; with fewer a model makes up what it says, so what it says is not its own."""
 HONEST_NOTE = (
-    "This is a tiny model (135 million parameters, for trying things out); for real answers set"
-    " an API key, point to Ollama, or give any GGUF file by local.model_path."
+    "This is a tiny model (135 million parameters, for trying things out): it does what is like a"
+    " pack's examples and cannot chat. For real answers set an API key, point to Ollama, or give a"
+    " GGUF file of a billion parameters or more by local.model_path."
+)
+SMALL_NOTE = (
+    "These weights have less than a billion parameters, so they are not let chat: they do what is"
+    " like a pack's examples."
 )
 
 
@@ -40,6 +49,8 @@ class _Child:
     endpoint: ChatEndpoint
     native_tools: bool
     """Its chat template knows tools."""
+    parameters: int
+    """How many its weights have, 0 = that cannot be told."""
 
 
 class LocalModel:
@@ -56,7 +67,9 @@ class LocalModel:
         self,
         *,
         session: Session,
+        words: Words,
         model_path: str = "",
+        small_below: int = SMALL_BELOW,
         threads: int = 0,
         context: int = 4096,
         request_timeout_s: float = 90.0,
@@ -65,6 +78,8 @@ class LocalModel:
         self._weights = find_weights(model_path)
         self._note = "" if model_path else HONEST_NOTE
         self._session = session
+        self._words = words
+        self._small_below = small_below
         self._threads = threads
         self._context = context
         self._request_timeout_s = request_timeout_s
@@ -100,8 +115,10 @@ class LocalModel:
 
     @property
     def note(self) -> str:
-        """What people should know of the packaged model; "" for weights of the owner's own."""
-        return self._note
+        """What people should know of a small model; "" for others, and before the first call for
+        weights of the owner's own."""
+        small = self._child is not None and self._child.parameters < self._small_below
+        return self._note or (SMALL_NOTE if small else "")
 
     @property
     def pid(self) -> int:
@@ -138,10 +155,14 @@ class LocalModel:
                     raise
 
     def _converse(self, child: _Child, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        if child.native_tools:
-            body = chat_body(request, model=self.model) | {"cache_prompt": True}
-            return child.endpoint.stream(encode(body))
-        return TinyConversation(child.endpoint, self.model, self._said_to_nothing).stream(request)
+        if child.parameters < self._small_below:
+            return TinyConversation(child.endpoint, self._words, self._said_to_nothing).stream(
+                request
+            )
+        if not child.native_tools:
+            request = replace(request, tools=())
+        body = chat_body(request, model=self.model) | {"cache_prompt": True}
+        return read_printed(child.endpoint.stream(encode(body)), request)
 
     async def _running(self) -> _Child:
         async with self._starting:
@@ -163,7 +184,9 @@ class LocalModel:
             await asyncio.to_thread(import_module, "aouo.providers.endpoint")
             key = secrets.token_urlsafe(16)
             endpoint = self._endpoint(await child_process.port_of(process, key), key)
-            return _Child(process, endpoint, await _knows_tools(endpoint))
+            return _Child(
+                process, endpoint, await _knows_tools(endpoint), await _parameters_of(endpoint)
+            )
         except BaseException:
             await child_process.end(process)
             raise
@@ -204,3 +227,12 @@ def find_weights(model_path: str) -> Path:
 async def _knows_tools(endpoint: ChatEndpoint) -> bool:
     props = await endpoint.ask("/props")
     return "tools" in str(props.get("chat_template", ""))
+
+
+async def _parameters_of(endpoint: ChatEndpoint) -> int:
+    """What the server has counted in the weights' own tensors."""
+    listed = await endpoint.ask("/v1/models")
+    try:
+        return int(listed["data"][0]["meta"]["n_params"])
+    except (LookupError, TypeError, ValueError):
+        return 0

@@ -236,7 +236,8 @@ class Inbox:
         """
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
-            if not updates.may_refuse(tx, inbound.person.id, iso(now), hour_ago):
+            person, asks = inbound.person.id, inbound.content.asked_id
+            if not updates.may_refuse(tx, person, iso(now), hour_ago, asks_id=asks):
                 return []
         address, content = inbound.address, inbound.content
         if isinstance(content, Standing) and content.gone:

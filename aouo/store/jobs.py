@@ -265,6 +265,19 @@ def hold(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
         raise StopAsked(f"job {job.id}")
 
 
+def any_parked(tx: Tx, address: ConversationAddress) -> bool:
+    """Whether something waits in this conversation until a pack is chosen."""
+    row = tx.one(
+        "SELECT 1 FROM jobs WHERE state = 'parked' "
+        "AND platform = ? AND chat_id = ? AND thread_id = ? AND user_id = ?",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+    )
+    return row is not None
+
+
 def replay_parked(tx: Tx, address: ConversationAddress) -> int:
     """Make what waited for a pack ready again, in its old order; return how many."""
     return tx.run(

@@ -36,13 +36,24 @@ def cursor(tx: Tx, bot_id: str) -> int:
     return row["next_update_id"] if row else 0
 
 
-def may_refuse(tx: Tx, person: str, now: str, hour_ago: str) -> bool:
-    """Count this hour's one refusal of `person`; False when it was used up already."""
+IDS_AN_HOUR = 5
+"""How often a person who is not on the list is told their id."""
+
+
+def may_refuse(tx: Tx, person: str, now: str, hour_ago: str, *, asks_id: bool) -> bool:
+    """Count this hour's one refusal of `person`; False when it was used up already. Who asks for
+    their id is told it some times more."""
+    first = _may(tx, person, now, hour_ago)
+    more = (f"{person} asks {number}" for number in range(IDS_AN_HOUR - 1))
+    return first or (asks_id and any(_may(tx, key, now, hour_ago) for key in more))
+
+
+def _may(tx: Tx, key: str, now: str, hour_ago: str) -> bool:
     return (
         tx.run(
             "INSERT INTO refusals VALUES (?, ?) ON CONFLICT (person) DO UPDATE "
             "SET at = excluded.at WHERE at <= ?",
-            person,
+            key,
             now,
             hour_ago,
         )

@@ -11,6 +11,7 @@ import structlog
 
 from aouo.address import ConversationAddress
 from aouo.events import Event, LlmToken, Origin, Person, Thought
+from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
 from aouo.ports import ChatModel, TurnView
 from aouo.store.summaries import Past, Summary
@@ -81,7 +82,7 @@ class PackView:
     soul_additions: str = ""
     rules_additions: str = ""
     skills: tuple[SkillView, ...] = ()
-    examples: tuple[tuple[str, str, Mapping[str, object]], ...] = ()
+    examples: tuple[Example, ...] = ()
     history_messages: int = 0
     memory_policy: MemoryPolicy = "full"
     prompt_tokens_max: int = 0

@@ -419,3 +419,19 @@ def test_validate_looks_into_the_folder_as_dev_does(runner: CliRunner, tmp_path:
     assert (facts["ok"], facts["pack"]) == (True, "tiny")
     assert [problem["severity"] for problem in facts["problems"]] == ["warning"]
     assert '"forgotten" lies below skills/' in facts["problems"][0]["message"]
+
+
+def test_keys_that_nothing_reads_are_named_and_one_that_was_set_is_a_warning(
+    runner: CliRunner, home: Home
+) -> None:
+    """Issue 11, 29."""
+    runner.invoke(aouo, ["init"])
+    quiet = json.loads(runner.invoke(aouo, ["doctor", "--fast", "--json"]).stdout)["checks"]
+    runner.invoke(aouo, ["config", "set", "dashboard.enabled", "false"])
+    told = json.loads(runner.invoke(aouo, ["doctor", "--fast", "--json"]).stdout)["checks"]
+
+    keys = [check for check in quiet if check["name"] == "keys"]
+    assert [check["status"] for check in keys] == ["ok"]
+    assert "dashboard" in keys[0]["detail"]
+    warned = [c["detail"] for c in told if c["name"] == "keys" and c["status"] == "warn"]
+    assert warned == ["set, but without effect: dashboard.enabled"]

@@ -221,3 +221,30 @@ def test_the_schema_is_json_and_refuses_unknown_keys(runner: CliRunner):
 
     assert schema["additionalProperties"] is False
     assert "telegram" in schema["properties"]
+
+
+@pytest.mark.parametrize("token", ["rubbish", "123456:short", "123456789", TOKEN + "!"])
+def test_init_and_config_set_judge_a_token_alike(runner: CliRunner, home: Home, token: str) -> None:
+    refused = runner.invoke(aouo, ["init", "--token", token])
+    runner.invoke(aouo, ["init", "--token", TOKEN])
+    before = home.config.read_text()
+    also = runner.invoke(aouo, ["config", "set", "telegram.bot_token", token])
+    taken_away = runner.invoke(aouo, ["config", "set", "telegram.bot_token", ""])
+
+    assert (refused.exit_code, also.exit_code) == (2, 2)
+    assert "that is not a bot token" in refused.output
+    assert "that is not a bot token" in also.output
+    assert token not in also.output
+    assert TOKEN in before
+    assert taken_away.exit_code == 0
+
+
+def test_a_file_that_is_not_there_is_not_called_valid(runner: CliRunner, home: Home) -> None:
+    before = runner.invoke(aouo, ["config", "validate"])
+    runner.invoke(aouo, ["init"])
+    after = runner.invoke(aouo, ["config", "validate"])
+    sessions = runner.invoke(aouo, ["session", "list"])
+
+    assert before.stdout == f"There is no {home.config}: defaults hold.\n"
+    assert after.stdout == f"{home.config} is valid.\n"
+    assert sessions.stdout == "There is no session yet.\n"

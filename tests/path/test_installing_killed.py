@@ -215,7 +215,7 @@ async def test_killed_anywhere_in_an_upgrade_by_a_card_it_is_the_new_pack_and_ha
 
 async def asked(home: Home, verb: str, **arguments: object) -> dict[str, Any]:
     """What the running bot says, once it answers; it may be killed meanwhile."""
-    return await asyncio.to_thread(ask, home, verb, timeout_s=WAIT_S, **arguments)
+    return await asyncio.to_thread(ask, home, verb, timeout_s=WAIT_S, begins_s=None, **arguments)
 
 
 async def upgrade(here: Place, shelf: Path) -> None:

@@ -31,7 +31,11 @@ KILLS_AT_MOST = 200
 
 RESUMED = "I was restarted while answering; continuing."
 IN_DOUBT = "The connection broke while I was sending: my last message may not have arrived."
-PICKER = "Which pack shall answer here? Your message waits and is answered as soon as you choose."
+PICKER = (
+    "Which pack shall answer here? Your message waits and is answered as soon as you choose.\n"
+    "Notes – Keeps your notes and finds them again\n"
+    "Vocab – Learns words with you, each at the right time"
+)
 CHOSEN = "“notes” answers here. Tap another one to change it."
 BOUND = "“notes” answers here now."
 QUESTION = "Which colour?"

@@ -144,3 +144,17 @@ async def test_a_body_that_is_compressed_all_the_same_is_read(world: World) -> N
     world.model.reply(Raw((body,), encoding="gzip"))
     async with world.running() as bot:
         assert (await bot.ask("Hello?")).text == "Yes."
+
+
+async def test_a_call_that_a_model_prints_as_text_is_made_and_never_shown(world: World) -> None:
+    """Models that were not taught their server's form of a call write it into the answer."""
+    world.install("notes")
+    call = {"name": "persist", "arguments": {"action": "save", "data": {"text": "milk"}}}
+    world.model.say(f"```json\n{json.dumps(call)}\n```")
+    world.model.say("Kept.")
+    async with world.running() as bot:
+        answer = await bot.ask("please keep milk in mind")
+        rows = await bot.rows("SELECT name, state FROM tool_calls")
+
+    assert answer.text == "Kept."
+    assert rows == [{"name": "persist", "state": "done"}]

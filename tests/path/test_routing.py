@@ -52,9 +52,9 @@ async def test_without_packs_it_answers_in_general_mode(world: World) -> None:
 async def test_with_several_packs_it_asks_and_answers_what_waited_in_order(world: World) -> None:
     world.install("notes", "vocab")
     async with world.running() as bot:
-        await bot.ask("one")
+        picker = await bot.ask("one")
         await bot.ask("two")
-        picker = await bot.ask("three")
+        await bot.ask("three")
         assert prompts(world) == []
         await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
         await said(world, "three\n\n— vocab")
@@ -65,8 +65,9 @@ async def test_with_several_packs_it_asks_and_answers_what_waited_in_order(world
     ]
     assert "Your message waits" in picker.text
     assert prompts(world) == ["one", "two", "three"]
-    assert (await answers(world))[2:] == [
-        "“vocab” answers here now.",
+    first, *_ = said_now = await answers(world)
+    assert first == "“vocab” answers here now."
+    assert said_now[3:] == [
         "one\n\n— vocab",
         "two\n\n— vocab",
         "three\n\n— vocab",
@@ -558,7 +559,11 @@ async def test_commands_are_answered_without_the_model(world: World) -> None:
         stop = await bot.ask("/stop")
         nothing = await bot.ask("/sessions")
 
-    assert start.text == "Hello! I am aouo. Installed: Notes, Vocab. Just write, or see /help."
+    assert start.text == (
+        "Hello! I am aouo. Which pack shall answer here?\n"
+        "Notes – Keeps your notes and finds them again\n"
+        "Vocab – Learns words with you, each at the right time"
+    )
     assert "/use – talk to a pack: /use notes" in help_.text
     assert own.text == f"Your Telegram id is {ADA}."
     assert where.text.splitlines() == [
@@ -637,11 +642,28 @@ async def test_a_packs_own_button_is_heard_as_a_new_message(world: World) -> Non
     assert answer == {"text": "", "show_alert": False}
 
 
+async def test_a_new_person_is_told_of_each_pack_once(world: World) -> None:
+    """Whichever comes first, /start or words, has a line and a button for each. Issue 11, 28."""
+    world.install("notes", "vocab")
+    lines = "\nNotes – Keeps your notes and finds them again\nVocab – Learns words with you"
+    async with world.running() as bot:
+        for user, first in ((ADA, "/start"), (BEN, "hello")):
+            shown = await bot.ask(first, user=user)
+            asked = await bot.ask("what now?", user=user)
+            again = await bot.ask("hm?", user=user)
+
+            assert lines in shown.text
+            assert [button.text for button in shown.buttons] == ["Notes", "Vocab"]
+            assert lines not in asked.text + again.text
+            assert again.text == "This message waits, too. Choose a pack above, or with /pack."
+
+
 # Strangers
 
 
 async def test_a_stranger_is_refused_once_an_hour_and_may_learn_their_id(world: World) -> None:
-    """contract: `/id` and `/start` tell the id and nothing else, and count as the refusal."""
+    """contract: `/id` and `/start` tell the id and nothing else, and count as the refusal; who asks
+    for the id again is told it again, five times an hour at most."""
     world.install("notes")
     clock = world.clock = FastClock()
     async with world.running() as bot:
@@ -649,7 +671,7 @@ async def test_a_stranger_is_refused_once_an_hour_and_may_learn_their_id(world: 
         with capture_logs() as logs:
             refused = await bot.ask("let me in", user=eve)
             told = await bot.ask("/start", user=zoe)
-            for text in ("please", "/id", "/help"):
+            for text in ("please", "/help", *["/id"] * 9):
                 await bot.people.say(eve, eve, text)
             await bot.ask("hello")
             await settled(bot)
@@ -660,9 +682,12 @@ async def test_a_stranger_is_refused_once_an_hour_and_may_learn_their_id(world: 
     assert refused.text == "You are not authorized to use this bot."
     assert told.text == f"Your Telegram id is {zoe}."
     assert again.text == f"Your Telegram id is {eve}."
-    assert len(to_eve) == 2
-    denied = [line["person"] for line in logs if line["event"] == "tg_auth_denied"]
-    assert denied == [str(eve), str(zoe), str(eve)]
+    assert to_eve[1:] == [f"Your Telegram id is {eve}."] * 5
+    denied = [line for line in logs if line["event"] == "tg_auth_denied"]
+    assert [line["person"] for line in denied][:2] == [str(eve), str(zoe)]
+    aouo = f"aouo --home {world.home.path}"
+    key, ids = "telegram.allowed_user_ids", f"[{ADA}, {BEN}, {eve}]"
+    assert denied[0]["let_in"] == f"{aouo} config set {key} '{ids}' && {aouo} restart"
     assert prompts(world) == ["hello"]
 
 

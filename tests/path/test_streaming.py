@@ -107,6 +107,22 @@ async def test_a_status_line_names_the_tool_that_runs(world: World) -> None:
     assert (status.text, final.id) == ("Working: skill_slow …", status.id)
 
 
+async def test_a_status_line_names_no_tool_where_the_owner_wants_none(world: World) -> None:
+    """`ui.show_tool_calls: false`."""
+    begun, release = asyncio.Event(), asyncio.Event()
+    world.tools = [waiting_tool(begun, release)]
+    world.config = ALSO_SLOW | {"ui": {"show_tool_calls": False}}
+    world.model.call("skill_slow")
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        status = await bot.people.next_message(ADA)
+        release.set()
+        await said(world, "done")
+
+    assert status.text == "Thinking…"
+
+
 async def test_text_before_a_tool_call_is_replaced_by_the_answer(world: World) -> None:
     """Only the last dispatch's text is the answer."""
     begun, release = asyncio.Event(), asyncio.Event()

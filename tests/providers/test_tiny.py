@@ -1,4 +1,4 @@
-"""How the tiny model is asked: what is decided without running it."""
+"""How a model too small to chat answers: what is decided without running it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.providers.tiny import answer, arguments, choice, cuts, options
-from aouo.transcript import (
-    AssistantSaid,
-    Message,
-    ModelRequest,
-    ToolCall,
-    ToolReturned,
-    ToolSpec,
-    UserSaid,
-)
+from aouo.outbound import wording_small
+from aouo.outbound.render import render
+from aouo.providers.tiny import answer, choice, cuts, matching, options
+from aouo.transcript import ToolCall, ToolReturned, ToolSpec
 
 PROPERTIES: dict[str, Any] = {
     "action": {"type": "string", "enum": ["plant", "list"]},
@@ -28,51 +22,102 @@ PROPERTIES: dict[str, Any] = {
 
 
 def planted(what: str) -> dict[str, Any]:
-    return {"action": "plant", "bed": "south", "data": {"name": what}}
+    return {"action": "save", "table": "plants", "data": {"name": what}}
 
 
-LISTED = {"action": "list", "bed": "south"}
-EXAMPLES = [
-    {"user": "plant: two roses", "arguments": planted("two roses")},
-    {"user": "please put a fig tree into the ground", "arguments": planted("a fig tree")},
-    {"user": "what grows in the south bed?", "arguments": LISTED},
+LISTED = {"action": "recent", "table": "plants"}
+COUNTED = {"action": "summary", "table": "plants"}
+EXAMPLES: list[Any] = [
+    {"user": "plant: two roses", "arguments": planted("two roses"), "answer": "There is {name}."},
+    {"user": "put a fig tree into the ground", "arguments": planted("fig tree")},
+    {"user": "what plants grow here?", "arguments": LISTED},
+    {"user": "list my plants", "arguments": LISTED},
+    {"user": "count my plants", "arguments": COUNTED},
 ]
 
 
-def garden(examples: list[Any] | None = None, name: str = "garden") -> ToolSpec:
+def persist(examples: list[Any] | None = None, name: str = "persist") -> ToolSpec:
     schema = {"type": "object", "properties": PROPERTIES, "required": ["action"]}
-    return ToolSpec(name, "Plants and beds. Much more.", schema | {"examples": examples or []})
+    return ToolSpec(name, "Plants and beds.", schema | {"examples": examples or EXAMPLES})
 
 
-def test_options_are_a_tools_enum_values_and_tools_with_examples_push_out_the_others() -> None:
-    shown = options.options([garden(EXAMPLES), garden(name="pack__shed")])
-    plain = options.options([garden(name="pack__shed")])
-    twice = options.options([garden(EXAMPLES), garden(EXAMPLES, name="pack__shed")])
+CHOICES = options.options([persist()])
 
-    assert [option.label for option in shown] == ["plant", "list"]
-    assert [option.label for option in plain] == ["plant", "list"]
-    assert not plain[0].given
-    assert [o.label for o in twice] == ["garden plant", "garden list", "shed plant", "shed list"]
+
+def test_the_examples_of_one_call_are_one_option_and_other_tools_are_none() -> None:
+    plain = ToolSpec("shed", "", {"type": "object", "properties": PROPERTIES})
+    twice = options.options([persist(), persist(name="pack__persist"), plain])
+
+    assert [(option.label, option.looks) for option in CHOICES] == [
+        ("save", False),
+        ("recent", True),
+        ("summary", True),
+    ]
+    assert [len(option.examples) for option in CHOICES] == [2, 2, 1]
+    assert len({option.label for option in twice}) == len(twice) == 6
 
 
 @pytest.mark.parametrize(
-    ("message", "expected"),
+    ("message", "value"),
     [
         ("plant: a red oak", "a red oak"),
-        ("please plant mint", "mint"),
+        ("Please, PLANT:mint", "mint"),
         ('plant: "x" \\ y', '"x" \\ y'),
-        ("Mint and sage", ""),
-        ("plant", ""),
+        ("plant: one\ntwo", "one\ntwo"),
+        ("plant: why?", "why?"),
+        ("could you put an oak into the ground?", "oak"),
+        ("put my oak into ground", "my oak"),
     ],
 )
-def test_a_value_begins_behind_the_words_that_lead_up_to_it(message: str, expected: str) -> None:
-    option = options.options([garden(EXAMPLES[:1])])[0]
-    copy = arguments.copies(option, option.examples[0])[-1]
+def test_the_words_around_a_value_are_an_examples_and_the_value_is_the_persons(
+    message: str, value: str
+) -> None:
+    (match,) = matching.matches(CHOICES, message)
 
-    assert copy.path == ("data", "name")
-    assert arguments.only_copy(option, copy, message) == (
-        expected or (message if len(message.split()) == 1 else "")
-    )
+    assert match.arguments == planted(value)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("", "plant", "plant:", "mint and sage", "Hello", "uproot all my plants"),
+        *("do not list my plants", "list my plants and uproot them", "I said plant: mint"),
+        *("put an oak into the ground?", "put an oak into the car", "my plants are ill"),
+    ],
+)
+def test_whatever_else_is_said_asks_for_nothing(message: str) -> None:
+    assert matching.matches(CHOICES, message) == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "labels"),
+    [
+        ("please list all the plants", ["recent"]),
+        ("List my plants!", ["recent"]),
+        ("what plants do you have", ["recent"]),
+        ("count plants", ["summary"]),
+        ("plants", ["recent", "summary"]),
+    ],
+)
+def test_looking_may_be_asked_for_in_other_words_of_the_examples(
+    message: str, labels: list[str]
+) -> None:
+    assert [m.option.label for m in matching.matches(CHOICES, message)] == labels
+
+
+@given(st.text(max_size=900))
+def test_a_value_is_always_a_piece_of_the_message(text: str) -> None:
+    for message in (text, f"plant: {text}", f"put {text} into the ground"):
+        for match in matching.matches(CHOICES, message):
+            if not match.option.looks:
+                assert match.arguments["data"]["name"] in message
+
+
+@given(st.integers(1, 4000), st.sampled_from([" ", "\n", "please ", "a ", "put "]))
+def test_long_messages_are_matched_at_once(length: int, piece: str) -> None:
+    """Repeated spaces and fillers must not make the patterns go back and forth."""
+    for message in (piece * length, f"put {piece * length} into", f"plant: {piece * length}x"):
+        matching.matches(CHOICES, message[:4096])
 
 
 @pytest.mark.parametrize(
@@ -80,136 +125,115 @@ def test_a_value_begins_behind_the_words_that_lead_up_to_it(message: str, expect
     [
         ("note: a [b] c", "note: a [b] c"),
         ('[in reply to Ada: "a\n[b]"]\nnote: c', "note: c"),
-        ('[about this part of an earlier message: "a"]\n[forwarded from Ben]\nb\n[c]', "b\n[c]"),
+        ('[about this part of an earlier message: "a"]\n[forwarded from Ben]\nb\n[c]', ""),
         ('[in reply to Ada: "a"]\n[in reply to Ben: "b"]\nc', "c"),
-        ("[forwarded from Ben]\n", ""),
+        ("[forwarded from Ben]\nnote: b", ""),
         ("[buy] milk\n[forwarded from Ben]", "[buy] milk\n[forwarded from Ben]"),
         ('[in reply to Ada: "never closed', '[in reply to Ada: "never closed'),
+        ("[callback] count my notes", "count my notes"),
+        ("[the person reacted 👍 to: Saved: “[a]”.]\nnote: b", "note: b"),
+        ("[voice message, 3 s; what was said:]\nnote: b", "note: b"),
     ],
 )
-def test_what_a_message_refers_to_is_not_among_its_own_words(message: str, own: str) -> None:
-    """These lines are the channel's; one for each message of a burst, all before the words."""
+def test_only_the_persons_own_words_are_looked_at(message: str, own: str) -> None:
+    """The lines before them are the channel's; what was forwarded, another person said."""
     assert cuts.own_words(message) == own
 
 
-def test_what_is_the_same_in_all_examples_is_never_copied_from_the_message() -> None:
-    plant, lists = options.options([garden(EXAMPLES)])
+def test_the_model_and_likeness_decide_between_what_fits_equally() -> None:
+    level = {"recent": -2.0, "summary": -2.0}
+    both = CHOICES[1:]
 
-    assert [c.path for c in arguments.copies(plant, plant.examples[0])] == [("data", "name")]
-    assert [c.tail for c in arguments.copies(plant, plant.examples[1])] == [False]
-    assert arguments.copies(lists, lists.examples[0]) == ()
-
-
-def test_the_nearest_example_is_the_one_that_shares_rare_words() -> None:
-    plant = options.options([garden(EXAMPLES)])[0]
-
-    assert choice.nearest(plant, "put mint into the ground").message == EXAMPLES[1]["user"]
-    assert choice.nearest(plant, "plant: mint").message == EXAMPLES[0]["user"]
-
-
-def test_likeness_to_its_examples_can_turn_what_the_model_says() -> None:
-    choices = options.options([garden(EXAMPLES)])
-    level = dict.fromkeys([choice.TALK, "plant", "list"], -2.0)
-
-    chosen = choice.choose(choices, "what grows in the north bed?", level, level)
-    talked = choice.choose(choices, "Hello", level, level)
-
-    assert chosen is not None
-    assert chosen.label == "list"
-    assert talked is None
+    assert choice.choose(both, "list plants", level, level).label == "recent"
+    assert choice.choose(both, "plants", level | {"summary": 9.0}, level).label == "summary"
 
 
 def test_a_label_has_the_chance_of_the_best_token_that_begins_it() -> None:
-    choices = options.options([garden(EXAMPLES)])
-    top = {" pl": -3.0, " plant": -1.0, "list": -0.1, " ": -0.2, " talking": -0.3}
+    top = {" rec": -3.0, " recent": -1.0, "summary": -0.1, " ": -0.2}
 
-    assert choice.label_logprobs(choices, top) == {
-        choice.TALK: choice.UNSEEN_LOGPROB,
-        "plant": -1.0,
-        "list": choice.UNSEEN_LOGPROB,
+    assert choice.label_logprobs(CHOICES[1:], top) == {
+        "recent": -1.0,
+        "summary": choice.UNSEEN_LOGPROB,
     }
 
 
 @given(st.text(max_size=900), st.lists(st.sampled_from(EXAMPLES), max_size=40))
-def test_prompts_stay_small_and_grammars_have_one_rule_a_line(
-    text: str, examples: list[dict[str, Any]]
-) -> None:
-    message = cuts.cleaned(text)
-    choices = options.options([garden(examples)])
+def test_prompts_stay_small(text: str, examples: list[dict[str, Any]]) -> None:
+    found = options.options([persist(examples)])
 
-    assert len(choice.choice_prompt(choices, message)) <= 2500
-    for option in choices:
-        example = choice.nearest(option, message)
-        assert len(arguments.schema_prompt(option, message)) <= 2500
-        for copy in arguments.copies(option, example):
-            assert len(arguments.copy_prompt(option, copy, message)) <= 2500
-            for line in arguments.copy_grammar(option, copy, message).split("\n"):
-                assert "::=" in line
-
-
-@given(st.text(max_size=5000), st.text(max_size=3000), st.lists(st.text(max_size=2000), max_size=9))
-def test_the_chat_is_small_whatever_is_in_it(system: str, last: str, before: list[str]) -> None:
-    messages = (*(AssistantSaid(text) for text in before), UserSaid(last))
-    chat = answer.chat_messages(ModelRequest(system, messages, ()))
-
-    assert sum(len(entry["content"]) for entry in chat) <= 2500
-    assert chat[-1] == {"role": "user", "content": last[: len(chat[-1]["content"])]}
+    assert len(choice.choice_prompt(found, cuts.cleaned(text))) <= 2500
 
 
 @pytest.mark.parametrize(
-    ("result", "failed", "expected"),
+    ("arguments", "result", "failed", "expected"),
     [
-        ('{"ok": true, "id": 3}', False, "It is done."),
+        (LISTED, '{"rows": [{"id": 1, "name": "mint", "pinned": 0}]}', False, "mint"),
         (
-            '[{"id": 1, "name": "mint", "at": "2026-11-20T10:00:00Z"}]',
+            LISTED,
+            '{"rows": [{"name": "mint", "kind": "herb"}, {"name": "sage"}]}',
             False,
-            "Here is what I found: mint",
+            "- mint, herb\n- sage",
         ),
-        ('{"rows": ["mint", "sage"]}', False, "Here is what I found:\n- mint\n- sage"),
-        ('{"rows": []}', False, "Here is what I found: nothing"),
-        ('{"count": 5}', False, "It is done: count: 5"),
-        ('{"tables": {"beds": {"rows": 3}}}', False, "It is done: beds: 3"),
-        ("", False, "It is done."),
-        ("No such bed.", True, "That did not work: No such bed."),
+        (LISTED, '{"rows": []}', False, "There is nothing to show."),
+        (COUNTED, '{"tables": {"plants": {"columns": [], "rows": 3}}}', False, "rows: 3"),
+        ({"action": "delete"}, '{"table": "plants", "deleted": 2}', False, "Deleted: 2 rows."),
+        (LISTED, "[kept as result 4]", False, "It is too long to be shown here."),
+        (planted("x"), "There is no column 'name'.", True, "That did not work."),
+        (
+            planted("x"),
+            "[outcome unknown: …]",
+            True,
+            "I was restarted while I did that, so I do not know whether it worked. Please look.",
+        ),
     ],
 )
-def test_a_result_is_retold_as_it_is(result: str, failed: bool, expected: str) -> None:
-    call = ToolCall("c", "garden", "{}")
-    messages: tuple[Message, ...] = (
-        UserSaid("plant: mint"),
-        AssistantSaid("", (call,)),
-        ToolReturned("c", "garden", result, failed),
-    )
-    told = answer.outcome(messages)
-
-    assert told is not None
-    assert told.asked == "plant: mint"
-    assert answer.telling(told, f" {answer.DONE}\n") == expected
-    assert answer.outcome(messages[:1]) is None
-
-
-def test_without_examples_the_arguments_are_held_to_a_short_form_of_the_schema() -> None:
-    option = options.options([garden()])[1]
-
-    assert arguments.schema_for(option) == {
-        "type": "object",
-        "properties": {"action": {"const": "list"}, "bed": {"type": "string", "maxLength": 80}},
-        "required": ["action", "bed"],
-        "additionalProperties": False,
-    }
-
-
-@given(st.sampled_from([("data", "name"), ("bed",)]), st.text())
-def test_a_value_is_put_in_its_place_and_nothing_else_moves(
-    path: tuple[str, ...], new: str
+def test_a_result_is_told_as_it_is(
+    arguments: dict[str, Any], result: str, failed: bool, expected: str
 ) -> None:
-    before = json.dumps(planted("rose"))
-    arguments = json.loads(before)
-    after = cuts.with_value(arguments, path, new)
+    call = ToolCall("c", "persist", json.dumps(arguments))
+    told = answer.told(
+        call, ToolReturned("c", "persist", result, failed), None, None, wording_small
+    )
 
-    assert cuts.value_at(after, path) == new
-    assert json.dumps(arguments) == before
-    assert json.dumps(cuts.with_value(after, path, cuts.value_at(arguments, path))) == before
+    assert told == expected
+
+
+def test_what_was_written_is_read_again_and_told_from_its_row() -> None:
+    wrote = ToolCall("c", "persist", json.dumps(planted("roses")))
+    saved = ToolReturned("c", "persist", '{"table": "plants", "id": 7, "saved": 1}')
+    look = answer.told(wrote, saved, CHOICES[0], None, wording_small)
+    again = ToolCall("d", "persist", json.dumps(look))
+    row = ToolReturned("d", "persist", '{"rows": [{"id": 7, "name": "red *roses*"}]}')
+    gone = ToolReturned("d", "persist", '{"rows": []}')
+
+    assert look == {
+        "action": "recent",
+        "table": "plants",
+        "where": {"name": "roses"},
+        "limit": 1,
+    }
+    assert answer.told(again, row, None, CHOICES[0], wording_small) == r"There is red \*roses\*."
+    assert answer.told(again, gone, None, CHOICES[0], wording_small) == "Saved."
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [("Sunny, 20 °C.", "Sunny, 20 °C."), ('{"ok": true}', "“far away” was carried out.")],
+)
+def test_another_tools_words_are_told_and_its_data_is_not(result: str, expected: str) -> None:
+    call = ToolCall("c", "weather__far_away", "{}")
+
+    told = answer.told(call, ToolReturned("c", call.name, result), None, None, wording_small)
+
+    assert told == expected
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=150))
+def test_a_value_is_shown_letter_by_letter(text: str) -> None:
+    text = cuts.cleaned(text)
+    shown = "".join(part.text for part in render(f"Saved: “{answer.verbatim(text)}”."))
+
+    assert " ".join(shown.split()) == " ".join(f"Saved: “{' '.join(text.split())}”.".split())
 
 
 @pytest.mark.parametrize(
@@ -217,13 +241,11 @@ def test_a_value_is_put_in_its_place_and_nothing_else_moves(
     [
         {},
         {"properties": 7, "required": 7, "examples": 7},
-        {"properties": {"a": True, "b": {"enum": "x"}}, "examples": ["a", 7, None, {}]},
-        {"properties": {"a": {"type": ["string", "null"]}}, "required": ["a", "zzz"]},
+        {"properties": {"a": True}, "examples": ["a", 7, None, {}, {"user": "x"}]},
+        {"examples": [{"user": "a b", "arguments": {"a": ["b", {"c": "a"}]}, "answer": 7}]},
     ],
 )
 def test_a_strangers_schema_breaks_nothing(schema: dict[str, Any]) -> None:
-    for option in options.options([ToolSpec("mcp__far__away", "", schema)]):
-        assert choice.choice_prompt([option], "Hello")
-        assert arguments.schema_for(option)["type"] == "object"
-        assert arguments.schema_prompt(option, "Hello")
-        assert arguments.copies(option, choice.nearest(option, "Hello")) == ()
+    found = options.options([ToolSpec("mcp__far__away", "", schema)])
+
+    assert matching.matches(found, "Hello") == ()

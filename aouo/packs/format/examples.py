@@ -4,8 +4,10 @@
       - say: "note: call the bank"
         tool: persist
         arguments: {action: save, data: {text: call the bank}}
+        answer: "Saved as a note: “{text}”."
 
-A model that is too small to work from descriptions chooses by them; others never see them.
+A model that is too small to work from descriptions is held to them; others never see them.
+`answer`, which may be absent, tells a row that was written or found, by its columns in braces.
 """
 
 from __future__ import annotations
@@ -19,15 +21,18 @@ from aouo.packs.format.yaml_text import YamlRefused, read_mapping
 
 FILE = "examples.yml"
 _KEYS = frozenset({"say", "tool", "arguments"})
+_ALL_KEYS = _KEYS | {"answer"}
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What a person says, and the one call that answers it."""
+    """What a person says, the one call that answers it, and how a row of it is told, "" = as it
+    is."""
 
     say: str
     tool: str
     arguments: Mapping[str, object]
+    answer: str = ""
 
 
 def parse(text: str) -> tuple[tuple[Example, ...], tuple[Problem, ...]]:
@@ -44,14 +49,17 @@ def parse(text: str) -> tuple[tuple[Example, ...], tuple[Problem, ...]]:
     problems: list[Problem] = []
     for index, entry in enumerate(listed):
         line = document.line_of(("examples", index))
-        if not isinstance(entry, dict) or entry.keys() != _KEYS:
-            message = "needs exactly say, tool and arguments"
+        if not isinstance(entry, dict) or not _KEYS <= entry.keys() <= _ALL_KEYS:
+            message = "needs say, tool and arguments, and takes answer besides"
             problems.append(Problem(FILE, line, f"examples[{index}]", message))
             continue
         say, tool, arguments = entry["say"], entry["tool"], entry["arguments"]
-        if isinstance(say, str) and isinstance(tool, str) and isinstance(arguments, dict):
-            found.append(Example(say, tool, cast("dict[str, object]", arguments)))
+        answer = entry.get("answer", "")
+        texts = isinstance(say, str) and isinstance(tool, str) and isinstance(answer, str)
+        if texts and isinstance(arguments, dict):
+            known = cast("dict[str, object]", arguments)
+            found.append(Example(str(say), str(tool), known, str(answer)))
         else:
-            message = "say and tool are texts, arguments is a mapping"
+            message = "say, tool and answer are texts, arguments is a mapping"
             problems.append(Problem(FILE, line, f"examples[{index}]", message))
     return tuple(found), tuple(problems)

@@ -1,183 +1,137 @@
-"""What is said in words: the chat the model continues, and tool results told as they are."""
+"""What came of a call, told from its result as it is: not a word of it is the model's."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import cast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, cast
 
-from aouo.providers.tiny.cuts import MAX_PROMPT_CHARS, gbnf, one_line, own_words
-from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolReturned, UserSaid
+from aouo.providers.tiny.cuts import one_line
+from aouo.providers.tiny.options import Option
+from aouo.transcript import ToolCall, ToolReturned
 
-MAX_RESULT_CHARS = 1500
-DONE, FOUND, FAILED = "It is done", "Here is what I found", "That did not work"
-
-_CHAT = (
-    ("How do I boil an egg?", "Put it in boiling water for eight minutes."),
-    ("What is the capital of Italy?", "The capital of Italy is Rome."),
-    ("Hello", "Hello! What can I do for you?"),
-    ("Thank you", "You are welcome!"),
-    ("I feel bad", "I am sorry to hear that. Do you want to talk about it?"),
-    ("Good evening", "Good evening! What can I do for you?"),
-    ("What are you?", "I am a small language model on this computer, here to help you."),
-)
+MAX_VALUE_CHARS = 200
+_UNKNOWN = "[outcome unknown"
+"""Begins the result of a call that a crash cut off; source: `turn.calls`."""
+_HOLE = re.compile(r"\{(\w+)\}")
+_MARKS = re.compile(r"([\\`*_\[\]<>~|$&])|(?:^(?=[#+-]))")
+_NUMBER = re.compile(r"^(\d+)([.)])")
 
 
-_TOLD = (
-    ("paint the door green", "ok", DONE),
-    ("which colours are there?", "green; dark blue", FOUND),
-    ("please order more paint", "order 12 made", DONE),
-    ("show me the doors", "nothing", FOUND),
-)
+class Words(Protocol):
+    """The sentences, which people read and which are therefore not worded here."""
+
+    def cannot(self, examples: Sequence[str], *, buttons: bool) -> str: ...
+    def saved(self, what: str) -> str: ...
+    def deleted(self, rows: int) -> str: ...
+    def found(self, rows: Sequence[str]) -> str: ...
+    def nothing(self) -> str: ...
+    def too_long(self) -> str: ...
+    def failed(self) -> str: ...
+    def unknown(self) -> str: ...
+    def done(self, tool: str) -> str: ...
 
 
-def chat_messages(request: ModelRequest) -> list[dict[str, str]]:
-    """The chat for an answer in words: a few exchanges that set its tone, then the last
-    messages that fit in `MAX_PROMPT_CHARS`.
-
-    `request.context` is left out: with it, answers were longer and worse, and the time and
-    date in it were retold wrong.
-    """
-    system = one_line(request.system, 500) or "You are a kind assistant. Be brief."
-    messages = [{"role": "system", "content": system}, *_shown(_CHAT)]
-    room = MAX_PROMPT_CHARS - sum(len(m["content"]) + 20 for m in messages)
-    return messages + _recent(request.messages, room)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What tool calls came to: the person's words, the result in words, whether it failed, and
-    whether it is a list of things, which is always something found."""
-
-    asked: str
-    result: str
-    failed: bool
-    listed: bool = False
-
-
-def outcome(messages: Sequence[Message]) -> Outcome | None:
-    """What the newest messages say about tool calls, None when the last one is no result."""
-    said = next((m.text for m in reversed(messages) if isinstance(m, UserSaid)), "")
-    results: list[ToolReturned] = []
-    for message in reversed(messages):
-        if not isinstance(message, ToolReturned):
-            break
-        results.insert(0, message)
-    if not results:
-        return None
-    found = "\n".join(words_of(result.text) for result in results)
-    return Outcome(
-        own_words(said),
-        found[:MAX_RESULT_CHARS],
-        failed=any(result.failed for result in results),
-        listed=any(_is_list(result.text) for result in results),
-    )
+def told(
+    call: ToolCall, result: ToolReturned, option: Option | None, before: Option | None, words: Words
+) -> str | dict[str, Any]:
+    """The answer; or the arguments of a call that reads what was written, so that the next answer
+    is made from the row. `before` is the option of the write that this call reads back."""
+    if result.failed:
+        unknown = result.text.startswith(_UNKNOWN)
+        return words.saved("") if before else words.unknown() if unknown else words.failed()
+    if call.name != "persist":
+        return _of_tool(call, result, words)
+    answer = as_object(result.text)
+    rows = list(_rows(answer))
+    if before:
+        return _written(rows, before, words)
+    if "deleted" in answer:
+        return words.deleted(_count(answer["deleted"]))
+    if any(_count(answer.get(key)) for key in ("saved", "inserted", "updated")):
+        data = as_object(call.arguments).get("data")
+        return {"action": "recent", "table": answer.get("table"), "where": data, "limit": 1}
+    if not answer:
+        return words.too_long()
+    lines = [line for row in rows if (line := _row(row, option.answer if option else ""))]
+    return words.found(lines) if lines else words.nothing()
 
 
-def telling_prompt(told: Outcome) -> str:
-    """The pattern whose next line is how an answer about `told` begins."""
-    shown = [_told(asked, result) + f" {opening}\n" for asked, result, opening in _TOLD]
-    return "\n".join([*shown, _told(one_line(told.asked, 200), one_line(told.result, 200))])
+def verbatim(text: object) -> str:
+    """A value of a row as Markdown that shows it letter by letter, in one line."""
+    line = one_line(str(text), MAX_VALUE_CHARS + 1)
+    line = line if len(line) <= MAX_VALUE_CHARS else f"{line[: MAX_VALUE_CHARS - 1]}…"
+    return _NUMBER.sub(r"\1\\\2", _MARKS.sub(lambda mark: f"\\{mark[0]}", line))
 
 
-def telling_grammar() -> str:
-    return f'root ::= " " ({gbnf(DONE)} | {gbnf(FOUND)}) "\\n"'
+def _of_tool(call: ToolCall, result: ToolReturned, words: Words) -> str:
+    if result.text.strip() and not _is_json(result.text):
+        return verbatim(result.text)
+    return words.done(call.name.rpartition("__")[2].replace("_", " "))
 
 
-def telling(told: Outcome, opening: str) -> str:
-    """The answer: the opening the model chose, and the result as it is. A model of this size
-    garbles what it retells."""
-    if told.failed or told.listed:
-        opening = FAILED if told.failed else FOUND
-    opening = opening.strip() or DONE
-    if told.result == "ok":
-        return f"{opening}."
-    items = told.result.splitlines()
-    return f"{opening}: {items[0]}" if len(items) == 1 else "\n- ".join([f"{opening}:", *items])
+def _written(rows: Sequence[Mapping[str, object]], option: Option, words: Words) -> str:
+    if not rows:
+        return words.saved("")
+    if option.answer:
+        return _filled(option.answer, rows[0])
+    example = option.examples[0]
+    column = next((place[-1] for place, _ in example.slots), "")
+    return words.saved(verbatim(rows[0].get(column, "")))
 
 
-def words_of(result: str) -> str:
-    """A tool's JSON result in words: a line for each thing in its list; else its counts; else ok.
+def _row(row: Mapping[str, object], answer: str) -> str:
+    if answer:
+        return _filled(answer, row)
+    return ", ".join(
+        verbatim(value)
+        for name, value in row.items()
+        if isinstance(value, str) and value and not _is_kept(name)
+    ) or ", ".join(f"{name}: {value}" for name, value in row.items() if name in ("rows", "count"))
 
-    Ids and times are bookkeeping that nobody asked for.
-    """
+
+def _filled(answer: str, row: Mapping[str, object]) -> str:
+    def value(hole: re.Match[str]) -> str:
+        found = row.get(hole[1])
+        return "" if found is None else verbatim(found)
+
+    return _HOLE.sub(value, answer)
+
+
+def _rows(answer: Mapping[str, object]) -> Iterator[dict[str, object]]:
+    """The rows of a result; of a summary, what it says of each table."""
+    listed = answer.get("rows")
+    tables = answer.get("tables")
+    found: list[object] = []
+    if isinstance(listed, list):
+        found = cast("list[object]", listed)
+    elif isinstance(tables, dict):
+        found = list(cast("dict[str, object]", tables).values())
+    yield from (cast("dict[str, object]", row) for row in found if isinstance(row, dict))
+
+
+def _is_kept(name: str) -> bool:
+    """Ids and times are bookkeeping that nobody asked for."""
+    return name in ("id", "at", "first", "last") or name.endswith(("_id", "_at"))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def as_object(text: str) -> dict[str, Any]:
+    """What a JSON object holds; a remark of ours may stand below it. {} for what is none."""
     try:
-        value: object = json.loads(result)
-    except ValueError:
-        return result.strip() or "ok"
-    match value:
-        case dict() if (rows := _rows(cast("dict[str, object]", value))) is not None:
-            return "\n".join(filter(None, map(_row, rows))) or "nothing"
-        case dict():
-            counts = list(_counts(cast("dict[str, object]", value)))
-            return "\n".join(counts) or "ok"
-        case list():
-            return "\n".join(filter(None, map(_row, cast("list[object]", value)))) or "nothing"
-        case bool():
-            return "ok"
-        case _:
-            return str(value)
+        found: object = json.loads(text.partition("\n")[0])
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
-def _is_list(result: str) -> bool:
+def _is_json(text: str) -> bool:
     try:
-        value: object = json.loads(result)
-    except ValueError:
+        json.loads(text)
+    except (ValueError, RecursionError):
         return False
-    if isinstance(value, dict):
-        return _rows(cast("dict[str, object]", value)) is not None
-    return isinstance(value, list)
-
-
-def _rows(value: dict[str, object]) -> list[object] | None:
-    return next((cast("list[object]", v) for v in value.values() if isinstance(v, list)), None)
-
-
-def _row(row: object) -> str:
-    if not isinstance(row, dict):
-        return str(row)
-    known = cast("dict[str, object]", row)
-    return ", ".join(str(v) for k, v in known.items() if v not in ("", None) and not _is_kept(k))
-
-
-def _counts(value: dict[str, object], name: str = "") -> Iterator[str]:
-    """Numbers inside nested objects, with the name of what they count; flat ones are receipts."""
-    for key, inner in value.items():
-        if isinstance(inner, dict):
-            yield from _counts(cast("dict[str, object]", inner), key)
-        elif type(inner) in (int, float) and (name or key in ("count", "total")):
-            yield f"{name or key}: {inner}"
-
-
-def _is_kept(key: str) -> bool:
-    return key in ("id", "at") or key.endswith(("_id", "_at"))
-
-
-def _told(asked: str, result: str) -> str:
-    return f"Asked: {asked}\nResult: {result}\nAnswer:"
-
-
-def _recent(messages: Sequence[Message], room: int) -> list[dict[str, str]]:
-    kept: list[dict[str, str]] = []
-    for message in reversed(messages):
-        match message:
-            case UserSaid(text):
-                entry = {"role": "user", "content": text}
-            case AssistantSaid(text) if text:
-                entry = {"role": "assistant", "content": text}
-            case _:
-                continue
-        if not kept:
-            entry["content"] = entry["content"][: max(room, 200)]
-        room -= len(entry["content"]) + 20
-        if kept and room < 0:
-            break
-        kept.insert(0, entry)
-    return kept
-
-
-def _shown(pairs: Sequence[tuple[str, str]]) -> Iterator[dict[str, str]]:
-    for said, answer in pairs:
-        yield {"role": "user", "content": said}
-        yield {"role": "assistant", "content": answer}
+    return True

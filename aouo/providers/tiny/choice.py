@@ -1,4 +1,4 @@
-"""Which option a message asks for: the model's word for it, and how alike the examples are."""
+"""Which of several options a message asks for: the model's word for it, and how alike they are."""
 
 from __future__ import annotations
 
@@ -8,31 +8,19 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from aouo.providers.tiny.cuts import MAX_PROMPT_CHARS, one_line, word_list
-from aouo.providers.tiny.options import Example, Option
+from aouo.providers.tiny.options import Option
 
-TALK = "talk"
 MAX_EXAMPLES = 18
 NO_MESSAGE = ("N/A", "...", "[message]")
-# Weights found on 76 messages over three sets of tools: 58 right by the model's word, 64 by
-# likeness, 68 by both; of 19 messages kept apart, 18.
 CALIBRATION = 0.8
 LIKENESS = 8.0
 UNSEEN_LOGPROB = -14.0
 
-_TALKED = (
-    "Hello",
-    "Why is the sky blue?",
-    "Thank you",
-    "Tell me a story",
-    "Who are you?",
-    "How do I bake bread?",
-)
-
 
 def choice_prompt(choices: Sequence[Option], message: str) -> str:
-    """The pattern whose next word is the label of an option or `TALK`."""
-    labels = [TALK, *(option.label for option in choices)]
-    head = f"The assistant can {', '.join(labels[:-1])} or {labels[-1]}.\n\n"
+    """The pattern whose next word is the label of an option."""
+    labels = [option.label for option in choices]
+    head = f"The assistant can {', '.join(labels)}.\n\n"
     asked = f'The person says "{one_line(message, 300)}". The assistant should'
     room = MAX_PROMPT_CHARS - len(head) - 350  # not len(asked): the examples stay the same
     shown: list[str] = []
@@ -48,11 +36,11 @@ def choice_prompt(choices: Sequence[Option], message: str) -> str:
 def label_logprobs(choices: Sequence[Option], top: Mapping[str, float]) -> dict[str, float]:
     """For each label, the log probability of the best token that begins it."""
     return {
-        label: max(
-            (logprob for token, logprob in top.items() if _begins(token, label)),
+        option.label: max(
+            (logprob for token, logprob in top.items() if _begins(token, option.label)),
             default=UNSEEN_LOGPROB,
         )
-        for label in (TALK, *(option.label for option in choices))
+        for option in choices
     }
 
 
@@ -61,21 +49,15 @@ def choose(
     message: str,
     said: Mapping[str, float],
     said_to_nothing: Mapping[str, float],
-) -> Option | None:
-    """The option for `message`, None for an answer in words."""
-    like = likeness(
-        [(TALK, t) for t in _TALKED] + [(o.label, e.message) for o in choices for e in o.examples],
-        message,
-    )
-    given = any(option.given for option in choices)
+) -> Option:
+    """The likeliest option for `message`, which all of them fit."""
+    like = likeness([(o.label, e.message) for o in choices for e in o.examples], message)
 
-    def score(label: str) -> float:
-        if label == TALK and not given:  # labels made up from a schema promise little
-            return said[label] - CALIBRATION * said_to_nothing[label] + LIKENESS / 2
-        return said[label] - CALIBRATION * said_to_nothing[label] + LIKENESS * like.get(label, 0.0)
+    def score(option: Option) -> float:
+        own = said[option.label] - CALIBRATION * said_to_nothing[option.label]
+        return own + LIKENESS * like.get(option.label, 0.0)
 
-    best = max(said, key=score)
-    return next((option for option in choices if option.label == best), None)
+    return max(choices, key=score)
 
 
 def likeness(examples: Sequence[tuple[str, str]], message: str) -> dict[str, float]:
@@ -95,16 +77,9 @@ def likeness(examples: Sequence[tuple[str, str]], message: str) -> dict[str, flo
     return like
 
 
-def nearest(option: Option, message: str) -> Example:
-    """The example whose arguments serve as the pattern for `message`."""
-    like = likeness([(str(at), e.message) for at, e in enumerate(option.examples)], message)
-    return max(enumerate(option.examples), key=lambda pair: like[str(pair[0])])[1]
-
-
 def _mixed(choices: Sequence[Option]) -> list[tuple[str, str]]:
     """Examples of every option in turn, so that no label is the last one five times."""
-    talk = [(said, TALK) for said in _TALKED]
-    columns = [talk, *([(e.message, o.label) for e in o.examples] for o in choices)]
+    columns = [[(e.message, o.label) for e in o.examples] for o in choices]
     rows = [pair for row in zip_longest(*columns) for pair in row if pair]
     return rows[: max(MAX_EXAMPLES, len(columns))]
 

@@ -8,16 +8,21 @@ from typing import Any, TypeAlias, cast
 
 MAX_PROMPT_CHARS = 2400
 MAX_MESSAGE_CHARS = 600
-
+_CALLBACK = "[callback] "
+"""Stands before the data of a tapped button; source: `routing.decide`."""
 
 _CONTEXT = re.compile(
     r"\[(?:"
     r'(?:about this part of an earlier message|in reply to [^\n]*?): ".*?"'
     r"|forwarded from [^\n]*"
+    r"|[^\n\]]* reacted [^\n]*"
+    r"|voice message[^\n\]]*; what was said:"
     r")\](?:\n|$)",
     re.DOTALL,
 )
-"""A line that the channel puts before the person's words; what it quotes may be several lines."""
+"""A line that the runtime puts before the person's words; what it quotes may be several lines."""
+_EDITED = "[the person edited their message: "
+"""Begins what is told of an edit while a turn is at work; source: `turn.heard`."""
 
 Place: TypeAlias = tuple[str, ...]
 """Keys, and positions as text, from the outside in."""
@@ -29,10 +34,18 @@ def cleaned(message: str) -> str:
 
 
 def own_words(message: str) -> str:
-    """`message` without the bracketed lines before it that say what it refers to."""
+    """The person's own words in `message`: without the bracketed lines before them that say what
+    they refer to; "" when some of it was forwarded, for those are another's."""
     while context := _CONTEXT.match(message):
+        if context[0].startswith("[forwarded"):
+            return ""
         message = message[context.end() :]
-    return message
+    return message.removeprefix(_CALLBACK)
+
+
+def is_edit(message: str) -> bool:
+    """Whether this only tells of an edit of what was answered, or is being answered."""
+    return message.startswith(_EDITED)
 
 
 def one_line(text: str, limit: int) -> str:
@@ -40,23 +53,14 @@ def one_line(text: str, limit: int) -> str:
 
 
 def word_list(text: str) -> list[str]:
-    """Words and telling signs in lower case, the plural's s cut off."""
+    """Words in lower case, the plural's s cut off."""
     return [
         word[:-1] if len(word) > 3 and word.endswith("s") else word
-        for word in re.findall(r"[^\W_]+|[:=?!]", text.lower()[:MAX_MESSAGE_CHARS])
+        for word in re.findall(r"[^\W_]+", text.lower()[:MAX_MESSAGE_CHARS])
     ]
 
 
-def gbnf(text: str) -> str:
-    escaped = (
-        text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    )
-    return f'"{escaped}"'
-
-
-def all_leaves(
-    value: object, path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], object]]:
+def all_leaves(value: object, path: Place = ()) -> Iterator[tuple[Place, object]]:
     if isinstance(value, dict):
         for key, inner in cast("dict[str, object]", value).items():
             yield from all_leaves(inner, (*path, key))
@@ -67,17 +71,23 @@ def all_leaves(
         yield path, value
 
 
-def value_at(arguments: Mapping[str, Any], path: tuple[str, ...]) -> object:
-    """What `arguments` has at `path`, None when it has no such place."""
-    return dict(all_leaves(dict(arguments))).get(path)
+def with_values(arguments: Mapping[str, Any], values: Mapping[Place, object]) -> dict[str, Any]:
+    """`arguments` with these values in their places; nothing is changed in place."""
+    filled: Any = dict(arguments)
+    for place, new in values.items():
+        filled = _with_value(filled, place, new)
+    return filled
 
 
-def with_value(value: object, path: tuple[str, ...], new: object) -> Any:
-    """`value` with `new` at `path`; nothing is changed in place."""
-    if not path:
+def _with_value(value: object, place: Place, new: object) -> Any:
+    if not place:
         return new
     if isinstance(value, dict):
         entries = cast("dict[str, object]", value)
-        return {k: with_value(v, path[1:], new) if k == path[0] else v for k, v in entries.items()}
+        return {
+            k: _with_value(v, place[1:], new) if k == place[0] else v for k, v in entries.items()
+        }
     items = cast("list[object]", value)
-    return [with_value(v, path[1:], new) if str(at) == path[0] else v for at, v in enumerate(items)]
+    return [
+        _with_value(v, place[1:], new) if str(at) == place[0] else v for at, v in enumerate(items)
+    ]

@@ -1,134 +1,125 @@
-"""What the tiny model may do: tools and their worked examples as a few labelled options."""
+"""What may be done: the calls of the tools' own worked examples, each with its ways to ask."""
 
 from __future__ import annotations
 
-import re
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from aouo.providers.tiny.cuts import all_leaves
+from aouo.providers.tiny.cuts import Place, all_leaves, with_values
 from aouo.transcript import ToolSpec
 
-MAX_OPTIONS = 12
+_PERSIST_VALUES = ("data", "where", "params")
+_LOOKS = frozenset({"recent", "query", "summary"})
+"""The actions of `persist` that change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A message and the arguments it leads to; `real` when the words are a person's."""
+    """A message and the arguments it leads to. `slots` are the places of values that are words of
+    the message, in its order; `answer` is a sentence with the columns of a row in braces."""
 
     message: str
     arguments: dict[str, Any]
-    real: bool
+    slots: tuple[tuple[Place, str], ...] = ()
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing the model may do: a tool with one value of its first enum argument."""
+    """One call that may be made: a tool with arguments that are the same but for the slots."""
 
     label: str
     tool: ToolSpec
     examples: tuple[Example, ...]
-    given: bool
-    """The examples are the tool's own, not made up from its schema."""
-    fixed: frozenset[tuple[str, ...]] = frozenset()
-    """The arguments that are the same wherever the tool's examples have them."""
+
+    @property
+    def looks(self) -> bool:
+        """Whether it only reads rows."""
+        action = self.examples[0].arguments.get("action")
+        return self.tool.name == "persist" and action in _LOOKS
+
+    @property
+    def answer(self) -> str:
+        """How a row of what came of it is told, "" = as it is."""
+        return next((example.answer for example in self.examples if example.answer), "")
 
 
 def options(tools: Sequence[ToolSpec]) -> tuple[Option, ...]:
-    """What there is to choose from; tools with examples of their own push out those without."""
-    found = [option for tool in tools for option in _tool_options(tool)]
-    if any(option.given for option in found):
-        found = [option for option in found if option.given]
+    """What there is to choose from, in the order of the examples; tools without any are not."""
+    found = [option for tool in tools for option in _of_tool(tool)]
     names = Counter(option.label for option in found)
     return tuple(
-        replace(o, label=f"{_plain_name(o.tool.name)} {o.label}") if names[o.label] > 1 else o
-        for o in found[:MAX_OPTIONS]
+        replace(option, label=f"{option.label} {at}") if names[option.label] > 1 else option
+        for at, option in enumerate(found, 1)
     )
 
 
-def _tool_options(tool: ToolSpec) -> list[Option]:
+def option_of(choices: Sequence[Option], tool: str, arguments: Mapping[str, Any]) -> Option | None:
+    """The option that a call was made by."""
+    for option in choices:
+        if option.tool.name == tool and any(
+            _key(arguments, example.slots) == _key(example.arguments, example.slots)
+            for example in option.examples
+        ):
+            return option
+    return None
+
+
+def _of_tool(tool: ToolSpec) -> list[Option]:
     listed = tool.parameters.get("examples")
     items = cast("list[object]", listed) if isinstance(listed, list) else []
-    given = [_example(tool, item) for item in items]
-    examples = [example for example in given if example] or _made_up(tool)
-    fixed = _fixed(examples)
     groups: dict[str, list[Example]] = {}
-    for example in examples:
-        groups.setdefault(_label(tool, example.arguments), []).append(example)
-    return [Option(label, tool, tuple(found), any(given), fixed) for label, found in groups.items()]
-
-
-def _fixed(examples: Sequence[Example]) -> frozenset[tuple[str, ...]]:
-    seen: dict[tuple[str, ...], list[object]] = {}
-    for example in examples:
-        for path, value in all_leaves(example.arguments):
-            seen.setdefault(path, []).append(value)
-    return frozenset(
-        path for path, values in seen.items() if len(values) > 1 == len(set(map(repr, values)))
-    )
+    for item in items:
+        if example := _example(tool, item):
+            groups.setdefault(_key(example.arguments, example.slots), []).append(example)
+    return [Option(_label(tool, found[0]), tool, tuple(found)) for found in groups.values()]
 
 
 def _example(tool: ToolSpec, item: object) -> Example | None:
-    if not isinstance(item, dict):
+    entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+    message, arguments, answer = entry.get("user"), entry.get("arguments"), entry.get("answer", "")
+    if not (isinstance(message, str) and message.strip() and isinstance(arguments, dict)):
         return None
-    entry = cast("dict[str, Any]", item)
-    user, arguments = entry.get("user"), entry.get("arguments")
-    if isinstance(user, str) and isinstance(arguments, dict):
-        return Example(user, cast("dict[str, Any]", arguments), real=True)
-    label = _label(tool, entry)
-    free = [text for _, text in free_texts(tool, frozenset(), entry) if " " in text]
-    rest = [v for _, v in all_leaves(entry) if isinstance(v, str) and v not in free]
-    said = " ".join(dict.fromkeys([label, *rest])) + (f": {free[0]}" if free else "")
-    return Example(said, entry, real=False)
+    known = cast("dict[str, Any]", arguments)
+    slots = _slots(tool, message, known)
+    return Example(message, known, slots, answer if isinstance(answer, str) else "")
 
 
-def _made_up(tool: ToolSpec) -> list[Example]:
-    name = _plain_name(tool.name)
-    for key, value in properties_of(tool.parameters).items():
-        values = value.get("enum")
-        if values and isinstance(values, list):
-            named = cast("list[object]", values)
-            return [Example(f"{v} {name}", {key: v}, real=False) for v in named]
-    return [Example(f"{name} {first_clause(tool.description)}"[:80], {}, real=False)]
-
-
-def _label(tool: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    for key, value in properties_of(tool.parameters).items():
-        if key in arguments and ("enum" in value or "const" in value):
-            return str(arguments[key]).replace("_", " ")
-    return _plain_name(tool.name)
-
-
-def free_texts(
-    tool: ToolSpec, fixed: frozenset[tuple[str, ...]], arguments: Mapping[str, Any]
-) -> list[tuple[tuple[str, ...], str]]:
-    """The texts in `arguments` that no enum and no habit of the examples explains."""
-    return [
-        (path, value)
-        for path, value in all_leaves(dict(arguments))
+def _slots(
+    tool: ToolSpec, message: str, arguments: Mapping[str, Any]
+) -> tuple[tuple[Place, str], ...]:
+    """Texts in the arguments that stand in the message, by where they stand in it."""
+    properties = tool.parameters.get("properties")
+    known = cast("dict[str, object]", properties) if isinstance(properties, dict) else {}
+    found = [
+        (place, value)
+        for place, value in all_leaves(dict(arguments))
         if isinstance(value, str)
-        and len(value) > 1
-        and path not in fixed
-        and "enum" not in properties_of(tool.parameters).get(path[0], {})
+        and value.strip()
+        and value in message
+        and (tool.name != "persist" or place[0] in _PERSIST_VALUES)
+        and "enum" not in _as_object(known.get(place[0]))
     ]
+    return tuple(sorted(found, key=lambda slot: message.index(slot[1])))
 
 
-def properties_of(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The properties that are described by an object; strangers' schemas hold anything."""
-    found = schema.get("properties")
-    entries = cast("dict[str, object]", found) if isinstance(found, dict) else {}
-    return {
-        key: cast("dict[str, Any]", value)
-        for key, value in entries.items()
-        if isinstance(value, dict)
-    }
+def _key(arguments: Mapping[str, Any], slots: Sequence[tuple[Place, str]]) -> str:
+    """The same for the same call, whatever is in its slots."""
+    try:
+        emptied = with_values(arguments, {place: None for place, _ in slots})
+        return json.dumps(emptied, sort_keys=True)
+    except (TypeError, AttributeError, ValueError):
+        return ""
 
 
-def _plain_name(name: str) -> str:
-    return name.rpartition("__")[2].replace("_", " ")
+def _label(tool: ToolSpec, example: Example) -> str:
+    action = example.arguments.get("action")
+    name = action if isinstance(action, str) else tool.name.rpartition("__")[2]
+    return name.replace("_", " ")
 
 
-def first_clause(text: str) -> str:
-    return re.split(r"[.;:\n]", text.strip(), maxsplit=1)[0]
+def _as_object(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

@@ -137,6 +137,8 @@ def _loaded(said: Sequence[Message]) -> list[str]:
 def _examples(pack: PackView) -> Mapping[str, Sequence[Mapping[str, object]]]:
     """A model that reads little chooses by what the pack's own examples call."""
     shown: dict[str, list[Mapping[str, object]]] = {}
-    for say, tool, arguments in pack.examples:
-        shown.setdefault(tool, []).append({"user": say, "arguments": dict(arguments)})
+    for item in pack.examples:
+        shown.setdefault(item.tool, []).append(
+            {"user": item.say, "arguments": dict(item.arguments), "answer": item.answer}
+        )
     return shown

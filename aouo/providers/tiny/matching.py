@@ -1,0 +1,125 @@
+"""Whether a message has the form of an example, and which of its words are the values. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aouo.providers.tiny.cuts import with_values, word_list
+from aouo.providers.tiny.options import Example, Option
+
+_POLITE = r"(?:(?:please|pls|hey|hi|hello|ok|okay|so|now|just)\b[\s,!.]*+)*+"
+_ASKED = r"(?P<asked>(?:can|could|would|will)\s+you\s+(?:please\s+)?)?"
+_ARTICLES = ("a", "an", "the", "my")
+_FILLERS = frozenset(
+    re.findall(
+        r"\w+",
+        "a all am an any anything are can could do does everything get give got had has have hello "
+        "hey hi i is just know let me my now of ok okay please s see show so some tell the "
+        "there to u us want we what which would you your",
+    )
+)
+"""Words that change nothing in what is to be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An option that a message has the form of, and the arguments it then has."""
+
+    option: Option
+    arguments: dict[str, Any]
+
+
+def matches(choices: Sequence[Option], message: str) -> tuple[Match, ...]:
+    """Every option that `message` has the form of; the only one whose example it is, if it is
+    one word for word."""
+    for option in choices:
+        for example in option.examples:
+            if word_list(message) == word_list(example.message) and not example.slots:
+                return (Match(option, example.arguments),)
+    filled = [match for option in choices if (match := _filled(option, message))]
+    return tuple(filled[:1]) or tuple(_looked(choices, message))
+
+
+def _filled(option: Option, message: str) -> Match | None:
+    """The words around the values are an example's; the values are what stands between them."""
+    for example in option.examples:
+        if example.slots and (found := _form(example).fullmatch(message.strip())):
+            asks = found[0].rstrip().endswith("?") and not option.looks
+            if asks and not found["asked"] and not _has_mark(example):
+                continue  # "Remember that day?" tells nobody to keep anything
+            last = len(example.slots) - 1
+            values = {
+                place: _value(
+                    found[f"v{at}"], cut=at == last and bool(option.looks or found["asked"])
+                )
+                for at, (place, _) in enumerate(example.slots)
+            }
+            if all(values.values()):
+                return Match(option, with_values(example.arguments, values))
+    return None
+
+
+def _form(example: Example) -> re.Pattern[str]:
+    """The example as a pattern: its own words, and a gap for each value."""
+    rest, pattern = example.message.strip(), _POLITE + _ASKED
+    for at, (_, value) in enumerate(example.slots):
+        before, _, rest = rest.partition(value)
+        sign = r"[^\n]" if len(example.slots) > 1 else r"."
+        pattern += _words(before) + f"(?P<v{at}>{sign}+?)"
+    end = r"[\s.!?]*+" if rest.strip() else r"\s*+"
+    return re.compile(pattern + _words(rest) + end, re.IGNORECASE | re.DOTALL)
+
+
+def _words(text: str) -> str:
+    """A pattern for these words, with or without articles; signs may stand free or close."""
+    pattern = ""
+    for piece in re.findall(r"[\w'’]+|[^\w\s'’]", text):
+        sign = re.escape(piece)
+        word = rf"\b{'an?' if piece.lower() in ('a', 'an') else sign}\b"
+        if piece.lower() in _ARTICLES:
+            pattern += rf"\s*+(?:{word})?"
+        elif re.match(r"[\w'’]", piece):
+            pattern += rf"\s*+(?:(?:{'|'.join(_ARTICLES)})\s++)?{word}"
+        else:
+            sign = "[:：]" if piece == ":" else sign
+            pattern += rf"\s*+{sign}{'?' if piece in '.!?' else ''}"
+    return pattern + r"\s*+"
+
+
+def _has_mark(example: Example) -> bool:
+    """A colon or the like stands before the first value, so what follows is meant to be one."""
+    return bool(re.search(r"[^\w\s]\s*$", example.message.partition(example.slots[0][1])[0]))
+
+
+def _value(words: str, *, cut: bool) -> str:
+    words = words.strip()
+    return words.rstrip("?!. ") if cut else words
+
+
+def _looked(choices: Sequence[Option], message: str) -> list[Match]:
+    """What only looks may be asked for in any order of its examples' words, and in no others;
+    what shares most words with its examples."""
+    said, spelt = set(word_list(message)), set(_spelt(message))
+    plain = [
+        (option, [example.message for example in option.examples if not example.slots])
+        for option in choices
+        if option.looks
+    ]
+    seen = Counter(word for _, texts in plain for text in texts for word in _spelt(text))
+    found: list[tuple[int, Match]] = []
+    for option, texts in plain:
+        known = {word for text in texts for word in word_list(text)}
+        about = {word for text in texts for word in _spelt(text) if seen[word] > 1} - _FILLERS
+        if about & spelt and said <= known | _FILLERS:
+            found.append((len(said & known), Match(option, option.examples[0].arguments)))
+    most = max((shared for shared, _ in found), default=0)
+    return [match for shared, match in found if shared == most]
+
+
+def _spelt(text: str) -> list[str]:
+    """Words as they are: who says “note” does not ask for notes."""
+    return re.findall(r"[^\W_]+", text.lower())
