@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo import trees
@@ -176,6 +176,7 @@ def test_a_name_is_relative_to_the_folder_that_is_given(tmp_path: Path) -> None:
 MODES = [0o000, 0o100, 0o200, 0o300, 0o400, 0o500, 0o600, 0o700]
 
 
+@settings(deadline=None, max_examples=30)
 @given(modes=st.lists(st.sampled_from(MODES), min_size=1, max_size=8))
 def test_folders_that_nobody_may_enter_are_removed_by_whoever_owns_them(
     tmp_path_factory: pytest.TempPathFactory, modes: list[int]

@@ -133,4 +133,4 @@ def test_a_group_that_was_just_made_is_not_swept_and_an_old_empty_one_is(tmp_pat
 
     cgroup.sweep((tmp_path,))
 
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["aouo-tool-new", "another"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["another", "aouo-tool-new"]
