@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
-from aouo.packs.data.schema_guard import Guard, open_database
+from aouo.packs.data.schema_guard import Guard
 
 KEYED = "CREATE TABLE IF NOT EXISTS w (word TEXT PRIMARY KEY, n INTEGER DEFAULT 0);\n"
 PLAIN = "CREATE TABLE IF NOT EXISTS w (id INTEGER PRIMARY KEY, word TEXT, n INTEGER DEFAULT 0);\n"

@@ -18,12 +18,13 @@ from aouo.packs.data import seeds as seeding
 from aouo.packs.data.columns import Column, tables
 from aouo.packs.data.growing import add_columns
 from aouo.packs.data.migrations import Migration
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema_guard import (
     SCHEMA_S,
+    TRIAL_S,
     Guard,
     SchemaRefused,
     TookTooLong,
-    open_database,
     quoted,
 )
 from aouo.packs.data.schema_judge import check_heads, judge
@@ -60,7 +61,7 @@ class Made:
 def _try(statements: Sequence[Statement], extends: Extends) -> Made:
     check_heads(statements)
     with contextlib.closing(open_database(":memory:", max_pages=TRIAL_PAGES)) as connection:
-        guard = Guard(connection)
+        guard = Guard(connection, total_s=TRIAL_S)
         seeds = Seeds(connection, guard, grown=False)
         run(connection, guard, statements, seeds, None)
         extend(connection, extends)

@@ -178,5 +178,17 @@ def rules(create: str) -> tuple[str, ...]:
     return tuple(sorted(said))
 
 
+def options(create: str) -> tuple[str, ...]:
+    """Return what a CREATE TABLE says after its columns."""
+    found = tokens(create)
+    depth, end = 0, 0
+    for at, token in enumerate(found):
+        if token.plain in ("(", ")") and not token.quoted:
+            depth += 1 if token.plain == "(" else -1
+            end = at if depth == 0 else end
+    said = _spoken(found[end + 1 :]).upper()
+    return tuple(option for option in ("WITHOUT ROWID", "STRICT") if option in said)
+
+
 def _spoken(piece: Iterable[Token]) -> str:
     return " ".join(token.plain for token in piece)

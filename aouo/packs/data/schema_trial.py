@@ -9,8 +9,9 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
 from aouo.packs.data.columns import Column, tables
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import TRIAL_PAGES, Extends, extend, run
-from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.data.schema_guard import TRIAL_S, Guard, SchemaRefused, TookTooLong
 from aouo.packs.data.schema_judge import check_heads, judge
 from aouo.packs.data.schema_text import Statement, split, tokens
 from aouo.packs.data.schema_use import unusable
@@ -76,7 +77,7 @@ def _tried(
 ) -> Generator[tuple[Trial, sqlite3.Connection, Guard]]:
     found = Trial()
     with contextlib.closing(open_database(":memory:", max_pages=TRIAL_PAGES)) as connection:
-        guard = Guard(connection)
+        guard = Guard(connection, total_s=TRIAL_S)
         try:
             statements = split(sql)
         except SchemaRefused as refused:

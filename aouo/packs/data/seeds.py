@@ -123,11 +123,12 @@ class Seeds:
         )
         with contextlib.suppress(sqlite3.OperationalError):  # WITHOUT ROWID: it has a key
             if same:
-                self._connection.execute(
-                    f"DELETE FROM {quoted(table)} WHERE rowid = ? AND EXISTS "
-                    f"(SELECT 1 FROM {quoted(table)} AS old WHERE old.rowid < ? AND {same})",
-                    (row, row),
-                )
+                with self._guard.allow("write"):  # triggers are the pack's
+                    self._connection.execute(
+                        f"DELETE FROM {quoted(table)} WHERE rowid = ? AND EXISTS "
+                        f"(SELECT 1 FROM {quoted(table)} AS old WHERE old.rowid < ? AND {same})",
+                        (row, row),
+                    )
 
     def _seeds(self, statement: Statement) -> Iterator[Seed]:
         sql, found = statement.sql.rstrip("; \n\t"), tokens(statement.sql.rstrip("; \n\t"))
