@@ -27,7 +27,7 @@ from aouo.packs.data.schema_guard import (
     TookTooLong,
     quoted,
 )
-from aouo.packs.data.schema_judge import check_heads, judge
+from aouo.packs.data.schema_judge import check_heads
 from aouo.packs.data.schema_text import Statement, split
 from aouo.packs.data.seeds import Seeds
 from aouo.packs.data.shape import Shape, derived, differences, shapes
@@ -95,7 +95,6 @@ def apply_schema(
     if _recorded(connection, "whole") == {whole}:
         return False
     statements = split(sql)
-    judge(statements)
     wanted = _try(statements, extends)
     grown = bool(tables(connection))
     if grown:
@@ -234,7 +233,9 @@ def run(
             if statement.head in ("INSERT", "REPLACE"):
                 seeds.plant(statement)
                 continue
-            with guard.allow("schema", protected=protected or ()):
+            plain = statement.head == "CREATE TABLE" and not statement.is_virtual
+            mode = "table" if plain else "schema"
+            with guard.allow(mode, protected=protected or ()):
                 made = statement.sql if protected is None else statement.unless_there
                 connection.execute(made).fetchall()
         except TookTooLong as error:

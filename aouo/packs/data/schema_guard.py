@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from aouo.errors import PackError
 from aouo.packs.data import sql_functions
 
-Mode: TypeAlias = Literal["schema", "migration", "write", "read", "check"]
+Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read", "check"]
 _Judge: TypeAlias = Callable[[int, str | None, str | None, str | None, str | None], int]
 
 OURS = "_aouo_"  # the prefix of the bookkeeping tables in a pack's database
@@ -31,6 +31,7 @@ _TOO_LARGE = "it is too large: a statement has 256 MB at most, and a value 1 MB"
 _READS = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
+_CHANGES = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE})
 _READ_PRAGMAS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo"}
     | {"foreign_key_list", "data_version"}
@@ -132,6 +133,8 @@ class Guard:
         """
         judge, share = {
             "schema": (self._schema, _SCHEMA),
+            "table": (self._table, _SCHEMA),
+            "seed": (self._seed, _SCHEMA),
             "migration": (self._migration, _MIGRATION),
             "write": (self._write, _WRITE),
             "read": (self._read, _READ),
@@ -228,6 +231,26 @@ class Guard:
             return self._pragma(one, idle=True)
         if action == sqlite3.SQLITE_CREATE_VTABLE and (two or "").lower() not in _MODULES:
             return self._deny(f"virtual tables of the kind {two} are not available")
+        return self._anywhere(action, one, two, database)
+
+    def _table(
+        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
+    ) -> int:
+        if action == sqlite3.SQLITE_SELECT:
+            return self._deny(
+                "CREATE TABLE … AS SELECT takes rows from elsewhere: write the columns"
+            )
+        return self._schema(action, one, two, database, inner)
+
+    def _seed(
+        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
+    ) -> int:
+        if action == sqlite3.SQLITE_PRAGMA:  # a text index looks whether others changed it
+            return self._pragma(one, idle=False)
+        if action not in _READS and action not in _CHANGES:
+            return self._deny("first rows are given by INSERT only")
+        if action == sqlite3.SQLITE_READ and (one or "").lower().startswith("sqlite_"):
+            return self._deny(f"first rows come from the schema itself, not from {one}")
         return self._anywhere(action, one, two, database)
 
     def _write(

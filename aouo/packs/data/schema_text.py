@@ -61,6 +61,11 @@ class Statement:
         return f"{self.sql[:end]} IF NOT EXISTS{self.sql[end:]}"
 
     @property
+    def is_virtual(self) -> bool:
+        """Whether it makes a virtual table, whose module makes and reads tables itself."""
+        return [token.plain for token in tokens(self.sql)[:2]] == ["create", "virtual"]
+
+    @property
     def head(self) -> str:
         """What it does: its first word in capitals, `CREATE TABLE` and its like with two."""
         words = [token.plain.upper() for token in tokens(self.sql)[:4]]
