@@ -20,6 +20,7 @@ from aouo.schedule import NotASchedule
 from aouo.schedule_words import text_in_words
 
 _TEXT_MAX = 300
+_UNUSED_MAX = 10
 
 _ELSEWHERE = (
     "**It comes from another place than the installed version**, and gets all that this keeps. "
@@ -54,8 +55,18 @@ def install_card(
     signed = signature_line(summary.signature, changed=made.signer_changed)
     if ours and summary.signature.state == "none" and not made.signer_changed:
         signed = "It comes with aouo."
-    sections += [signed, _size(summary)]
+    sections += [_unused(summary), signed, _size(summary)]
     return "\n\n".join(section for section in sections if section)
+
+
+def _unused(summary: Summary) -> str:
+    if not summary.unused:
+        return ""
+    more = len(summary.unused) - _UNUSED_MAX
+    told = [f"- {plain(said, _TEXT_MAX)}" for said in summary.unused[:_UNUSED_MAX]]
+    told += [f"- and {more} more"] if more > 0 else []
+    title = "**It was written for another runtime; this of it does nothing here**"
+    return "\n".join([title, *told])
 
 
 def permissions_card(summary: Summary) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, assert_never
 
@@ -76,6 +76,8 @@ class Summary:
     requires_core: str
     depends_on: tuple[str, ...]
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
+    unused: tuple[str, ...] = ()
+    """What a pack of the original says that does nothing here, each with its place."""
 
 
 def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
@@ -137,17 +139,21 @@ def summarize_folder(folder: Path, trusted: Mapping[str, str] | None = None) -> 
     """
     signature = verify(folder, trusted)
     signature.refuse_wrong()
-    return summarize(sound_pack(folder), signature)
+    pack = sound_pack(folder)
+    loaded = load_pack(folder)
+    unused = tuple(map(str, loaded.problems)) if loaded.of_original else ()
+    return replace(summarize(pack, signature), unused=unused)
 
 
 def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
-    """Load the app in `folder`; `strict` as `validate` reads.
+    """Load the app in `folder`; `strict` as `validate` reads, but for packs of the original.
 
     Raises:
         PackError: something keeps it from loading.
     """
     loaded = load_pack(folder)
-    found = errors(validate(folder) if strict else loaded.problems)
+    strictly = strict and not loaded.of_original
+    found = errors(validate(folder) if strictly else loaded.problems)
     if not found and loaded.pack is not None:
         return loaded.pack
     first, *others = found
