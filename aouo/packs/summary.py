@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from aouo.errors import PackError
+from aouo.packs.contents import Part, parts
 from aouo.packs.data.columns import Column
 from aouo.packs.data.schema_trial import trial
 from aouo.packs.format.manifest import Budget
@@ -78,6 +79,8 @@ class Summary:
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
     unused: tuple[str, ...] = ()
     """What a pack of the original says that does nothing here, each with its place."""
+    parts: Mapping[str, Part] = field(default_factory=dict[str, Part])
+    """Its files that run or speak."""
 
 
 def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
@@ -128,6 +131,7 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
         requires_core=manifest.requires_core,
         depends_on=tuple(f"{need.name} {need.version}".strip() for need in manifest.depends_on),
         titles={skill.name: skill.display_name for skill in pack.skills.values()},
+        parts=parts(manifest, files),
     )
 
 
