@@ -22,6 +22,7 @@ from aouo.outbound.wording_may import (
     platforms,
     tools,
 )
+from aouo.outbound.wording_schedules import NOT_STARTED
 from aouo.packs.card import FILES, Card, Line, card
 from aouo.packs.compare import Change, Difference, Topic
 from aouo.packs.shipping.signing import Signature
@@ -70,7 +71,8 @@ def install_card(
     signed = signature_line(summary.signature, changed=made.signer_changed)
     if ours and summary.signature.state == "none" and not made.signer_changed:
         signed = "It comes with aouo."
-    sections += [_unused(summary), signed, _size(summary)]
+    not_yet = NOT_STARTED if summary.schedules else ""
+    sections += [not_yet, _unused(summary), signed, _size(summary)]
     return "\n\n".join(section for section in sections if section)
 
 
@@ -88,7 +90,8 @@ def permissions_card(summary: Summary) -> str:
     """What an installed app may do, as Markdown."""
     title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
     told = [sentence for line in card(summary).of("may") for sentence in _sentences(line)]
-    return "\n".join([title, *(f"- {sentence}" for sentence in told)])
+    not_yet = ["", NOT_STARTED] if summary.schedules else []
+    return "\n".join([title, *(f"- {sentence}" for sentence in told), *not_yet])
 
 
 def _head(made: Card, *, asking: bool) -> str:
