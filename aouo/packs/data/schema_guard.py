@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from aouo.errors import PackError
 from aouo.packs.data import sql_functions
 
-Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read", "check"]
+Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]
 _Judge: TypeAlias = Callable[[int, str | None, str | None, str | None, str | None], int]
 
 OURS = "_aouo_"  # the prefix of the bookkeeping tables in a pack's database
@@ -138,7 +138,6 @@ class Guard:
             "migration": (self._migration, _MIGRATION),
             "write": (self._write, _WRITE),
             "read": (self._read, _READ),
-            "check": (self._check, _MIGRATION),
         }[mode]
         self.refusal = ""
         self._protected = frozenset(name.lower() for name in protected)
@@ -270,13 +269,6 @@ class Guard:
         if action == sqlite3.SQLITE_READ and (one or "").lower() in self._hidden:
             return self._deny(f"the table {one} is not one that persist may read")
         return self._anywhere(action, one, two, database)
-
-    def _check(
-        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
-    ) -> int:
-        if action == sqlite3.SQLITE_PRAGMA and one == "quick_check":
-            return sqlite3.SQLITE_OK
-        return self._read(action, one, two, database, inner)
 
     def _pragma(self, name: str | None, *, idle: bool) -> int:
         pragma = (name or "").lower()
