@@ -15,7 +15,7 @@ from aouo.cli.control import ask
 from aouo.commands.scheduling import line_of
 from aouo.errors import SetupError
 from aouo.home import is_locked
-from aouo.outbound.wording_schedules import NOT_RUNNING
+from aouo.outbound.wording_schedules import NOT_STARTED
 from aouo.packs.scheduling import ZoneOf
 from aouo.store import schedules
 from aouo.store.reading import reading
@@ -46,7 +46,7 @@ def list_(as_json: bool) -> None:
         line = line_of(row, zones)
         state = f"off ({line.paused})" if line.paused else line.due or "over"
         click.echo(f"{row.id}  {row.pack:<12} {line.name:<20} {line.when}  {state}  {row.address}")
-    click.echo(NOT_RUNNING if found else "There are no schedules.")
+    click.echo(NOT_STARTED if found else "There are no schedules.")
 
 
 @cron.command()

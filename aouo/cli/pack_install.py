@@ -14,7 +14,9 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.control import NoAnswer, NotRunning, ask
+from aouo.errors import PackError
 from aouo.home import Home, is_locked, running_pid
+from aouo.packs.format.problems import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -138,7 +140,11 @@ def _agreed(question: str) -> bool:
 
 
 def _absolute(source: str) -> str:
-    """A path as the running bot, whose folder is another one, can find it."""
+    """A path as the running bot, whose folder is another one, can find it.
+
+    Raises:
+        PackError: there is nothing of that name; says what there is.
+    """
     if not source or "://" in source:
         return source
     path = Path(source).expanduser()
@@ -147,7 +153,13 @@ def _absolute(source: str) -> str:
     from aouo.app.samples import sample_packs
 
     along = {folder.name: folder for folder in sample_packs()}
-    return str(along.get(source, path.absolute()))
+    if source in along:
+        return str(along[source])
+    raise PackError(
+        f"There is no pack, folder or file {source}{did_you_mean(source, along) or '.'}",
+        fix=f"These packs come with aouo: {', '.join(sorted(along))}. Or name a folder, an .aouo "
+        "file or an https address.",
+    )
 
 
 def asked(verb: str, **arguments: object) -> Facts:

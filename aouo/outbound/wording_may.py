@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from aouo.outbound.quoting import code, whole
+from aouo.packs.compare import Change
 
 _LISTED_MAX = 12
 _PLATFORMS = {"tg": "Telegram", "cli": "the terminal"}
@@ -86,3 +88,28 @@ def names(items: Sequence[str]) -> str:
     shown = ", ".join(code(item) for item in items[:_LISTED_MAX])
     more = len(items) - _LISTED_MAX
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def file_changes(changes: Sequence[Change]) -> str:
+    """Which files are new, changed and gone, and how large they are."""
+    told = [_file_change(change) for change in changes[:_LISTED_MAX]]
+    more = len(changes) - _LISTED_MAX
+    return ", ".join(told) + (f" and {more} more" if more > 0 else "")
+
+
+def _file_change(change: Change) -> str:
+    name = whole(change.item)
+    match change.kind:
+        case "added":
+            return f"{name} is new ({kilobytes(int(change.after))})"
+        case "removed":
+            return f"{name} is gone"
+        case "changed":
+            now, was = (kilobytes(int(size)) for size in (change.after, change.before))
+            return f"{name} is changed ({now}{'' if now == was else f', was {was}'})"
+        case _:
+            assert_never(change.kind)
+
+
+def kilobytes(size: int) -> str:
+    return f"{size} bytes" if size < 1024 else f"{size / 1024:,.1f} kB"

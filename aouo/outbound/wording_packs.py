@@ -6,21 +6,38 @@ line, without letters that nobody sees, so that none can pass for a sentence of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
 from typing import assert_never
 
 from aouo.outbound.quoting import code, plain, whole
-from aouo.outbound.wording_may import everything, hosts, keeps, names, notes, platforms, tools
-from aouo.packs.card import Card, Line, card
-from aouo.packs.compare import Change, Difference
+from aouo.outbound.wording_may import (
+    everything,
+    file_changes,
+    hosts,
+    keeps,
+    kilobytes,
+    names,
+    notes,
+    platforms,
+    tools,
+)
+from aouo.outbound.wording_schedules import NOT_STARTED
+from aouo.packs.card import FILES, Card, Line, card
+from aouo.packs.compare import Change, Difference, Topic
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import Planned, Summary
 from aouo.schedule import NotASchedule
 from aouo.schedule_words import text_in_words
 
 _TEXT_MAX = 300
+_UNUSED_MAX = 10
 
+_FILES_OF: Mapping[Topic, str] = {
+    "programs": "what it runs",
+    "soul": "who it is and how it works",
+    "skill_texts": "what its skills tell the model",
+}
 _ELSEWHERE = (
     "**It comes from another place than the installed version**, and gets all that this keeps. "
     "If it is not by the same author, do not install it."
@@ -54,15 +71,27 @@ def install_card(
     signed = signature_line(summary.signature, changed=made.signer_changed)
     if ours and summary.signature.state == "none" and not made.signer_changed:
         signed = "It comes with aouo."
-    sections += [signed, _size(summary)]
+    not_yet = NOT_STARTED if summary.schedules else ""
+    sections += [not_yet, _unused(summary), signed, _size(summary)]
     return "\n\n".join(section for section in sections if section)
+
+
+def _unused(summary: Summary) -> str:
+    if not summary.unused:
+        return ""
+    more = len(summary.unused) - _UNUSED_MAX
+    told = [f"- {plain(said, _TEXT_MAX)}" for said in summary.unused[:_UNUSED_MAX]]
+    told += [f"- and {more} more"] if more > 0 else []
+    title = "**It was written for another runtime; this of it does nothing here**"
+    return "\n".join([title, *told])
 
 
 def permissions_card(summary: Summary) -> str:
     """What an installed app may do, as Markdown."""
     title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
     told = [sentence for line in card(summary).of("may") for sentence in _sentences(line)]
-    return "\n".join([title, *(f"- {sentence}" for sentence in told)])
+    not_yet = ["", NOT_STARTED] if summary.schedules else []
+    return "\n".join([title, *(f"- {sentence}" for sentence in told), *not_yet])
 
 
 def _head(made: Card, *, asking: bool) -> str:
@@ -112,6 +141,8 @@ def _section(title: str, lines: Iterable[Line]) -> str:
 
 
 def _sentences(line: Line) -> list[str]:
+    if line.topic in FILES:
+        return [f"{_FILES_OF[line.topic]}: {file_changes(line.changes)}"]
     if line.changes and line.part != "gone":
         added = tuple(one.item for one in line.changes if one.kind == "added")
         changed = [_changed(one) for one in line.changes if one.kind == "changed"]
@@ -156,7 +187,7 @@ def _said(line: Line, items: Sequence[str]) -> list[str]:
             return [f"works only with the packs {everything(items)}"]
         case "requires_core":
             return [f"needs aouo {names(items)}"]
-        case "signature" | "size" | "budget":
+        case "signature" | "size" | "budget" | "programs" | "soul" | "skill_texts":
             return []
         case _:
             assert_never(line.topic)
@@ -190,7 +221,7 @@ def _changed(change: Change) -> str:
             told = f"about {now} words that the model reads with each message, was {was}"
             return told if now != was else ""
         case "size":
-            return f"{_kilobytes(int(change.after))} on disk, was {_kilobytes(int(change.before))}"
+            return f"{kilobytes(int(change.after))} on disk, was {kilobytes(int(change.before))}"
         case "requires_core":
             return f"needs aouo {after}" if change.after else "needs no certain version of aouo"
         case _:
@@ -267,13 +298,9 @@ def signature_line(signature: Signature, *, changed: bool = False) -> str:
 
 def _size(summary: Summary) -> str:
     files = "1 file" if summary.files == 1 else f"{summary.files} files"
-    return f"{files}, {_kilobytes(summary.size_bytes)}, fingerprint {code(summary.content[:16])}"
+    return f"{files}, {kilobytes(summary.size_bytes)}, fingerprint {code(summary.content[:16])}"
 
 
 def _words(size_bytes: str) -> int:
     """About how many words so much text has."""
     return max(1, round(int(size_bytes) / 6))
-
-
-def _kilobytes(size: int) -> str:
-    return f"{size} bytes" if size < 1024 else f"{size / 1024:,.1f} kB"

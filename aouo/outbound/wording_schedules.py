@@ -5,7 +5,7 @@ from __future__ import annotations
 from aouo.notices import ScheduleLine, Schedules
 from aouo.ports import ButtonSpec
 
-NOT_RUNNING = "Not running yet: this version keeps schedules and does not start them."
+NOT_STARTED = "Schedules do not run yet: this version keeps them and does not start them."
 _SHOWN = 40
 _LABEL_CHARS = 40
 
@@ -22,7 +22,7 @@ def listed(notice: Schedules) -> str:
     if len(notice.lines) > _SHOWN:
         lines.append(f"… and {len(notice.lines) - _SHOWN} more")
     return "\n".join(
-        ["Schedules here:", *lines, "", *([forbidden] if forbidden else []), NOT_RUNNING]
+        ["Schedules here:", *lines, "", *([forbidden] if forbidden else []), NOT_STARTED]
     )
 
 

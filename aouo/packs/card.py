@@ -12,6 +12,8 @@ from aouo.packs.summary import Planned, Summary
 
 BEHIND = frozenset({"onboarding", "aggregator"})
 """Skills that nobody asks for: the first conversation, and the one that only a schedule starts."""
+FILES = frozenset({"programs", "soul", "skill_texts"})
+"""Topics whose changes are files, told in one line, whether new, changed or gone."""
 Part: TypeAlias = Literal["may", "brings", "asks", "changes", "gone"]
 """Where a line stands: what an app may do, what it brings; of an upgrade: what needs a yes, what
 is different and needs none, what it gives up."""
@@ -122,7 +124,7 @@ def _differing(difference: Difference) -> Iterator[Line]:
         if change.topic == "size":  # it stands below the card
             continue
         part: Part = "asks" if change.asks else "changes"
-        if change.kind == "removed":
+        if change.kind == "removed" and change.topic not in FILES:
             part = "gone"
         if change.topic == "skills":
             if change.item in BEHIND:

@@ -1,6 +1,7 @@
 """What a version of an app asks that the one before did not; pure.
 
-Consent was given for what was shown. An upgrade that asks for the same or for less needs none.
+Consent was given for what was shown. An upgrade that asks for the same or for less needs none,
+unless what runs and speaks in it changed and no trusted key signed both.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from aouo.packs.contents import Matter
 from aouo.packs.data.schema import Column
 from aouo.packs.format.manifest import Budget
 from aouo.packs.format.names import GROUP_TOOLS
@@ -35,7 +37,11 @@ Topic: TypeAlias = Literal[
     "requires_core",
     "depends_on",
     "size",
+    "programs",
+    "soul",
+    "skill_texts",
 ]
+_MATTERS: tuple[Matter, ...] = ("programs", "soul", "skill_texts")
 Kind: TypeAlias = Literal["added", "removed", "changed"]
 SchemaChange: TypeAlias = Literal["none", "additive", "migrations"]
 
@@ -91,7 +97,12 @@ def compare(old: Summary | None, new: Summary) -> Difference:
         return Difference(None, new, (), "none")
     signer_changed = bool(old.signature.key) and old.signature.key != new.signature.key
     schema = _schema_change(old.tables, new.tables)
-    changes = (*_signature(old, new, signer_changed), *_permissions(old, new), *_contents(old, new))
+    changes = (
+        *_signature(old, new, signer_changed),
+        *_permissions(old, new),
+        *_parts(old, new),
+        *_contents(old, new),
+    )
     older = leading(new.version) < leading(old.version)
     return Difference(old, new, changes, schema, signer_changed, older)
 
@@ -119,6 +130,22 @@ def _permissions(old: Summary, new: Summary) -> Iterator[Change]:
     if old.scope != new.scope:  # what was kept is not seen any more, and new rows may be by all
         yield Change("scope", "changed", "", old.scope, new.scope, asks=True)
     yield from budget_changes(old.budget, new.budget)
+
+
+def _parts(old: Summary, new: Summary) -> Iterator[Change]:
+    """What runs and speaks. One trusted key over both says that it is the same author's."""
+    vouched = old.signature.key == new.signature.key and (
+        old.signature.state == new.signature.state == "valid"
+    )
+    matters: dict[str, Matter] = {
+        name: part.matter for name, part in (*old.parts.items(), *new.parts.items())
+    }
+    for name in sorted(matters, key=lambda name: (_MATTERS.index(matters[name]), name)):
+        before, after = old.parts.get(name), new.parts.get(name)
+        if before is None or after is None or before.sha256 != after.sha256:
+            kind: Kind = "added" if before is None else "changed" if after else "removed"
+            sizes = tuple("" if part is None else str(part.size_bytes) for part in (before, after))
+            yield Change(matters[name], kind, name, *sizes, asks=not vouched)
 
 
 def _contents(old: Summary, new: Summary) -> Iterator[Change]:

@@ -63,7 +63,7 @@ class LoadedPack:
     """A pack (None: broken) with its problems; `name` is the manifest's, else the folder's.
 
     `draft` is what could be read of it if pack.yml is a manifest, for finding more problems,
-    and `places` where that is written.
+    and `places` where that is written. `of_original`: it was written for the original.
     """
 
     name: str
@@ -71,6 +71,7 @@ class LoadedPack:
     problems: tuple[Problem, ...]
     draft: Pack | None = None
     places: Places = field(default_factory=lambda: Places(None))
+    of_original: bool = False
 
 
 def load_pack(
@@ -110,7 +111,8 @@ def _loaded(
     found = _once((*around, *parsed.problems, *reader.found()))
     if parsed.manifest is None:
         return LoadedPack(folder.name, None, found, pack if parsed.draft else None, parsed.places)
-    return LoadedPack(pack.name, None if errors(found) else pack, found, pack, parsed.places)
+    usable = None if errors(found) else pack
+    return LoadedPack(pack.name, usable, found, pack, parsed.places, parsed.of_original)
 
 
 def _broken(folder: Path, problems: tuple[Problem, ...]) -> LoadedPack:

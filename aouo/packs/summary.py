@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, assert_never
 
 from aouo.errors import PackError
+from aouo.packs.contents import Part, parts
 from aouo.packs.data.columns import Column
 from aouo.packs.data.schema_trial import trial
 from aouo.packs.format.manifest import Budget
@@ -76,6 +77,10 @@ class Summary:
     requires_core: str
     depends_on: tuple[str, ...]
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
+    unused: tuple[str, ...] = ()
+    """What a pack of the original says that does nothing here, each with its place."""
+    parts: Mapping[str, Part] = field(default_factory=dict[str, Part])
+    """Its files that run or speak."""
 
 
 def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
@@ -126,6 +131,7 @@ def summarize(pack: Pack, signature: Signature | None = None) -> Summary:
         requires_core=manifest.requires_core,
         depends_on=tuple(f"{need.name} {need.version}".strip() for need in manifest.depends_on),
         titles={skill.name: skill.display_name for skill in pack.skills.values()},
+        parts=parts(manifest, files),
     )
 
 
@@ -137,17 +143,21 @@ def summarize_folder(folder: Path, trusted: Mapping[str, str] | None = None) -> 
     """
     signature = verify(folder, trusted)
     signature.refuse_wrong()
-    return summarize(sound_pack(folder), signature)
+    pack = sound_pack(folder)
+    loaded = load_pack(folder)
+    unused = tuple(map(str, loaded.problems)) if loaded.of_original else ()
+    return replace(summarize(pack, signature), unused=unused)
 
 
 def sound_pack(folder: Path, *, strict: bool = True) -> Pack:
-    """Load the app in `folder`; `strict` as `validate` reads.
+    """Load the app in `folder`; `strict` as `validate` reads, but for packs of the original.
 
     Raises:
         PackError: something keeps it from loading.
     """
     loaded = load_pack(folder)
-    found = errors(validate(folder) if strict else loaded.problems)
+    strictly = strict and not loaded.of_original
+    found = errors(validate(folder) if strictly else loaded.problems)
     if not found and loaded.pack is not None:
         return loaded.pack
     first, *others = found

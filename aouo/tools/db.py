@@ -37,6 +37,5 @@ def db(open_store: Callable[[str, str], PackStore]) -> Tool:
         "Read this pack's database: one SELECT in sql, or nothing to see its schema.",
         Db,
         _run,
-        group="db",
         reads=True,
     )

@@ -97,6 +97,7 @@ def test_a_folder_a_file_and_a_name_that_comes_along_are_installed(
 def test_what_is_no_pack_is_a_set_up_error_in_one_line(
     runner: CliRunner, home: Home, source: str, words: str
 ) -> None:
+    home.create()
     result = pack(runner, "install", source, "--yes")
 
     assert result.exit_code == 3
@@ -240,6 +241,27 @@ def test_a_person_who_keeps_a_pack_after_all_has_it(home: Home, tmp_path: Path) 
     assert gone[0] == 0
     assert gone[1].endswith("notes and its data are gone.\n")
     assert installed(home) == {}
+
+
+def test_a_source_that_is_nowhere_is_told_what_there_is(runner: CliRunner, home: Home) -> None:
+    home.create()
+    result = pack(runner, "install", "ntoes", "--yes")
+
+    assert result.exit_code == 3
+    assert 'There is no pack, folder or file ntoes; did you mean "notes"?' in result.stderr
+    assert "These packs come with aouo: create, notes, vocab." in result.stderr
+    assert installed(home) == {}
+
+
+def test_a_card_says_that_nothing_starts_schedules_yet(runner: CliRunner, home: Home) -> None:
+    """It promised them; issue 11, number 29."""
+    said = "Schedules do not run yet: this version keeps them and does not start them."
+    asked = pack(runner, "install", "notes")
+    pack(runner, "install", "notes", "--yes")
+    told = [pack(runner, verb, "notes") for verb in ("info", "permissions")]
+
+    assert all(said in result.stdout for result in (asked, *told))
+    assert set(installed(home)) == {"notes"}
 
 
 # Upgrades

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -16,6 +16,7 @@ from aouo.errors import PackError
 from aouo.packs.compare import compare
 from aouo.packs.format.manifest import Budget
 from aouo.packs.format.names import GROUP_TOOLS, GROUPS, TOOLS
+from aouo.packs.load import Pack, load_pack
 from aouo.packs.shipping.archive import SIGNATURE_FILE, content_hash
 from aouo.packs.shipping.signing import Signature, new_key, sign_app
 from aouo.packs.summary import OwnTool, Planned, Summary, sound_pack, summarize, summarize_folder
@@ -43,6 +44,11 @@ def summary(
     manifest = {**BASE, **fields, "permissions": permissions or {}}
     texts = {"pack.yml": yaml.safe_dump(manifest), "schema.sql": schema, **(files or {})}
     return summarize_folder(make_pack(files=texts, root=root))
+
+
+def folder(make_pack: MakePack, root: str, files: dict[str, str]) -> Path:
+    texts = {"pack.yml": yaml.safe_dump(BASE), "schema.sql": TABLE.format(""), **files}
+    return make_pack(files=texts, root=root)
 
 
 def test_a_summary_says_what_an_app_may_do_and_brings(make_pack: MakePack):
@@ -252,19 +258,74 @@ def test_a_tool_that_is_new_or_runs_another_command_asks(make_pack: MakePack):
     assert not asks((python,), ())
 
 
-def test_texts_skills_and_tables_are_shown_and_ask_nothing(make_pack: MakePack):
+MATTERS = {
+    "tools/sums.py": "programs",
+    "tools/vendor/x.json": "programs",
+    "bin/run.sh": "programs",
+    "data/words.csv": "programs",
+    "skills/hello/more.md": "skill_texts",
+    "rules-additions.md": "soul",
+    "templates/USER.md.tmpl": "soul",
+    "menu.json": "soul",
+    "examples.yml": "soul",
+    "README.md": None,
+    "i18n/de.json": None,
+    "evals/a.yml": None,
+}
+
+
+@pytest.mark.parametrize("name", MATTERS)
+@pytest.mark.parametrize("change", ["added", "changed", "removed"])
+def test_what_runs_and_speaks_is_shown_and_asks_unless_one_trusted_key_signed_both(
+    make_pack: MakePack, name: str, change: str
+) -> None:
+    texts = {"menu.json": "[]", "i18n/de.json": "{}", "evals/a.yml": "name: a\nsteps: []\n"}
+    text = texts.get(name, "") or ("examples: []\n" if name == "examples.yml" else "# one\n")
+    with_it, other = {name: text}, {name: f"{text} \n"}
+    first, second = {
+        "added": ({}, with_it),
+        "changed": (with_it, other),
+        "removed": (with_it, {}),
+    }[change]
+    old, new = (
+        summarize(loaded)
+        for loaded in (
+            cast("Pack", load_pack(folder(make_pack, root, files)).draft)
+            for root, files in (("one", first), ("two", second))
+        )
+    )
+    ada = Signature("valid", "Ada", key="RWQ")
+    signed = (replace(old, signature=ada), replace(new, signature=ada))
+    unknown = tuple(replace(each, signature=Signature("unknown_key", key="RWQ")) for each in signed)
+
+    found = [(one.topic, one.kind, one.item, one.asks) for one in compare(old, new).changes]
+    about = [item for item in found if item[2] == name]
+    assert about == ([(MATTERS[name], change, name, True)] if MATTERS[name] else [])
+    assert compare(*signed).needs_consent is False
+    assert compare(*unknown).needs_consent is bool(about)
+
+
+def test_what_a_schedule_tells_the_model_is_part_of_the_text(make_pack: MakePack) -> None:
+    jobs = [{"id": "a", "schedule": "0 8 * * *", "skill": "hello", "prompt": "Say hello."}]
+    one = summary(make_pack, cron_defaults=jobs, permissions={"cron": True})
+    jobs[0]["prompt"] = "Ask for the card."
+    two = summary(make_pack, "two", cron_defaults=jobs, permissions={"cron": True})
+
+    assert [(one.topic, one.item) for one in compare(one, two).asks] == [("soul", "pack.yml")]
+
+
+def test_tables_are_shown_and_ask_nothing(make_pack: MakePack):
     one = summary(make_pack)
     two = summary(
         make_pack,
         "two",
         schema=TABLE.format(", note TEXT") + "CREATE TABLE IF NOT EXISTS more (id INTEGER);",
-        files={"soul-additions.md": "More."},
         version="1.1.0",
     )
 
     found = compare(one, two)
 
-    assert {change.topic for change in found.changes} == {"tables", "prompt", "size"}
+    assert {change.topic for change in found.changes} == {"tables", "size"}
     assert (found.needs_consent, found.schema) == (False, "additive")
 
 

@@ -20,8 +20,9 @@ from aouo.app.stores import PackStores
 from aouo.errors import PackError, ToolFailed
 from aouo.home import Home
 from aouo.packs.data.backup import KEPT, back_up, backups, restore_database
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
-from aouo.packs.data.schema_guard import Guard, open_database
+from aouo.packs.data.schema_guard import Guard
 from aouo.packs.library import EMPTY, Library, Pack
 from aouo.packs.load import load_pack
 from tests.packs.writing import MakePack
@@ -240,7 +241,8 @@ def test_a_process_killed_around_its_commit_leaves_the_old_or_the_new_database(
     code = (
         "import sys; from aouo.packs.data.migrations import Migration;"
         "from aouo.packs.data.schema import apply_schema;"
-        "from aouo.packs.data.schema_guard import Guard, open_database;"
+        "from aouo.packs.data.opening import open_database;"
+        "from aouo.packs.data.schema_guard import Guard;"
         "c = open_database(sys.argv[1]); m = Migration('0001_term.sql', sys.argv[3]);"
         "apply_schema(c, Guard(c), sys.argv[2], {}, [m])"
     )

@@ -128,19 +128,36 @@ def test_an_alias_may_be_used_for_what_it_is_meant() -> None:
     assert manifest.schema.shared_tables == ("a",)
 
 
-TOOLS_HINT = "unknown key; tools are listed as permissions.tools: [web_search]"
+TOOLS_HINT = "unknown key; tools are listed as permissions.tools: [fetch]"
 
 
 def test_an_unknown_key_is_a_warning_at_load_and_an_error_in_validate() -> None:
-    text = HEAD + "permissions:\n  web_search: true\n  crom: true\n"
+    text = HEAD + "permissions:\n  fetch: true\n  crom: true\n"
 
     assert problems(text) == (
-        Problem("pack.yml", 5, "permissions.web_search", TOOLS_HINT, "warning"),
+        Problem("pack.yml", 5, "permissions.fetch", TOOLS_HINT, "warning"),
         Problem("pack.yml", 6, "permissions.crom", 'unknown key; did you mean "cron"?', "warning"),
     )
     assert parse(text).manifest == read(HEAD)
     assert {problem.severity for problem in problems(text, strict=True)} == {"error"}
     assert parse(text, strict=True).manifest is None
+
+
+@pytest.mark.parametrize(
+    ("written", "tools"),
+    [
+        ("web_search: true", (*DEFAULT_TOOLS, "web_search")),
+        ("web_search: false", DEFAULT_TOOLS),
+        ("{web_search: true, tools: [msg]}", ("msg", "web_search")),
+        ("{web_search: true, tools: [web_search]}", ("web_search",)),
+        ("{web_search: false, tools: [web_search]}", ("web_search",)),
+    ],
+)
+def test_the_originals_leave_to_search_is_the_tool(written: str, tools: tuple[str, ...]) -> None:
+    text = f"{HEAD}permissions: {written if written[0] == '{' else '{' + written + '}'}\n"
+
+    assert problems(text, strict=True) == ()
+    assert read(text).permissions.tools == tools
 
 
 def test_a_key_that_another_begins_with_is_nearest_to_it() -> None:

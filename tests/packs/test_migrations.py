@@ -13,8 +13,9 @@ import pytest
 
 from aouo.packs.data.columns import tables
 from aouo.packs.data.migrations import Migration, read_migrations
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
-from aouo.packs.data.schema_guard import Guard, SchemaRefused, open_database
+from aouo.packs.data.schema_guard import Guard, SchemaRefused
 
 WORDS = """\
 CREATE TABLE IF NOT EXISTS words (

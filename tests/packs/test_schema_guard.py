@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.packs.data.columns import tables
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
-from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
 from aouo.packs.data.schema_text import split
 from aouo.packs.data.schema_trial import trial
 
@@ -102,13 +101,27 @@ HOSTILE = {
     "rename onto it": "CREATE TABLE b (x); ALTER TABLE b RENAME TO _aouo_calls;",
     "endless": f"INSERT INTO items (name) {COUNTING} SELECT i FROM n;",
     "huge value": "INSERT INTO items (name) VALUES (zeroblob(900000000));",
+    "a path without end": "INSERT INTO items (name) VALUES (json_set('[]', '$.a', 1));",
+    "a width without end": "INSERT INTO items (name) VALUES (printf('%.*c', 2147483647, 'x'));",
+    "columns of columns": "CREATE TABLE b (c0 TEXT, "
+    + ", ".join(f"c{i + 1} AS (c{i} || c{i})" for i in range(60))
+    + "); CREATE INDEX i ON b (c60);",
     "a table it drops when run again": "DROP TABLE IF EXISTS items; CREATE TABLE items (id);",
     "rows it deletes when run again": "DELETE FROM items;",
     "update": "UPDATE items SET name = 'x';",
     "drop of a view": "DROP VIEW IF EXISTS v;",
     "alter": "ALTER TABLE items ADD COLUMN x;",
     "rows from a table": "INSERT INTO items (name) SELECT name FROM sqlite_master;",
-    "rows from a constant": "INSERT INTO items (name) SELECT 'x';",
+    "rows from the runtime's table": "INSERT INTO items (name) SELECT digest FROM _aouo_schema;",
+    "rows from a list of files": "INSERT INTO items (name) SELECT file FROM pragma_database_list;",
+    "rows behind a comment": "INSERT/**/INTO items (name) SELECT/**/sql FROM main.sqlite_schema;",
+    "rows through a view": "CREATE VIEW v AS SELECT sql FROM sqlite_master;"
+    " INSERT INTO items (name) SELECT sql FROM v;",
+    "a table of values": "CREATE TABLE b AS VALUES (1);",
+    "a table of a constant": 'CREATE TABLE IF NOT EXISTS main."as" AS SELECT 1 AS x;',
+    "endless rows": f"INSERT INTO items (name) SELECT 1 UNION ALL SELECT i FROM ({COUNTING}"
+    " SELECT i FROM n);",
+    "an upsert elsewhere": "INSERT INTO sqlite_master (name) VALUES ('x') ON CONFLICT DO NOTHING;",
     "rows from WITH": "WITH n AS (SELECT 1) INSERT INTO items (name) SELECT * FROM n;",
     "a value from a table": "INSERT INTO items (name) VALUES ((SELECT name FROM sqlite_master));",
     "a name as a value": 'INSERT INTO items (name) VALUES ("x");',
@@ -175,7 +188,10 @@ REFUSALS = {
     "DROP TABLE items;": "write it into migrations/NNNN_name.sql",
     "DROP TRIGGER t;": "made anew",
     "ALTER TABLE items ADD COLUMN x;": "write a new column into its CREATE TABLE",
-    "INSERT INTO items (name) SELECT 'x';": "write them as VALUES",
+    "WITH n AS (SELECT 1) INSERT INTO items (name) SELECT 1;": "WITH comes after it",
+    "INSERT INTO items (name) SELECT name FROM sqlite_master;": "not from sqlite_master",
+    "CREATE TABLE b AS SELECT name FROM items;": "write the columns",
+    "INSERT INTO items (name) VALUES ('x') RETURNING id;": "without RETURNING",
     'INSERT INTO items (name) VALUES ("x");': "text stands in 'quotes'",
     "CREATE TABLE b (x); CREATE TABLE b (x);": "it is made twice here",
     "CREATE TABEL b (x);": 'near "TABEL": syntax error',
@@ -189,28 +205,6 @@ def test_a_refusal_says_what_to_do(sql: str) -> None:
     (refused,) = trial(ITEMS + sql, {}, strict=True).refused
 
     assert REFUSALS[sql] in refused.message
-
-
-def test_the_parser_is_not_imported_where_every_schema_is_known(tmp_path: Path) -> None:
-    """It takes most of a second and 33 MB."""
-    apply(tmp_path / "a.db", ITEMS + "INSERT INTO items (name) VALUES ('a');")
-    code = (
-        "import sys; from aouo.packs.data.schema import apply_schema;"
-        "from aouo.packs.data.schema_trial import trial;"
-        "from aouo.packs.data.schema_guard import Guard, open_database;"
-        f"sql = {ITEMS!r} + \"INSERT INTO items (name) VALUES ('a');\"; trial(sql, {{}});"
-        "c = open_database(sys.argv[1]); print(apply_schema(c, Guard(c), sql, {}));"
-        "print('sqlglot' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "a.db")],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-
-    assert done.stdout.split() == ["False", "False"]
 
 
 def test_the_usual_head_of_a_schema_is_taken_and_changes_nothing(tmp_path: Path) -> None:
@@ -307,16 +301,16 @@ def test_a_statement_is_stopped_at_its_time_limit() -> None:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-LONG = "replace(hex(zeroblob(1900000)), '0', 'b')"
+LONG = "replace(hex(zeroblob(450000)), '0', 'b')"
 
 
 @pytest.mark.parametrize(
     "sql",
     [
-        f"SELECT length(trim(hex(zeroblob(1900000)), {LONG} || '0'))",
-        f"SELECT instr(zeroblob(3900000), CAST(zeroblob(1900000) || x'01' AS BLOB)) > 0, {LONG}"
+        f"SELECT length(trim(hex(zeroblob(450000)), {LONG} || '0'))",
+        f"SELECT instr(zeroblob(900000), CAST(zeroblob(450000) || x'01' AS BLOB)) > 0, {LONG}"
         f" LIKE '%' || substr({LONG}, 1, 490) || 'a'",
-        f"SELECT replace({LONG}, substr({LONG}, 1, 1900000) || 'a', '') = ''",
+        f"SELECT replace({LONG}, substr({LONG}, 1, 450000) || 'a', '') = ''",
     ],
     ids=["trim", "instr, like", "replace"],
 )
@@ -334,15 +328,15 @@ def test_no_function_outlives_the_time_of_its_statement(tmp_path: Path, sql: str
 
 def test_many_heavy_functions_in_one_row_end_in_time(tmp_path: Path) -> None:
     """There is no look at the clock in a row without a loop."""
-    heavy = ", ".join(["a LIKE '%' || substr(a, 1, 20) || 'b' || ?"] * 1000)
+    heavy = ", ".join(["a LIKE '%' || substr(a, 1, 20) || 'b' || ?"] * 100)
     with closing(open_database(str(tmp_path / "a.db"))) as connection:
-        clock = itertools.count(0, 0.01)
+        clock = itertools.count(0, 0.02)
         with (
             pytest.raises(TookTooLong),
             Guard(connection, monotonic=lambda: next(clock)).allow("read"),
         ):
             connection.execute(
-                f"SELECT {heavy} FROM (SELECT hex(zeroblob(1000)) AS a)", ["x"] * 1000
+                f"SELECT {heavy} FROM (SELECT hex(zeroblob(1000)) AS a)", ["x"] * 100
             ).fetchall()
 
 

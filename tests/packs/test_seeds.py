@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
-from aouo.packs.data.schema_guard import Guard, open_database
+from aouo.packs.data.schema_guard import Guard
 
 KEYED = "CREATE TABLE IF NOT EXISTS w (word TEXT PRIMARY KEY, n INTEGER DEFAULT 0);\n"
 PLAIN = "CREATE TABLE IF NOT EXISTS w (id INTEGER PRIMARY KEY, word TEXT, n INTEGER DEFAULT 0);\n"
@@ -123,6 +124,62 @@ def test_default_values_and_times_are_given_once(tmp_path: Path) -> None:
                 apply_schema(connection, Guard(connection), table + sql + comment, {})
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (2,)
+
+
+GUARDED = {
+    "guarded": "INSERT INTO w (word) SELECT '{}' WHERE NOT EXISTS (SELECT 1 FROM w WHERE n > 99);",
+    "each guarded": "INSERT INTO w (word, n) SELECT '{}', 0 "
+    "WHERE NOT EXISTS (SELECT 1 FROM w WHERE word = '{}');",
+    "joined": "INSERT OR IGNORE INTO w (word) SELECT '{}' UNION SELECT '{}';",
+    "a list": "INSERT INTO w (word) SELECT value FROM json_each('[\"{}\"]');",
+    "of values": "INSERT INTO main.w (word) SELECT column1 FROM (VALUES ('{}'));",
+    "values and more": "INSERT OR REPLACE INTO w (word) VALUES ('{}') UNION SELECT '{}';",
+    "with": "INSERT INTO w (word) WITH x(y) AS (SELECT '{}') SELECT y FROM x WHERE true "
+    "ON CONFLICT DO NOTHING;",
+}
+
+
+@pytest.mark.parametrize("table", [KEYED, PLAIN])
+@pytest.mark.parametrize("how", GUARDED)
+def test_rows_of_a_query_are_first_rows_too(table: str, how: str) -> None:
+    """Packs of the original guard their first rows so. Source: issue 11, number 26."""
+
+    def rows(*words: str) -> str:
+        return "\n".join(GUARDED[how].replace("{}", word) for word in words)
+
+    with closing((database := Database()).connection):
+        database.schema(table + rows("a", "b"))
+        database.person("DELETE FROM w WHERE word = 'a'")
+        database.person("UPDATE w SET word = 'mine' WHERE word = 'b'")
+        database.schema(table + rows("a", "b", "c") + "-- and one more")
+        for word in ("a", "b", "c"):
+            database.schema(table + rows(word).replace("w (word", "w  ( word", 1) + f"-- {word}")
+
+        assert {word for word, _ in database.rows} >= {"mine", "c"}
+        assert not {word for word, _ in database.rows} & {"a", "b"}
+
+
+def test_rows_of_a_query_that_gained_one_come_once(tmp_path: Path) -> None:
+    first = "INSERT INTO w (word, n) SELECT 'a', 1 UNION ALL SELECT 'b', 2"
+    for table in (KEYED, PLAIN):
+        with closing((database := Database()).connection):
+            database.schema(f"{table}{first};")
+            database.person("DELETE FROM w WHERE word = 'a'")
+            database.schema(f"{table}{first} UNION ALL SELECT 'c', NULL;")
+
+            assert database.rows == [("b", 2), ("c", None)]
+
+
+def test_a_query_of_first_rows_reads_the_packs_own_tables() -> None:
+    made = "CREATE TABLE t (word TEXT UNIQUE, n REAL, raw BLOB);"
+    rows = "INSERT INTO t VALUES ('it''s\n', 1e999, x'00ff'), (char(97, 0, 98), -0.1, NULL);"
+    with closing((database := Database()).connection):
+        copied = "CREATE TABLE u (word TEXT, n REAL, raw BLOB);INSERT INTO u SELECT * FROM t;"
+        database.schema(made + rows + copied)
+        both = "SELECT * FROM t EXCEPT SELECT * FROM u"
+
+        assert database.connection.execute(both).fetchall() == []
+        assert database.connection.execute("SELECT count(*) FROM u").fetchone() == (2,)
 
 
 # Laws

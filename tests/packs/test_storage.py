@@ -275,7 +275,7 @@ def test_an_answer_never_fills_the_prompt(persist: Model) -> None:
 
 
 def test_rows_of_huge_values_are_not_all_fetched(persist: Model) -> None:
-    huge = f"{COUNTING} SELECT replace(hex(zeroblob(1500000)), '0', 'x') AS x FROM n LIMIT 99"
+    huge = f"{COUNTING} SELECT replace(hex(zeroblob(450000)), '0', 'x') AS x FROM n LIMIT 99"
 
     found = persist("query", sql=huge)
 
@@ -538,7 +538,7 @@ def test_db_and_menus_read_all_tables_of_the_pack(persist: Model) -> None:
 
 
 def test_an_endless_query_is_stopped(tmp_path: Path) -> None:
-    seconds = itertools.count(0.0, 0.5)
+    seconds = itertools.count(0.0, 0.01)
     with closing(
         PackStore(tmp_path / "t.db", manifest(), SCHEMA, monotonic=lambda: next(seconds))
     ) as store:

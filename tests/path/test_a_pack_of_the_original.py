@@ -6,14 +6,19 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
+from aouo.packs.format.manifest_text import parse
+from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.format.problems import errors
 from aouo.packs.library import scan
 from aouo.packs.load import load_pack
 from aouo.packs.validate import validate
 from tests.fakes.model_server import CallPart
 from tests.packs.test_broken_packs import digest
+from tests.path.looking import said, settled
+from tests.path.test_installing import install, shopping, tap
 from tests.path.world import ADA, ROOT, World
 
 PACK = ROOT / "tests" / "sample_packs" / "original" / "english"
@@ -29,13 +34,11 @@ def test_it_loads_unchanged_and_only_its_javascript_tool_is_refused() -> None:
     assert loaded.pack is not None
     assert [(problem.field, problem.message) for problem in loaded.problems] == [
         ("custom_tools[0].path", JAVASCRIPT),
-        (
-            "permissions.web_search",
-            "unknown key; tools are listed as permissions.tools: [web_search]",
-        ),
         ("memory.user", "unknown key"),
     ]
     manifest = loaded.pack.manifest
+    assert "web_search" in manifest.permissions.tools
+    assert set(DEFAULT_TOOLS) < set(manifest.permissions.tools)
     assert manifest.custom_tools == ()
     assert [tool.name for tool in manifest.runtime.external_tools] == ["importer"]
     assert [job.id for job in manifest.cron_defaults] == ["morning", "weekly"]
@@ -43,6 +46,60 @@ def test_it_loads_unchanged_and_only_its_javascript_tool_is_refused() -> None:
     assert loaded.pack.menu.first
     assert loaded.pack.menu.first.id == "english_main"
     assert loaded.pack.translations.text("zh-hans", "Dictation") == "听写"
+
+
+@pytest.mark.parametrize(
+    ("written", "forgiven"),
+    [
+        ("runtime: {js: {tools: true}}", True),
+        ("custom_tools: [{name: a, path: tools/a.ts}]", True),
+        ("permissions: {web_search: true}", True),
+        ("memory: {soul: memory/soul.md}", True),
+        ("context: {memory_policy: summary_plus_query}", True),
+        ("permissions: {web_search: true}\nbudget: {daily_usd: 1}", False),
+        ("runtime: {js: {}}\nschema: {scope: person}", False),
+        ("colour: red", False),
+        ("custom_tools: [1, {path: 2}]\nmemory: []\nruntime: 3", False),
+    ],
+)
+def test_what_only_the_original_reads_is_how_its_packs_are_known(
+    written: str, forgiven: bool
+) -> None:
+    text = f"name: a\nversion: 1.0.0\ndisplay_name: A\n{written}\n"
+
+    assert parse(text).of_original is forgiven
+
+
+async def test_it_is_installed_and_the_card_says_what_of_it_does_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    """What loading only warns about, an install only warns about too; issue 11, number 27."""
+    folder = tmp_path / "english"
+    shutil.copytree(PACK, folder)
+    world.install("notes")
+    async with world.running() as bot:
+        card = await install(bot, folder)
+        await tap(bot, "Install")
+        await said(world, "“english” is installed, version 1.2.0.")
+        await settled(bot)
+
+    assert "this of it does nothing here" in card
+    assert "custom_tools[0].path: JavaScript tools do not run here" in card
+    assert "memory.user: unknown key" in card
+    assert "search the web" in card
+
+
+async def test_a_pack_of_ours_with_an_unknown_key_is_not_installed(
+    world: World, tmp_path: Path
+) -> None:
+    folder = shopping(tmp_path / "shopping")
+    manifest = (folder / "pack.yml").read_text()
+    (folder / "pack.yml").write_text(f"{manifest}colour: red\n")
+    async with world.running() as bot:
+        answer = await install(bot, folder)
+        await settled(bot)
+
+    assert "colour: unknown key" in answer
 
 
 def test_a_shared_table_of_another_pack_is_a_warning_until_it_is_validated(tmp_path: Path) -> None:

@@ -119,3 +119,25 @@ async def test_a_memory_file_that_other_hands_made_large_does_not_fill_the_promp
     await heard(world, CallPart("list_dir", {}))
 
     assert len(json.dumps(world.model.requests[-1])) < 120_000
+
+
+async def test_a_select_that_would_end_the_process_is_refused(world: World) -> None:
+    """SQLite goes down a path of JSON on the stack: 450,000 steps of it were a kill."""
+    pack = world.home.packs / "scribe"
+    (pack / "schema.sql").write_text("CREATE TABLE notes (text TEXT);")
+    manifest = (pack / "pack.yml").read_text()
+    (pack / "pack.yml").write_text(
+        manifest.replace("tools: [", "tools: [db, ") + "schema: {file: schema.sql}\n"
+    )
+    path = "'$' || replace(hex(zeroblob(450000)), '00', '.a')"
+    wide = "SELECT printf('%.*c', 2147483647, 'x')"
+    deep, endless, sound = await heard(
+        world,
+        CallPart("db", {"sql": f"SELECT json_set('{{}}', {path}, 1)"}),
+        CallPart("db", {"sql": wide}),
+        CallPart("db", {"sql": "SELECT count(*) AS n FROM notes"}),
+    )
+
+    assert "json_patch" in deep
+    assert "four digits" in endless
+    assert '"n": 0' in sound

@@ -22,7 +22,7 @@ provided_skills: [go]
 cron_defaults: [{id: daily-study, schedule: "0 8 * * *", skill: go, enabled_by_default: false}]
 permissions: {tools: [msg], cron: true}
 """
-NOT_RUNNING = "Not running yet: this version keeps schedules and does not start them."
+NOT_STARTED = "Schedules do not run yet: this version keeps them and does not start them."
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ async def test_what_a_pack_proposes_is_listed_and_switched_on_and_off(world: Wor
         "Schedules here:",
         "• daily study, every day at 08:00: off",
         "",
-        NOT_RUNNING,
+        NOT_STARTED,
     ]
     assert labels(listed) == ["Switch on: daily study"]
     assert "every day at 08:00: on, next Tuesday 3 March 2026 at 08:00" in on.text
@@ -171,4 +171,4 @@ async def test_the_owner_switches_them_from_outside_while_it_runs_and_while_it_r
         "study",
         "every",
     ]
-    assert at_rest.output.splitlines()[-1] == NOT_RUNNING
+    assert at_rest.output.splitlines()[-1] == NOT_STARTED

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aouo.packs.data.schema_guard import quoted
+from aouo.packs.data.schema_text import tokens
 
+VIRTUAL = "CREATE VIRTUAL TABLE"
+_SHADOWS = {
+    "fts5": ("config", "content", "data", "docsize", "idx"),
+    "fts4": ("content", "docsize", "segdir", "segments", "stat"),
+    "rtree": ("node", "parent", "rowid"),
+}
 _CONSTANT = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?|'([^']|'')*'|NULL|TRUE|FALSE", re.IGNORECASE)
 
 
@@ -30,12 +38,24 @@ class Column:
 def tables(connection: sqlite3.Connection) -> dict[str, tuple[Column, ...]]:
     """Return the pack's tables and their columns, without ours and SQLite's."""
     rows = connection.execute(
-        "SELECT m.name FROM sqlite_master AS m JOIN pragma_table_list AS l ON l.name = m.name "
-        "WHERE l.schema = 'main' AND l.type IN ('table', 'virtual') "
-        "AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
-        "AND m.name NOT LIKE '\\_aouo\\_%' ESCAPE '\\' ORDER BY m.rowid"
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
+        "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
+        "AND name NOT LIKE '\\_aouo\\_%' ESCAPE '\\' ORDER BY rowid"
     ).fetchall()
-    return {str(name): columns(connection, str(name)) for (name,) in rows}
+    shadows = {shadow for name, sql in rows for shadow in _shadows(str(name), str(sql))}
+    names = (str(name) for name, _ in rows if str(name).lower() not in shadows)
+    return {name: columns(connection, name) for name in names}
+
+
+def _shadows(table: str, made: str) -> Iterator[str]:
+    """The tables in which a virtual one keeps what is in it.
+
+    `PRAGMA table_list` knows them too, and compiles each view of the pack to find out more.
+    """
+    if made.upper().startswith(VIRTUAL):
+        words = [token.plain for token in tokens(made)]
+        module = words[words.index("using") + 1]
+        yield from (f"{table.lower()}_{end}" for end in _SHADOWS.get(module, ()))
 
 
 def columns(

@@ -14,13 +14,15 @@ from typing import TypeAlias
 
 from aouo.errors import ToolFailed
 from aouo.packs.data.columns import Column, tables
+from aouo.packs.data.opening import open_to_read
 from aouo.packs.data.rows import Cell, shown
-from aouo.packs.data.schema_guard import Guard, TookTooLong, open_to_read, quoted
+from aouo.packs.data.schema_guard import Guard, TookTooLong, quoted
 
 Bindings: TypeAlias = "tuple[Cell, ...] | dict[str, Cell]"
 
 _ANSWER_CHARS = 16_000
-_FETCHED_BYTES = 16_000_000  # four values of the greatest length, more than an answer shows
+_FETCHED_BYTES = 16_000_000  # 16 values of the greatest length, more than an answer shows
+_PLENTY = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Reader:
         """Raises: sqlite3.Error: the file cannot be read."""
         self._lock = threading.Lock()
         self._connection = open_to_read(path)
+        self._connection.text_factory = self._text
+        self._room = _PLENTY
         self._guard = Guard(self._connection, monotonic=monotonic)
 
     def close(self) -> None:
@@ -84,7 +88,7 @@ class Reader:
             try:
                 with self._guard.allow("read", hidden=hidden):
                     cursor = self._connection.execute(sql, values)
-                    found = _fetched(cursor, limit + 1)
+                    found = self._fetched(cursor, limit + 1)
                     names = _distinct(str(item[0]) for item in cursor.description or ())
                     cursor.close()
             except TookTooLong as error:
@@ -96,6 +100,29 @@ class Reader:
             except (OverflowError, UnicodeEncodeError) as error:
                 raise Unreadable(f"A value cannot be used: {error}") from error
         return _fitting(names, found, limit)
+
+    def _fetched(self, cursor: sqlite3.Cursor, most: int) -> list[tuple[object, ...]]:
+        """Return the first rows, and of rows with huge values fewer."""
+        found: list[tuple[object, ...]] = []
+        left = _FETCHED_BYTES
+        while len(found) < most and left > 0:
+            self._room = _FETCHED_BYTES
+            try:
+                row = cursor.fetchone()
+            finally:
+                self._room = _PLENTY
+            if row is None:
+                break
+            found.append(row)
+            left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        return found
+
+    def _text(self, raw: bytes) -> str:
+        """Make a text of what is stored, as long as its row is no larger than all may be."""
+        self._room -= len(raw)
+        if self._room < 0:
+            raise sqlite3.DataError("a row is larger than 16 MB: ask for fewer columns, or substr")
+        return raw.decode(errors="replace")
 
 
 def has_rows(file: Path) -> bool:
@@ -125,16 +152,6 @@ def _readable() -> Generator[None]:
 
 class Unreadable(Exception):
     """A SELECT that does not run; says what SQLite said."""
-
-
-def _fetched(cursor: sqlite3.Cursor, most: int) -> list[tuple[object, ...]]:
-    """Return the first rows, and of rows with huge values fewer."""
-    found: list[tuple[object, ...]] = []
-    room = _FETCHED_BYTES
-    while len(found) < most and room > 0 and (row := cursor.fetchone()) is not None:
-        found.append(row)
-        room -= sum(len(value) for value in row if isinstance(value, str | bytes))
-    return found
 
 
 def _fitting(names: list[str], found: list[tuple[object, ...]], limit: int) -> Found:

@@ -18,15 +18,16 @@ from aouo.packs.data import seeds as seeding
 from aouo.packs.data.columns import Column, tables
 from aouo.packs.data.growing import add_columns
 from aouo.packs.data.migrations import Migration
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema_guard import (
     SCHEMA_S,
+    TRIAL_S,
     Guard,
     SchemaRefused,
     TookTooLong,
-    open_database,
     quoted,
 )
-from aouo.packs.data.schema_judge import check_heads, judge
+from aouo.packs.data.schema_judge import check_heads
 from aouo.packs.data.schema_text import Statement, split
 from aouo.packs.data.seeds import Seeds
 from aouo.packs.data.shape import Shape, derived, differences, shapes
@@ -60,7 +61,7 @@ class Made:
 def _try(statements: Sequence[Statement], extends: Extends) -> Made:
     check_heads(statements)
     with contextlib.closing(open_database(":memory:", max_pages=TRIAL_PAGES)) as connection:
-        guard = Guard(connection)
+        guard = Guard(connection, total_s=TRIAL_S)
         seeds = Seeds(connection, guard, grown=False)
         run(connection, guard, statements, seeds, None)
         extend(connection, extends)
@@ -94,7 +95,6 @@ def apply_schema(
     if _recorded(connection, "whole") == {whole}:
         return False
     statements = split(sql)
-    judge(statements)
     wanted = _try(statements, extends)
     grown = bool(tables(connection))
     if grown:
@@ -233,7 +233,9 @@ def run(
             if statement.head in ("INSERT", "REPLACE"):
                 seeds.plant(statement)
                 continue
-            with guard.allow("schema", protected=protected or ()):
+            plain = statement.head == "CREATE TABLE" and not statement.is_virtual
+            mode = "table" if plain else "schema"
+            with guard.allow(mode, protected=protected or ()):
                 made = statement.sql if protected is None else statement.unless_there
                 connection.execute(made).fetchall()
         except TookTooLong as error:

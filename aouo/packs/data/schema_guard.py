@@ -7,27 +7,31 @@ pack's. Nothing here knows the runtime's tables; no statement here can see anoth
 from __future__ import annotations
 
 import contextlib
+import math
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Iterable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from aouo.errors import PackError
 from aouo.packs.data import sql_functions
 
-Mode: TypeAlias = Literal["schema", "migration", "write", "read"]
+Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]
+_Judge: TypeAlias = Callable[[int, str | None, str | None, str | None, str | None], int]
 
 OURS = "_aouo_"  # the prefix of the bookkeeping tables in a pack's database
-_QUERY_S = 2.0
 SCHEMA_S = 5.0
 MIGRATION_S = 60.0
-_TICKS = 5000  # virtual machine steps between two looks at the clock
-_MAX_PAGES = 65_536  # 256 MB in pages of 4 kB
+TRIAL_S = 30.0  # all statements of a schema together, in an empty database
+_TICKS = 1000  # virtual machine steps between two looks at the clock
+_TOO_LARGE = "it is too large: a statement has 256 MB at most, and a value 1 MB"
 
 _READS = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
+_CHANGES = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE})
 _READ_PRAGMAS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo"}
     | {"foreign_key_list", "data_version"}
@@ -39,12 +43,14 @@ _IDLE_PRAGMAS = frozenset(
 )
 # Each can run foreign code or touch files where a build of SQLite has it.
 _FUNCTIONS_DENIED = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
+# These go down a path step by step on the stack, and a long one ends the process.
+_FUNCTIONS_DEEP = re.compile(r"jsonb?_(array_)?(set|insert|replace)")
+_FUNCTIONS_SLOW = re.compile(r"json|->")
+_SLOW_WORK = 5  # one such call reads a whole text, which takes as long as some of the others
 _MODULES = frozenset({"fts5", "fts4", "rtree"})
 _DESTROYS = frozenset(
     {sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VTABLE, sqlite3.SQLITE_DELETE}
 )
-# Table functions are declared at their first use, which the guard would refuse later.
-_DECLARE = "SELECT 1 FROM json_each('[]'), json_tree('[]')"
 _TEMPORARY = frozenset(
     {
         sqlite3.SQLITE_CREATE_TEMP_TABLE,
@@ -53,6 +59,24 @@ _TEMPORARY = frozenset(
         sqlite3.SQLITE_CREATE_TEMP_VIEW,
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """What one statement may take: time, calls of functions, steps of its program.
+
+    SQLite looks at the clock in loops only. What has none is bounded by the other two.
+    """
+
+    seconds: float
+    work: int
+    steps: int
+
+
+_READ = _Share(2.0, 250, 25_000)
+_WRITE = _Share(5.0, 250, 25_000)
+_SCHEMA = _Share(SCHEMA_S, 2_500, 100_000)
+_MIGRATION = _Share(MIGRATION_S, 5_000, 100_000)
 
 
 class SchemaRefused(PackError):
@@ -73,54 +97,17 @@ def quoted(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
-def open_database(path: str, *, max_pages: int = _MAX_PAGES) -> sqlite3.Connection:
-    """Open a pack's database with nothing switched on that could reach another file.
-
-    One connection is used by one thread at a time; commits are on disk when they return.
-    """
-    connection = _connect(path)
-    for pragma in (
-        "PRAGMA journal_mode=WAL",
-        "PRAGMA synchronous=FULL",
-        "PRAGMA foreign_keys=ON",
-        f"PRAGMA max_page_count={max_pages}",
-        _DECLARE,
-    ):
-        connection.execute(pragma).fetchall()
-    return connection
-
-
-def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open a pack's database, which somebody here has open to write, so that nothing can change."""
-    connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    for pragma in ("PRAGMA query_only=ON", _DECLARE):
-        connection.execute(pragma).fetchall()
-    return connection
-
-
-def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path,
-        timeout=5.0,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=0,
-        uri=uri,
-    )
-    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4_000_000)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 300_000)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 500)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 20)
-    return connection
-
-
 class Guard:
     """Decides what SQL may do on one connection, and for how long."""
 
     def __init__(
-        self, connection: sqlite3.Connection, *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        connection: sqlite3.Connection,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        total_s: float = math.inf,
     ) -> None:
+        """`total_s`: for all that ever runs under this guard."""
         self.refusal = ""
         self._connection = connection
         self._monotonic = monotonic
@@ -128,13 +115,15 @@ class Guard:
         self._hidden: frozenset[str] = frozenset()
         self._ends_s: float | None = None
         self._late = False
-        sql_functions.bound(connection, self._look_at_work)
+        self._work_left = 0
+        self._left_s = total_s
+        sql_functions.bound(connection, self._look)
 
     @contextlib.contextmanager
     def allow(
         self, mode: Mode, *, protected: Iterable[str] = (), hidden: Iterable[str] = ()
     ) -> Generator[None]:
-        """Restrict what runs inside to `mode`.
+        """Restrict what runs inside to `mode`; one statement, for what it may take is counted.
 
         `protected` tables keep their rows in a schema; `hidden` ones cannot be read.
 
@@ -142,17 +131,22 @@ class Guard:
             TookTooLong: the time limit passed.
             sqlite3.Error: as SQLite says; `refusal` says why it was us, or "".
         """
-        judge, seconds = {
-            "schema": (self._schema, SCHEMA_S),
-            "migration": (self._migration, MIGRATION_S),
-            "write": (self._write, SCHEMA_S),
-            "read": (self._read, _QUERY_S),
+        judge, share = {
+            "schema": (self._schema, _SCHEMA),
+            "table": (self._table, _SCHEMA),
+            "seed": (self._seed, _SCHEMA),
+            "migration": (self._migration, _MIGRATION),
+            "write": (self._write, _WRITE),
+            "read": (self._read, _READ),
         }[mode]
         self.refusal = ""
         self._protected = frozenset(name.lower() for name in protected)
         self._hidden = frozenset(name.lower() for name in hidden)
-        self._ends_s, self._late = self._monotonic() + seconds, False
-        self._connection.set_authorizer(judge)  # also makes kept statements ask again
+        began_s = self._monotonic()
+        self._ends_s, self._late = began_s + min(share.seconds, self._left_s), False
+        self._work_left = share.work
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_VDBE_OP, share.steps)
+        self._connection.set_authorizer(self._held_by(judge))  # kept statements ask again, too
         self._connection.set_progress_handler(self._is_late, _TICKS)
         try:
             yield
@@ -160,32 +154,54 @@ class Guard:
             if self._late:
                 raise TookTooLong from error
             raise
+        except MemoryError as error:
+            self.refusal = _TOO_LARGE
+            raise sqlite3.OperationalError(_TOO_LARGE) from error
         finally:
             self._ends_s = None
             self._connection.set_progress_handler(None, 0)
             self._connection.set_authorizer(None)
+            self._left_s -= self._monotonic() - began_s
 
     def _is_late(self) -> bool:
         self._late = self._ends_s is not None and self._monotonic() > self._ends_s
         return self._late
 
-    def _look_at_work(self, work: int) -> None:
+    def _look(self, too_much: str) -> None:
         """Raises: ValueError: a function has too much to do, or the time is over."""
-        if work > sql_functions.WORK_MAX:
-            self.refusal = "a text is too long to be searched for another one that long"
-            raise ValueError(self.refusal)
-        if self._is_late():
-            raise ValueError("late")
+        self.refusal = self.refusal or too_much
+        if too_much or self._is_late():
+            raise ValueError(too_much or "late")
 
     def _deny(self, reason: str) -> int:
         self.refusal = self.refusal or reason
         return sqlite3.SQLITE_DENY
+
+    def _held_by(self, judge: _Judge) -> _Judge:
+        """The same, while there is time and not too much to do; also while SQL is compiled."""
+
+        def held(
+            action: int, one: str | None, two: str | None, database: str | None, inner: str | None
+        ) -> int:
+            if self._is_late():
+                return sqlite3.SQLITE_DENY
+            if action == sqlite3.SQLITE_FUNCTION:
+                self._work_left -= _SLOW_WORK if _FUNCTIONS_SLOW.match((two or "").lower()) else 1
+                if self._work_left < 0:
+                    return self._deny("it calls too many functions: make more statements of it")
+            return judge(action, one, two, database, inner)
+
+        return held
 
     def _anywhere(self, action: int, one: str | None, two: str | None, database: str | None) -> int:
         if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
             return self._deny("other database files cannot be attached")
         if action == sqlite3.SQLITE_FUNCTION and (two or "").lower() in _FUNCTIONS_DENIED:
             return self._deny(f"the function {two} cannot be used")
+        if action == sqlite3.SQLITE_FUNCTION and _FUNCTIONS_DEEP.fullmatch((two or "").lower()):
+            return self._deny(
+                f"the function {two} cannot be used: json_patch(x, json_object(...)) changes JSON"
+            )
         if action == sqlite3.SQLITE_ALTER_TABLE:
             database = one  # there the last place is for the column
         if action in _TEMPORARY or (database or "main") not in ("main", "temp"):
@@ -214,6 +230,26 @@ class Guard:
             return self._pragma(one, idle=True)
         if action == sqlite3.SQLITE_CREATE_VTABLE and (two or "").lower() not in _MODULES:
             return self._deny(f"virtual tables of the kind {two} are not available")
+        return self._anywhere(action, one, two, database)
+
+    def _table(
+        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
+    ) -> int:
+        if action == sqlite3.SQLITE_SELECT:
+            return self._deny(
+                "CREATE TABLE … AS SELECT takes rows from elsewhere: write the columns"
+            )
+        return self._schema(action, one, two, database, inner)
+
+    def _seed(
+        self, action: int, one: str | None, two: str | None, database: str | None, inner: str | None
+    ) -> int:
+        if action == sqlite3.SQLITE_PRAGMA:  # a text index looks whether others changed it
+            return self._pragma(one, idle=False)
+        if action not in _READS and action not in _CHANGES:
+            return self._deny("first rows are given by INSERT only")
+        if action == sqlite3.SQLITE_READ and (one or "").lower().startswith("sqlite_"):
+            return self._deny(f"first rows come from the schema itself, not from {one}")
         return self._anywhere(action, one, two, database)
 
     def _write(

@@ -61,6 +61,11 @@ class Statement:
         return f"{self.sql[:end]} IF NOT EXISTS{self.sql[end:]}"
 
     @property
+    def is_virtual(self) -> bool:
+        """Whether it makes a virtual table, whose module makes and reads tables itself."""
+        return [token.plain for token in tokens(self.sql)[:2]] == ["create", "virtual"]
+
+    @property
     def head(self) -> str:
         """What it does: its first word in capitals, `CREATE TABLE` and its like with two."""
         words = [token.plain.upper() for token in tokens(self.sql)[:4]]
@@ -176,6 +181,18 @@ def rules(create: str) -> tuple[str, ...]:
             case _:
                 pass
     return tuple(sorted(said))
+
+
+def options(create: str) -> tuple[str, ...]:
+    """Return what a CREATE TABLE says after its columns."""
+    found = tokens(create)
+    depth, end = 0, 0
+    for at, token in enumerate(found):
+        if token.plain in ("(", ")") and not token.quoted:
+            depth += 1 if token.plain == "(" else -1
+            end = at if depth == 0 else end
+    said = _spoken(found[end + 1 :]).upper()
+    return tuple(option for option in ("WITHOUT ROWID", "STRICT") if option in said)
 
 
 def _spoken(piece: Iterable[Token]) -> str:

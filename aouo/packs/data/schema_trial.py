@@ -9,9 +9,10 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
 from aouo.packs.data.columns import Column, tables
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import TRIAL_PAGES, Extends, extend, run
-from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
-from aouo.packs.data.schema_judge import check_heads, judge
+from aouo.packs.data.schema_guard import TRIAL_S, Guard, SchemaRefused, TookTooLong
+from aouo.packs.data.schema_judge import check_heads
 from aouo.packs.data.schema_text import Statement, split, tokens
 from aouo.packs.data.schema_use import unusable
 from aouo.packs.data.seeds import Seeds
@@ -44,7 +45,7 @@ class Trial:
 def trial(sql: str, extends: Extends, *, strict: bool = False) -> Trial:
     """Run every statement of a schema, also behind one that fails, and all of it once more.
 
-    `strict` has the text judged too, as it is before it is applied anywhere.
+    `strict` has views and triggers used too.
     """
     with _tried(sql, extends, strict) as (found, _, _):
         return found
@@ -76,7 +77,7 @@ def _tried(
 ) -> Generator[tuple[Trial, sqlite3.Connection, Guard]]:
     found = Trial()
     with contextlib.closing(open_database(":memory:", max_pages=TRIAL_PAGES)) as connection:
-        guard = Guard(connection)
+        guard = Guard(connection, total_s=TRIAL_S)
         try:
             statements = split(sql)
         except SchemaRefused as refused:
@@ -85,7 +86,7 @@ def _tried(
         seeds = Seeds(connection, guard, grown=False)
         for statement in statements:
             try:
-                _one(connection, guard, statement, seeds, strict)
+                _one(connection, guard, statement, seeds)
             except SchemaRefused as refused:
                 if not found.follows(refused.message):
                     found.refused.append(refused)
@@ -105,12 +106,8 @@ def _tried(
         yield found, connection, guard
 
 
-def _one(
-    connection: sqlite3.Connection, guard: Guard, statement: Statement, seeds: Seeds, strict: bool
-) -> None:
+def _one(connection: sqlite3.Connection, guard: Guard, statement: Statement, seeds: Seeds) -> None:
     check_heads([statement])
-    if strict:
-        judge([statement])
     run(connection, guard, [statement], seeds, None)
 
 

@@ -33,7 +33,8 @@ def unusable(
             with guard.allow("read" if kind == "view" else "write"):
                 connection.execute(f"EXPLAIN {_use(connection, kind, name, table, sql)}").fetchall()
         except (sqlite3.Error, TookTooLong) as error:
-            said = guard.refusal or str(error)
+            late = isinstance(error, TookTooLong)
+            said = "it takes too long" if late else guard.refusal or str(error)
             if said not in told:  # a view on a broken view says the same
                 told.add(said)
                 line = lines.get((f"CREATE {kind.upper()}", name.lower()), 0)

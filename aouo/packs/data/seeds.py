@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ TABLE = (
     "CREATE TABLE IF NOT EXISTS _aouo_seeds"
     "(name TEXT NOT NULL, cells TEXT NOT NULL, PRIMARY KEY (name, cells)) STRICT"
 )
+_COMPOUND = ("union", "except", "intersect")
+_MAX_ROWS = 10_000
+_MAX_CHARS = 16_000_000
 _TAKEN = ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_ROWID")
 
 
@@ -82,7 +86,7 @@ class Seeds:
     def _insert(self, seed: Seed) -> None:
         self._connection.execute("SAVEPOINT seed")
         try:
-            with self._guard.allow("schema"):
+            with self._guard.allow("seed"):
                 cursor = self._connection.execute(seed.sql)
                 cursor.fetchall()
             if self._grown and cursor.rowcount == 1 and not seed.upserts:
@@ -123,11 +127,12 @@ class Seeds:
         )
         with contextlib.suppress(sqlite3.OperationalError):  # WITHOUT ROWID: it has a key
             if same:
-                self._connection.execute(
-                    f"DELETE FROM {quoted(table)} WHERE rowid = ? AND EXISTS "
-                    f"(SELECT 1 FROM {quoted(table)} AS old WHERE old.rowid < ? AND {same})",
-                    (row, row),
-                )
+                with self._guard.allow("write"):  # triggers are the pack's
+                    self._connection.execute(
+                        f"DELETE FROM {quoted(table)} WHERE rowid = ? AND EXISTS "
+                        f"(SELECT 1 FROM {quoted(table)} AS old WHERE old.rowid < ? AND {same})",
+                        (row, row),
+                    )
 
     def _seeds(self, statement: Statement) -> Iterator[Seed]:
         sql, found = statement.sql.rstrip("; \n\t"), tokens(statement.sql.rstrip("; \n\t"))
@@ -137,23 +142,45 @@ class Seeds:
             yield Seed("", {}, sql, upserts=False)
             return
         table = found[name].plain.rpartition(".")[2]
-        values = _find(found, "values")
-        if values == len(found) or found[values - 1].plain == "default":
-            yield Seed(table, {}, sql, upserts=False)
-            return
+        source = next(_outer(found, name + 1, "values", "select", "with", "default"), len(found))
         listed = _find(found, "(")
-        named = [item[0].plain for item in pieces(found, listed) if item and listed < values]
+        named = [item[0].plain for item in pieces(found, listed) if item and listed < source]
         order = named or self._order.get(table) or self._columns(table)
         columns_of = "" if named or not order else f"({', '.join(map(quoted, order))}) "
-        head = f"{sql[: found[values].start]}{columns_of}VALUES"
-        rows = list(_rows(found, values + 1))
-        tail = sql[found[rows[-1][1]].end :] if rows else ""
-        upserts = "update" in {token.plain for token in found[rows[-1][1] :]} if rows else False
-        for opening, closing in rows:
-            cells = [sql[cell[0].start : cell[-1].end] for cell in pieces(found, opening) if cell]
-            row = sql[found[opening].start : found[closing].end]
-            single = f"{head} {row}{tail}"
+        tail = _tail(found, source)
+        upserts = "update" in {token.plain for token in found[tail:]}
+        end = sql[found[tail].start :] if tail < len(found) else ""
+        match found[source].plain if source < len(found) else "default":
+            case "default":
+                yield Seed(table, {}, sql, upserts=False)
+                return
+            case "values" if not any(_outer(found[:tail], source, *_COMPOUND)):
+                _check_texts(sql, found[source:tail])
+                rows = (
+                    [sql[cell[0].start : cell[-1].end] for cell in pieces(found, at) if cell]
+                    for at, _ in _rows(found, source + 1)
+                )
+            case _:
+                query = sql[found[source].start : found[tail - 1].end]
+                rows = self._selected(query)
+        head = f"{sql[: found[source].start]}{columns_of}VALUES"
+        for cells in rows:
+            single = f"{head} ({', '.join(cells)}) {end}"
             yield Seed(table, dict(zip(order, cells, strict=False)), single, upserts)
+
+    def _selected(self, query: str) -> list[list[str]]:
+        """The rows of a query, each value as SQL."""
+        rows: list[list[str]] = []
+        chars = 0
+        with self._guard.allow("seed"):
+            for row in self._connection.execute(query):
+                rows.append([_literal(value) for value in row])
+                chars += sum(map(len, rows[-1]))
+                if len(rows) > _MAX_ROWS or chars > _MAX_CHARS:
+                    raise sqlite3.DataError(
+                        f"first rows are at most {_MAX_ROWS:,} and {_MAX_CHARS // 1_000_000} MB"
+                    )
+        return rows
 
     def _columns(self, table: str) -> list[str]:
         return [column.name.lower() for column in columns(self._connection, table)]
@@ -164,6 +191,54 @@ def _find(found: Sequence[Token], word: str) -> int:
         (at for at, token in enumerate(found) if token.plain == word and not token.quoted),
         len(found),
     )
+
+
+def _outer(found: Sequence[Token], start: int, *words: str) -> Iterator[int]:
+    """Where one of these words stands outside of parentheses."""
+    depth = 0
+    for at in range(start, len(found)):
+        if not found[at].quoted:
+            depth += {"(": 1, ")": -1}.get(found[at].plain, 0)
+            if depth == 0 and found[at].plain in words:
+                yield at
+
+
+def _tail(found: Sequence[Token], source: int) -> int:
+    """Where an INSERT says what to do about a row that is there."""
+    for at in _outer(found, source, "on", "returning"):
+        if found[at].plain == "returning":
+            raise sqlite3.DataError("first rows are written without RETURNING")
+        if [token.plain for token in found[at + 1 : at + 2]] == ["conflict"]:
+            return at
+    return len(found)
+
+
+def _check_texts(sql: str, found: Sequence[Token]) -> None:
+    """SQLite takes a name where none can be for a text, which hides a mistake."""
+    if not any(token.plain in ("select", "collate", "as") for token in found):
+        for token in found:
+            if token.quoted:
+                name = sql[token.start : token.end]
+                raise sqlite3.DataError(
+                    f"a value is a constant, and {name} is a name: text stands in 'quotes'"
+                )
+
+
+def _literal(value: object) -> str:
+    """A value as SQL that means the same."""
+    match value:
+        case None:
+            return "NULL"
+        case bytes():
+            return f"x'{value.hex()}'"
+        case str() if "\0" in value:
+            return f"CAST(x'{value.encode().hex()}' AS TEXT)"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case float() if math.isinf(value):
+            return "9e999" if value > 0 else "-9e999"
+        case _:
+            return repr(value)
 
 
 def _name_ends(found: Sequence[Token], at: int) -> int:

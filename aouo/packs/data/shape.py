@@ -6,11 +6,9 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from aouo.packs.data.columns import Column, columns, tables
+from aouo.packs.data.columns import VIRTUAL, Column, columns, tables
 from aouo.packs.data.schema_guard import quoted
-from aouo.packs.data.schema_text import column_definitions, normal, rules
-
-_VIRTUAL = "CREATE VIRTUAL TABLE"
+from aouo.packs.data.schema_text import column_definitions, normal, options, rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Shape:
 
     @property
     def is_virtual(self) -> bool:
-        return self.made.upper().startswith(_VIRTUAL)
+        return self.made.upper().startswith(VIRTUAL)
 
     @property
     def has_no_rowid(self) -> bool:
@@ -104,9 +102,6 @@ def _described(column: Column) -> str:
 
 
 def _shape(connection: sqlite3.Connection, table: str, made: str) -> Shape:
-    query = "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"
-    without_rowid, strict = connection.execute(query, (table,)).fetchone()
-    options = ["WITHOUT ROWID"] * bool(without_rowid) + ["STRICT"] * bool(strict)
     uniques: list[str] = []
     for _, name, _, origin, _ in connection.execute(f"PRAGMA index_list({quoted(table)})"):
         if origin == "u":
@@ -117,7 +112,7 @@ def _shape(connection: sqlite3.Connection, table: str, made: str) -> Shape:
         {column.name.lower(): column for column in columns(connection, table, generated=True)},
         tuple(sorted(uniques)),
         _references(connection, table),
-        (*rules(made), *options),
+        (*rules(made), *options(made)),
     )
 
 

@@ -22,11 +22,12 @@ from aouo.packs.data.backup import BackUps
 from aouo.packs.data.explain import unread
 from aouo.packs.data.looking import answer_of, look
 from aouo.packs.data.migrations import Migration
+from aouo.packs.data.opening import open_database
 from aouo.packs.data.persist import WRITES, Call
 from aouo.packs.data.reading import Bindings, Found, Reader, Unreadable
 from aouo.packs.data.rows import Answer, Cell, near
 from aouo.packs.data.schema import apply_schema
-from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, open_database
+from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
 from aouo.packs.data.wish import Wish, bindings
 from aouo.packs.format.manifest import Manifest
 

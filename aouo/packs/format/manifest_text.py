@@ -15,7 +15,8 @@ from pydantic_core import ErrorDetails
 from aouo.packs.format.manifest import FILE, Manifest
 from aouo.packs.format.manifest_check import Check, is_javascript
 from aouo.packs.format.manifest_places import WRITTEN_SHORT, Places
-from aouo.packs.format.names import GROUPS, TOOLS
+from aouo.packs.format.names import DEFAULT_TOOLS, GROUPS, TOOLS
+from aouo.packs.format.original import is_of_original
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.yaml_text import (
     FieldPath,
@@ -29,6 +30,7 @@ from aouo.packs.format.yaml_text import (
 
 _PLACEHOLDERS = {"name": "nameless", "version": "0.0.0", "display_name": "nameless"}
 _POLICY = "memory_policy"
+_SEARCH = "web_search"
 _MEMORY_POLICIES = {"": "full", "summary_plus_query": "full"}  # the latter is the original's
 _URL = re.compile(r"https?://([a-z0-9_.-]+(?::[0-9]{1,5})?)/?", re.ASCII | re.IGNORECASE)
 _NOT_READ = frozenset({"context", "memory"})
@@ -42,13 +44,14 @@ class Parsed:
     """What a manifest says (None: it cannot be used), and every problem in it.
 
     `draft` is what could be read of it, for finding problems in the other files too; `places`
-    knows where each field of it is written.
+    knows where each field of it is written. `of_original`: it was written for the original.
     """
 
     manifest: Manifest | None
     problems: tuple[Problem, ...]
     draft: Manifest | None
     places: Places
+    of_original: bool = False
 
 
 def problems(text: str, *, file: str = FILE, strict: bool = False) -> tuple[Problem, ...]:
@@ -67,12 +70,14 @@ def parse(text: str, *, file: str = FILE, strict: bool = False) -> Parsed:
         problem = Problem(file, refused.line, refused.field, refused.message)
         return Parsed(None, (problem,), None, Places(None))
     report = _Report(file, document, strict, faults)
+    of_original = is_of_original(document.values)
     manifest = report.validate(_normal(document.values))
     Check(report.add, report.places.sure, "error" if strict else "warning").all(manifest)
     found = sorted(report.problems, key=lambda problem: problem.line)
     failed = any(problem.severity == "error" for problem in found)
     kept = _without_javascript(manifest)
-    return Parsed(None if failed else kept, tuple(found), kept, report.places)
+    usable = None if failed else kept
+    return Parsed(usable, tuple(found), kept, report.places, of_original)
 
 
 def _without_javascript(manifest: Manifest) -> Manifest:
@@ -111,6 +116,11 @@ def _understand(known: dict[str, Any]) -> None:
         if str(memory.get(name)).endswith(".md"):
             memory[name] = True  # it names a path there
     permissions = _mapping(known, "permissions")
+    if isinstance(searches := permissions.get(_SEARCH), bool):
+        del permissions[_SEARCH]
+        tools = permissions.get("tools", list(DEFAULT_TOOLS))
+        if searches and isinstance(tools, list) and _SEARCH not in tools:
+            permissions["tools"] = [*cast("list[YamlValue]", tools), _SEARCH]
     hosts = permissions.get("network")
     if isinstance(hosts, list):
         permissions["network"] = [_host_of(host) for host in cast("list[YamlValue]", hosts)]

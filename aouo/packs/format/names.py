@@ -11,7 +11,7 @@ RESERVED_NAMES = frozenset(
 )
 GROUP_TOOLS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "core": frozenset({"msg", "memory", "skill_view", "clarify", "persist"}),
+        "core": frozenset({"msg", "memory", "skill_view", "clarify", "persist", "db"}),
         "files": frozenset({"read_file", "write_file", "list_dir"}),
         "web": frozenset({"fetch", "web_search"}),
         "documents": frozenset({"read_document"}),
