@@ -31,6 +31,7 @@ from aouo.outbound.pages import Filled
 from aouo.ports import ChatModel, Clock, stamp
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
+from aouo.redact import Redactor
 from aouo.routing.decisions import RunTurn
 from aouo.store import jobs
 from aouo.store.database import Database, Tx
@@ -64,6 +65,7 @@ class Turns:
         quota: Quota,
         affording: Affording,
         contexts: Contexts,
+        redactor: Redactor,
         intake: Intake,
         editing: Editing,
         leases: Leases,
@@ -80,7 +82,7 @@ class Turns:
         self._leases = leases
         self._contexts = contexts
         self._intake = intake
-        self._commit = Commit(database=database, clock=clock, outbox=outbox)
+        self._commit = Commit(database=database, clock=clock, outbox=outbox, redactor=redactor)
 
     def beginning(self, job: Job) -> AbstractContextManager[None]:
         """See `Running.beginning`."""

@@ -9,17 +9,19 @@ the final text is sent.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from aouo.address import ConversationAddress
 from aouo.outbound import wording
+from aouo.outbound.clean import without_end, without_secrets
 from aouo.outbound.degrade import Capabilities, degraded
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
 from aouo.outbound.payloads import messages_of
 from aouo.outbound.render import render, stable_prefix
 from aouo.ports import Clock, Payload, Rendered, Sent, stamp
+from aouo.redact import Redactor
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery
@@ -54,9 +56,9 @@ class LiveView:
         said_id: int = 0,
         reply: bool = False,
         live: Sequence[Delivery] = (),
-        redact: Callable[[str], str] = str,
+        redactor: Redactor,
     ) -> None:
-        self._redact = redact
+        self._redactor = redactor
         self._outbox = outbox
         self._database = database
         self._clock = clock
@@ -112,7 +114,7 @@ class LiveView:
         text = self._shown if self._full else self._text
         begun = filled.at < len(filled.ids) and self._text.startswith(self._shown)
         shown = self._shown if begun else ""
-        return replace(filled, text=self._redact(text.strip()), shown=self._redact(shown.strip()))
+        return replace(filled, text=text.strip(), shown=shown.strip())
 
     async def send_thinking(self) -> None:
         self._status = self._status or wording.THINKING
@@ -155,6 +157,7 @@ class LiveView:
             for number, item in enumerate(shown)
             for message in messages_of(item, 0 if number else reply_to)
         ]
+        messages = [without_secrets(message, self._redactor) for message in messages]
         messages[-1] = replace(messages[-1], tag=payload.tag)
         rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
@@ -228,7 +231,7 @@ class LiveView:
             return
         finished, rest = stable_prefix(self._text)
         if finished:
-            await self._show(finished, now_s)
+            await self._show(finished, now_s, whole=True)
             self._full = self._pages.number >= self._max_parts
             if self._full:
                 return
@@ -236,10 +239,15 @@ class LiveView:
             self._text, self._shown = rest, ""
         await self._show(self._text, now_s)
 
-    async def _show(self, text: str, now_s: float) -> None:
+    async def _show(self, text: str, now_s: float, *, whole: bool = False) -> None:
+        """Show what there is; it may still grow, unless it is the `whole` of a page."""
         self._shown, self._shown_at_s = text, now_s
-        if parts := render(self._redact(text)):
-            await self._put(Rendered(parts[0].text, parts[0].entities))
+        for part in render(text)[:1]:
+            message = without_secrets(Rendered(part.text, part.entities), self._redactor)
+            if not whole:
+                message = without_end(message, self._redactor)
+            if message.text:
+                await self._put(message)
 
     async def _put(self, message: Rendered) -> None:
         if self._drafts:
