@@ -6,8 +6,17 @@ from __future__ import annotations
 def main() -> None:
     """Run one command line verb and leave with its exit code."""
     import os
+    import sys
+    from typing import TextIO, cast
+
+    import click
 
     from aouo.cli.main import aouo
+    from aouo.printable import PrintableStream
+
+    # What verbs print is full of what strangers wrote, and terminals obey some signs.
+    sys.stdout = cast("TextIO", PrintableStream(click.get_text_stream("stdout")))
+    sys.stderr = cast("TextIO", PrintableStream(click.get_text_stream("stderr")))
 
     os.umask(0o077)  # what we write is the owner's alone
     aouo(prog_name="aouo")

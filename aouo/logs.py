@@ -17,6 +17,8 @@ from typing import IO, Any, Literal, Protocol, TextIO, TypeAlias, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger
 
+from aouo.printable import printable
+
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 Format: TypeAlias = Literal["auto", "json", "text"]
 
@@ -240,7 +242,7 @@ class Logs:
             fields = cast("dict[str, object]", self._redactor.value(fields))
             line = self._encode(fields)
         readable = _readable(fields, moment, self._spell) if self._readable else ""
-        return (line, readable), {"urgent": level in _URGENT}
+        return (printable(line), printable(readable)), {"urgent": level in _URGENT}
 
     def _spell(self, value: object) -> str:
         """A value that JSON does not know, as text without secrets."""

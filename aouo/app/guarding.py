@@ -90,7 +90,7 @@ def guarding(
         results,
         sent,
         (
-            read_file(stores.folder),
+            read_file(stores.folder, sent.holds),
             write_file(stores.folder, fence.root_of),
             list_dir(stores.folder),
             result_read(results),

@@ -8,6 +8,7 @@ from aouo.attachments import Attachment
 from aouo.events import Album, Attached
 from aouo.guard.sent_files import FOLDER
 from aouo.store.media import Kept
+from aouo.web.envelope import untrusted
 
 
 def words_of(content: Attached | Album, said: str, kept: Mapping[int, Kept], *, opens: bool) -> str:
@@ -29,7 +30,7 @@ def words_of(content: Attached | Album, said: str, kept: Mapping[int, Kept], *, 
             continue
         lines.append(_line(item, one, opens=opens))
         if item.is_heard and one.text:
-            lines.append(one.text)
+            lines.append(one.text if item.kind == "voice" else untrusted(one.text, item.kind))
         if several and item.caption:
             lines.append(item.caption)
     if said and not several:
@@ -48,7 +49,7 @@ def _line(item: Attachment, kept: Kept, *, opens: bool) -> str:
         case "video_note":
             return f"[video message{length}; the picture was not seen; what was said:]"
         case "photo" if kept.text:
-            return f"[photo; another model looked at it and says: {kept.text}]"
+            return f"[photo; another model looked at it and says:]\n{untrusted(kept.text, 'photo')}"
         case "photo":
             return "[photo, seen in this turn only; a reply to it shows it again]"
         case "document":
