@@ -9,14 +9,12 @@ def main() -> None:
     import sys
     from typing import TextIO, cast
 
-    import click
-
     from aouo.cli.main import aouo
     from aouo.printable import PrintableStream
 
     # What verbs print is full of what strangers wrote, and terminals obey some signs.
-    sys.stdout = cast("TextIO", PrintableStream(click.get_text_stream("stdout")))
-    sys.stderr = cast("TextIO", PrintableStream(click.get_text_stream("stderr")))
+    sys.stdout = cast("TextIO", PrintableStream(sys.stdout))
+    sys.stderr = cast("TextIO", PrintableStream(sys.stderr))
 
     os.umask(0o077)  # what we write is the owner's alone
     aouo(prog_name="aouo")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import TextIO
 
@@ -26,6 +27,8 @@ class PrintableStream:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        if isinstance(stream, io.TextIOWrapper):  # of a locale that has no more than ASCII
+            stream.reconfigure(errors="backslashreplace")
 
     def write(self, text: str, /) -> int:
         self._stream.write(printable(text))
