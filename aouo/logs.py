@@ -17,6 +17,8 @@ from typing import IO, Any, Literal, Protocol, TextIO, TypeAlias, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger
 
+from aouo.printable import printable
+
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 Format: TypeAlias = Literal["auto", "json", "text"]
 
@@ -28,8 +30,14 @@ _LEVELS: Mapping[str, int] = {
     "critical": logging.CRITICAL,
 }
 _URGENT = frozenset({"warning", "error", "critical"})
-_MAY_QUOTE = ("error", "exception", "message")
-"""Fields that may repeat what a person wrote; of what is `off_record` they are not written."""
+_QUOTES_NOBODY = frozenset(
+    {
+        *("event", "level", "timestamp", "logger", "kind", "status", "end", "scope", "origin"),
+        *("job", "conversation", "session", "turn_id", "call", "delivery"),
+        *("pack", "provider", "model", "server"),
+    }
+)
+"""Fields that hold names of ours; of what is `off_record` no other text is written."""
 _FIRST_FIELDS = ("event", "level", "timestamp")
 _FILES = 5
 _FILE_BYTES = 5_000_000
@@ -234,18 +242,24 @@ class Logs:
         }
         fields.update(event)
         if fields.get("off_record"):
-            fields |= {name: "off the record" for name in _MAY_QUOTE if name in fields}
+            fields = {name: _said_of(name, value) for name, value in fields.items()}
         line = self._encode(fields)
         if self._redactor is not None and self._redactor.suspects(line):
             fields = cast("dict[str, object]", self._redactor.value(fields))
             line = self._encode(fields)
         readable = _readable(fields, moment, self._spell) if self._readable else ""
-        return (line, readable), {"urgent": level in _URGENT}
+        return (printable(line), printable(readable)), {"urgent": level in _URGENT}
 
     def _spell(self, value: object) -> str:
         """A value that JSON does not know, as text without secrets."""
         text = str(value) if isinstance(value, Path) else repr(value)
         return text if self._redactor is None else self._redactor.text(text)
+
+
+def _said_of(name: str, value: object) -> object:
+    """What the log may hold of a field that belongs to something off the record."""
+    plain = value is None or isinstance(value, int | float) or name in _QUOTES_NOBODY
+    return value if plain else "off the record"
 
 
 class _Foreign(logging.Handler):

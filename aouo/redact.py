@@ -1,47 +1,26 @@
-"""Takes secrets out of whatever is written down: the configured ones and what looks like one."""
+"""Takes secrets out of whatever is written down: the configured ones and what looks like one.
+
+`Redactor` looks at whole texts, `Trickle` at one that still grows; both leave the same.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Mapping
-from typing import cast
-from urllib.parse import quote
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeAlias, cast
+from urllib.parse import quote, quote_plus
+
+from aouo.secret_shapes import LOOKED_THROUGH, hinted, remembered, shape_spans, shapes_settled
 
 REDACTED = "[redacted]"
+Span: TypeAlias = tuple[int, int]
+"""Where something to take out begins and ends, as Python counts."""
 _SHORTEST_SECRET = 6
 """A shorter configured value would blank out ordinary words."""
-
-# One alternation, so that a text is scanned once; what a named group matched is kept.
-_SHAPES = re.compile(
-    r"""
-      (?<![0-9])[0-9]{6,12}:[A-Za-z0-9_-]{30,}                      # Telegram, also after `bot`
-    | (?<![A-Za-z0-9])(?:
-          sk-[A-Za-z0-9_-]{16,}                                     # OpenAI, DeepSeek, Anthropic
-        | gsk_[A-Za-z0-9]{20,}                                      # Groq
-        | AIza[A-Za-z0-9_-]{30,}                                    # Google
-        | tvly-[A-Za-z0-9_-]{12,}                                   # Tavily
-        | gh[pousr]_[A-Za-z0-9]{20,}                                # GitHub
-        | github_pat_[A-Za-z0-9_]{20,}
-        | glpat-[A-Za-z0-9_-]{16,}                                  # GitLab
-        | xox[abeoprs]-[A-Za-z0-9-]{10,}                            # Slack
-        | (?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])                     # AWS
-        | (?<![_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*  # JWT
-      )
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----(?:.*?-----END\ [A-Z ]*PRIVATE\ KEY-----|.*)
-    | (?P<user>\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,200}:)[^\s/@]+(?=@)
-    | (?P<scheme>\b(?:[Bb]earer|BEARER)\s+)[A-Za-z0-9._~+/=-]{8,}
-    | (?P<query>[?&](?i:api_?key|key|token|access_token)=)[^&\s"']{8,}
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-# A text with none of these holds no shape: cheaper to see than that the pattern does not match.
-_HINTS = (
-    *("sk-", "gsk_", "AIza", "tvly-", "github_pat_", "glpat-", "xox", "AKIA", "ASIA", "eyJ"),
-    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-    *("PRIVATE KEY", "://", "earer", "EARER", "?", "&"),
-)
-_TELEGRAM_HINT = re.compile(r"[0-9]{6}:")
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 class Redactor:
@@ -53,33 +32,81 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         written = {
-            form
-            for secret in secrets
-            if len(secret) >= _SHORTEST_SECRET
-            for form in (
-                secret,
-                json.dumps(secret)[1:-1],
-                json.dumps(secret, ensure_ascii=False)[1:-1],
-                quote(secret, safe=""),
-            )
+            form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)
         }
-        self._known = sorted(written, key=len, reverse=True)
-        self._telltales = (*_HINTS, *self._known)
+        self._forms = tuple(sorted(written, key=len, reverse=True))
+        self._shortest = min(map(len, self._forms), default=0)
+        starts = {f"{re.escape(form[0])}(?:{re.escape(form[1])}|\\Z)" for form in self._forms}
+        self._begins = re.compile("|".join(sorted(starts)) or r"(?!)", re.DOTALL)
 
     def suspects(self, text: str) -> bool:
         """Whether `text` may hold a secret; false is sure, and quick."""
-        for telltale in self._telltales:  # a loop: `any()` takes three times as long
-            if telltale in text:
+        for form in self._forms:
+            if form in text:
                 return True
-        return _TELEGRAM_HINT.search(text) is not None
+        return hinted(text)
 
     def text(self, text: str) -> str:
         """`text` without secrets; the very same object when nothing is suspected."""
         if not self.suspects(text):
             return text
-        for secret in self._known:
-            text = text.replace(secret, REDACTED)
-        return _SHAPES.sub(_mask, text)
+        text = self.known(text)
+        return replaced(text, shape_spans(text))
+
+    def known(self, text: str) -> str:
+        """`text` without the configured secrets; what only looks like one stays."""
+        return replaced(text, self.known_spans(text))
+
+    def settled(self, text: str) -> int:
+        """How much of a text that still grows is sure: a secret may begin behind it."""
+        return min(self.known_settled(text), shapes_settled(text, 0))
+
+    def known_settled(self, text: str) -> int:
+        """Where the first configured secret may begin whose end is not there yet, else the end."""
+        sure = size = len(text)
+        if not self._begins.search(text):
+            return size
+        for form in self._forms:
+            at = text.find(form[0], max(0, size - len(form) + 1), sure)
+            while at >= 0:
+                if form.startswith(text[at:]):
+                    sure = at
+                    break
+                at = text.find(form[0], at + 1, sure)
+        return sure
+
+    def known_spans(self, text: str) -> list[Span]:
+        """Where configured secrets are; those that overlap are one."""
+        found: list[Span] = []
+        if len(text) < self._shortest:
+            return found
+        for form in self._forms:
+            at = text.find(form)
+            while at >= 0:
+                found.append((at, at + len(form)))
+                at = text.find(form, at + 1)
+        return _joined(found) if len(found) > 1 else found
+
+    def json(self, text: str) -> str:
+        """JSON as a model writes it, without secrets; what was valid stays valid, however a secret
+        was spelled. What was not is looked at as text, with its escapes undone."""
+        try:
+            value: object = json.loads(text, parse_int=self._number, parse_float=self._number)
+        except (ValueError, RecursionError):
+            plain = _ESCAPED.sub(lambda code: chr(int(code[1], 16)), text)
+            clean = self.text(plain)
+            return self.text(text) if clean == plain else clean
+        clean = self.value(value)
+        if clean == value and self.text(text) == text:
+            return text
+        return json.dumps(clean, ensure_ascii=False)
+
+    def _number(self, digits: str) -> object:
+        if self.text(digits) != digits:
+            return digits  # as a text it is redacted like one
+        if digits.lstrip("-").isdigit():
+            return int(digits)
+        return float(digits) if math.isfinite(float(digits)) else digits
 
     def value(self, value: object) -> object:
         """`value` with every text in it redacted, keys of mappings included.
@@ -91,8 +118,8 @@ class Redactor:
             case str():
                 return self.text(value)
             case dict():
-                fields = cast("dict[object, object]", value)
-                return {self.value(key): self.value(item) for key, item in fields.items()}
+                items = cast("dict[object, object]", value).items()
+                return {self.value(key): self.value(item) for key, item in items}
             case list():
                 return [self.value(item) for item in cast("list[object]", value)]
             case tuple():
@@ -110,7 +137,117 @@ class Redactor:
             case _:
                 return value
 
+    def known_in(self, value: object) -> object:
+        """`value`, a frozen dataclass or a tuple of them, without the configured secrets."""
+        match value:
+            case str():
+                return self.known(value)
+            case tuple():
+                return tuple([self.known_in(item) for item in cast("tuple[object, ...]", value)])
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                names = [field.name for field in fields(value)]
+                return replace(
+                    value, **{name: self.known_in(getattr(value, name)) for name in names}
+                )
+            case _:
+                return value
 
-def _mask(match: re.Match[str]) -> str:
-    kept = match.lastgroup
-    return f"{match[kept]}{REDACTED}" if kept else REDACTED
+
+class Trickle:
+    """A text that grows: gives out what is sure, and holds back what may be part of a secret.
+
+    All that `add` and `end` return is what `Redactor.text` makes of all that was added, however
+    that was cut. Held back is at most what could still become a secret, until it cannot.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._known = ""
+        self._known_again: int = 0
+        self._shaped = ""
+        self._shaped_again: int = 0
+        self._out: int = 0
+        self._looked: int = 0
+
+    def add(self, more: str) -> str:
+        """What can be shown now."""
+        return self._shapes(self._without_known(more))
+
+    def end(self) -> str:
+        """The rest: nothing follows."""
+        return self._shapes(self._without_known("", ended=True), ended=True)
+
+    def _without_known(self, more: str, *, ended: bool = False) -> str:
+        """The first pass; `_known` is what is held back of it."""
+        self._known = text = self._known + more
+        if len(text) < self._known_again and not ended:
+            return ""
+        sure = len(text) if ended else self._redactor.known_settled(text)
+        spans = self._redactor.known_spans(text)
+        for start, stop in spans:
+            if start < sure < stop:
+                sure = start
+        self._known = text[sure:]
+        self._known_again = _next_look(len(text) - sure)
+        return replaced(text[:sure], [span for span in spans if span[1] <= sure])
+
+    def _shapes(self, more: str, *, ended: bool = False) -> str:
+        """The second pass; `_shaped` also keeps what is out, as far as a match may begin in it."""
+        self._shaped = text = self._shaped + more
+        if len(text) < self._shaped_again and not ended:
+            return ""
+        sure = len(text) if ended else shapes_settled(text, self._out)
+        shown: list[str] = []
+        for start, stop in shape_spans(text, self._looked):
+            if stop > sure:
+                sure = min(sure, start)
+                break
+            shown += (text[self._out : start], REDACTED)
+            self._out = self._looked = stop
+        shown.append(text[self._out : sure])
+        gone = max(0, sure - remembered(text))
+        self._shaped, self._out = text[gone:], sure - gone
+        self._looked = max(0, self._looked - gone)
+        self._shaped_again = self._out + _next_look(len(text) - sure)
+        return "".join(shown)
+
+
+def _next_look(held: int) -> int:
+    """At which length of it what is held back is looked through again: much of it seldom, so that
+    no text costs more than a few looks at each of its characters."""
+    return held + held // 4 if held > LOOKED_THROUGH else 0
+
+
+def replaced(text: str, spans: Sequence[Span], mask: str = REDACTED) -> str:
+    """`text` with a mask for each span; they are in order and do not overlap."""
+    if not spans:
+        return text
+    pieces: list[str] = []
+    at = 0
+    for start, stop in spans:
+        pieces += (text[at:start], mask)
+        at = stop
+    return "".join((*pieces, text[at:]))
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """A secret as it is, and as JSON and addresses write it."""
+    percent = quote(secret, safe="")
+    return (
+        secret,
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        percent,
+        re.sub("%..", lambda code: code[0].lower(), percent),
+        quote_plus(secret),
+    )
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for start, stop in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+        else:
+            joined.append((start, stop))
+    return joined

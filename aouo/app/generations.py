@@ -70,7 +70,7 @@ class Built:
     speech: Speech
     stores: PackStores
     keeping: Keeping
-    redact: Callable[[str], str]
+    redactor: Redactor
     sandbox: Sandbox
 
 
@@ -107,9 +107,9 @@ async def build_generation(
     gate = Gate() if base.online else Gate(lookup=nobody_looks_up, admits=nowhere)
     shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, gate)
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
-    redact = Redactor(settings.secrets()).text
-    quota = await _quota(base, lambda: leases.now.budgets)
-    asides = Asides(quota=quota, redact=redact)
+    redactor = Redactor(settings.secrets())
+    quota = await _quota(base, lambda: leases.now.budgets, redactor)
+    asides = Asides(quota=quota)
     compactor = Compactor(database=database, clock=clock, asides=asides, estimator=Estimator())
     pipelines = default(
         database=database,
@@ -117,7 +117,7 @@ async def build_generation(
         quota=quota,
         persona=PersonaFiles(home).persona,
         read_memory=memories.read,
-        redact=redact,
+        redact=redactor.text,
         max_history_messages=settings.advanced.max_history_messages,
         max_dispatches=settings.advanced.max_react_loops,
         session_tokens_max=settings.advanced.session_tokens_max,
@@ -154,7 +154,7 @@ async def build_generation(
         speech,
         stores,
         keeping,
-        redact,
+        redactor,
         sandbox,
     )
 
@@ -183,7 +183,9 @@ def _tools(
     ]
 
 
-async def _quota(base: Base, budgets: Callable[[], Mapping[str, PackBudget]]) -> Quota:
+async def _quota(
+    base: Base, budgets: Callable[[], Mapping[str, PackBudget]], redactor: Redactor
+) -> Quota:
     settings = base.settings
     quota = Quota(
         database=base.database,
@@ -193,6 +195,7 @@ async def _quota(base: Base, budgets: Callable[[], Mapping[str, PackBudget]]) ->
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings),
         pack_budgets=budgets,
+        redactor=redactor,
     )
     if lost := await quota.recover():
         log.warning("calls_written_off", calls=lost)

@@ -94,7 +94,7 @@ def guarding(
         sent,
         Naming(home=home.path, media=home.media, folder_of=stores.folder),
         (
-            read_file(stores.folder),
+            read_file(stores.folder, sent.holds),
             write_file(stores.folder, fence.root_of),
             list_dir(stores.folder),
             result_read(results),

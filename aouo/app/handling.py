@@ -54,10 +54,10 @@ def flow_of(
         bus=bus,
         waiting=waiting,
         guard=built.door.guard(
-            database=database, clock=clock, redact=built.redact, publish=bus.publish
+            database=database, clock=clock, redact=built.redactor.text, publish=bus.publish
         ),
         quota=quota,
-        redact=built.redact,
+        redactor=built.redactor,
         capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
     )
     turns = Turns(
@@ -70,8 +70,9 @@ def flow_of(
         quota=quota,
         affording=affording,
         contexts=contexts,
+        redactor=built.redactor,
         editing=editing,
-        intake=intake_of(base, built.speech.ears, quota, outbox, built.redact),
+        intake=intake_of(base, built.speech.ears, quota, outbox),
         renewing=Renewing(
             database=database,
             clock=clock,

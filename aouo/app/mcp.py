@@ -48,6 +48,7 @@ class Server:
         self._closed = False
         self._tools: tuple[Tool, ...] = ()
         self._failures = 0
+        self._heard_off_record = False
         self._not_before_s = 0.0
         self._why = ""
 
@@ -88,6 +89,8 @@ class Server:
 
     async def _call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         link = await self._link()
+        if structlog.contextvars.get_contextvars().get("off_record"):
+            self._heard_off_record = True
         from aouo.app.mcp_link import LinkLost
 
         try:
@@ -132,6 +135,7 @@ class Server:
         """Connect, tell `attempt`, and hold the connection until it is lost or not needed."""
         stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         over = False
+        self._heard_off_record = False
         self._end = asyncio.Event()
         try:
             connecting = await asyncio.to_thread(import_module, "aouo.app.mcp_link")
@@ -156,9 +160,15 @@ class Server:
                 self._count(_innermost(error))
         finally:
             if not self._closed:
-                log.warning("mcp_down", server=self._name, why=self._why, stderr=list(stderr))
+                log.warning(
+                    "mcp_down", server=self._name, why=self._why, stderr=self._quotable(stderr)
+                )
             if not attempt.done():
                 attempt.set_result(None)
+
+    def _quotable(self, stderr: Sequence[str]) -> list[str]:
+        """A server's own last words, unless they may repeat what was off the record."""
+        return ["off the record"] if self._heard_off_record else list(stderr)
 
     async def _until_over(self, link: Link) -> None:
         async with asyncio.TaskGroup() as group:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from aouo.app.base import Base
 from aouo.flow.intake import Intake, Senses
 from aouo.notices import Lack
@@ -14,21 +12,19 @@ from aouo.turn.quota import Quota
 from aouo.turn.sight import Sight
 
 
-def intake_of(
-    base: Base, ears: Ears | Lack, quota: Quota, outbox: Outbox, redact: Callable[[str], str]
-) -> Intake:
+def intake_of(base: Base, ears: Ears | Lack, quota: Quota, outbox: Outbox) -> Intake:
     """Whatever is not set up is said to the person when it is needed."""
     return Intake(
         database=base.database,
         clock=base.clock,
         folder=base.home.media,
-        senses=Senses(base.telegram, ears, _eyes(base, quota, redact)),
+        senses=Senses(base.telegram, ears, _eyes(base, quota)),
         quota=quota,
         show=outbox.action,
     )
 
 
-def _eyes(base: Base, quota: Quota, redact: Callable[[str], str]) -> Sight | None:
+def _eyes(base: Base, quota: Quota) -> Sight | None:
     """None = `gemini.vision_model` is empty, or there is no key for it."""
     gemini = base.settings.gemini
     key = gemini.api_key.get_secret_value()
@@ -48,4 +44,4 @@ def _eyes(base: Base, quota: Quota, redact: Callable[[str], str]) -> Sight | Non
         request_timeout_s=float(provider.request_timeout_s),
         stream_idle_timeout_s=float(provider.stream_idle_timeout_s),
     )
-    return Sight(quota=quota, model=model, redact=redact)
+    return Sight(quota=quota, model=model)

@@ -117,7 +117,7 @@ def _handler(
             stderr="" if context.off_record else ran.stderr[-_SHOWN_CHARS:],
         )
         text = _answer(name, item, ran)
-        return untrusted(text, name) if hosts else text
+        return untrusted(text, name) if hosts or sent else text
 
     return _run
 

@@ -33,6 +33,7 @@ from aouo.flow.editing import Editing
 from aouo.flow.leases import Leases
 from aouo.home import Home
 from aouo.ids import ulid
+from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.terminal import TerminalMessenger
@@ -94,7 +95,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     clock, database = base.clock, base.database
     leases, quota, settings = built.leases, built.quota, base.settings
     bus, terminal = Bus(), TerminalMessenger()
-    messengers: dict[str, Messenger] = {"cli": terminal}
+    messengers: dict[str, Messenger] = {"cli": CleanMessenger(terminal, built.redactor)}
 
     def moved(address: ConversationAddress, chat_id: str) -> None:
         old, new = address.chat_id, chat_id
@@ -143,6 +144,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         policy=lambda: Doorkeeper(Installed(leases.library.names)),
         burst_s=settings.telegram.message_batch_ms / 1000,
         ready=lambda lane: lanes.wake(lane),
+        redactor=built.redactor,
     )
     desk = Desk(
         database=database,
@@ -175,7 +177,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
     if base.telegram:
         base.telegram.attach(inbox)
-        messengers["tg"] = base.telegram
+        messengers["tg"] = CleanMessenger(base.telegram, built.redactor)
     return App(
         home=base.home,
         settings=settings,

@@ -54,5 +54,5 @@ def load(home: Home) -> Loaded:
 
 
 def print_json(facts: object) -> None:
-    """One JSON text, indented."""
-    click.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    """One JSON text, indented, in ASCII: a terminal obeys nothing in it."""
+    click.echo(json.dumps(facts, indent=2))

@@ -12,11 +12,13 @@ from aouo.flow.affording import refusal_by
 from aouo.flow.editing import offer_untold
 from aouo.outbound import wording
 from aouo.outbound.answers import messages_of_answer
+from aouo.outbound.clean import without_secrets
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
 from aouo.outbound.render import render
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import StopReason
+from aouo.redact import Redactor
 from aouo.store import (
     audit,
     budgets,
@@ -45,10 +47,13 @@ _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 class Commit:
     """Ends turns. `badge` is the pack's name where a person could wonder who answered."""
 
-    def __init__(self, *, database: Database, clock: Clock, outbox: Outbox) -> None:
+    def __init__(
+        self, *, database: Database, clock: Clock, outbox: Outbox, redactor: Redactor
+    ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
+        self._redactor = redactor
 
     async def answer(
         self,
@@ -175,7 +180,8 @@ class Commit:
         first_reply = job.inbound.message_id if job.inbound.chat_kind == "group" else 0
         rows: list[Delivery] = []
         texts = [message for message in messages if not message.media]
-        for number, message in enumerate(messages):
+        for number, rendered in enumerate(messages):
+            message = without_secrets(rendered, self._redactor)
             edits = filled.ids[number] if number < min(len(filled.ids), len(texts)) else 0
             if number == len(messages) - 1:
                 message = replace(message, buttons=buttons)

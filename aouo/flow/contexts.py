@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from aouo.bus import Bus
@@ -22,6 +22,7 @@ from aouo.ports import Clock
 from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline
+from aouo.redact import Redactor
 from aouo.store.database import Database
 from aouo.store.jobs import Job
 from aouo.tools.registry import ToolContext
@@ -45,7 +46,7 @@ class Contexts:
         waiting: Waiting,
         guard: Guard,
         quota: Quota,
-        redact: Callable[[str], str],
+        redactor: Redactor,
         capabilities: Mapping[str, Capabilities],
     ) -> None:
         self._database = database
@@ -55,7 +56,7 @@ class Contexts:
         self._waiting = waiting
         self._guard = guard
         self._quota = quota
-        self._redact = redact
+        self._redactor = redactor
         self._capabilities = capabilities
         self.recall = Recall()
 
@@ -146,7 +147,7 @@ class Contexts:
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",
             live=begun.live,
-            redact=self._redact,
+            redactor=self._redactor,
             for_owner=address.platform == "cli"
             or job.inbound.person.id == str(settings.telegram.owner),
             names_tools=settings.ui.show_tool_calls,

@@ -9,6 +9,7 @@ from aouo.events import Album, Attached
 from aouo.flow.media_reach import Reach
 from aouo.guard.sent_files import FOLDER
 from aouo.store.media import Kept
+from aouo.web.envelope import untrusted
 
 
 def words_of(
@@ -35,7 +36,7 @@ def words_of(
             continue
         lines.append(_line(item, one, *reach[position]))
         if item.is_heard and one.text:
-            lines.append(one.text)
+            lines.append(one.text if item.kind == "voice" else untrusted(one.text, item.kind))
         if several and item.caption:
             lines.append(item.caption)
     if said and not several:
@@ -54,7 +55,7 @@ def _line(item: Attachment, kept: Kept, seen: bool, reach: Reach) -> str:
         case "video_note":
             return f"[video message{length}; the picture was not seen; what was said:]"
         case "photo" if kept.text:
-            return f"[photo; another model looked at it and says: {kept.text}]"
+            return f"[photo; another model looked at it and says:]\n{untrusted(kept.text, 'photo')}"
         case "photo":
             return "[photo, seen in this turn only; a reply to it shows it again]"
         case "document":

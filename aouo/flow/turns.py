@@ -32,6 +32,7 @@ from aouo.outbound.pages import Filled
 from aouo.ports import ChatModel, Clock, stamp
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
+from aouo.redact import Redactor
 from aouo.routing.decisions import RunTurn
 from aouo.store import jobs
 from aouo.store.database import Database, Tx
@@ -65,6 +66,7 @@ class Turns:
         quota: Quota,
         affording: Affording,
         contexts: Contexts,
+        redactor: Redactor,
         intake: Intake,
         renewing: Renewing,
         editing: Editing,
@@ -83,7 +85,7 @@ class Turns:
         self._contexts = contexts
         self._intake = intake
         self._renewing = renewing
-        self._commit = Commit(database=database, clock=clock, outbox=outbox)
+        self._commit = Commit(database=database, clock=clock, outbox=outbox, redactor=redactor)
 
     def beginning(self, job: Job) -> AbstractContextManager[None]:
         """See `Running.beginning`."""

@@ -26,7 +26,7 @@ class SentFiles:
 
     def opens(self, action: Action, path: Path) -> bool:
         """Whether `path`, links followed, is a file of the action's own conversation."""
-        return _may_read(action) and self._holds(action.media, path)
+        return _may_read(action) and self.holds(action.media, path)
 
     def given(
         self, media: str, payload: Mapping[str, Any]
@@ -58,11 +58,12 @@ class SentFiles:
             return None
         try:
             file = (self._root / media / name).resolve()
-            return file if file.is_file() and self._holds(media, file) else None
+            return file if file.is_file() and self.holds(media, file) else None
         except OSError:  # no name of a file is that long
             return None
 
-    def _holds(self, media: str, path: Path) -> bool:
+    def holds(self, media: str, path: Path) -> bool:
+        """Whether `path`, links followed, was sent to the conversation whose folder is `media`."""
         folder = (self._root / media).resolve()
         return bool(media) and folder.parent == self._root.resolve() and path.is_relative_to(folder)
 

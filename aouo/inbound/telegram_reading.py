@@ -105,7 +105,7 @@ def _hidden_links(message: telegram.Message) -> list[str]:
         if entity.type == "text_link" and entity.url:
             start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
             words = units[start:end].decode("utf-16-le", "replace")
-            lines.append(f'[behind "{_short(words)}" is the link {entity.url}]')
+            lines.append(f'[behind "{_short(words)}" is the link {_short(entity.url)}]')
     return lines
 
 
@@ -155,4 +155,6 @@ def standing(member: telegram.ChatMember) -> Standing:
 
 
 def _short(text: str, limit: int = 1_000) -> str:
+    """Others' words that cannot end the bracket or the quotation marks around them."""
+    text = " ".join(text.replace("[", "(").replace("]", ")").replace('"', "”").split())
     return text if len(text) <= limit else f"{text[:limit]}…"

@@ -63,6 +63,11 @@ class Ledger:
 
         return await self._database.transact(write, durable=state != "queued")
 
+    async def log_fields(self, row: Delivery) -> dict[str, object]:
+        """What a log line about a row has to say beside it: whether it is off the record."""
+        hidden = await self._database.read(lambda tx: deliveries.is_off_record(tx, row.id))
+        return {"off_record": True} if hidden else {}
+
     async def anew(self, row: Delivery, error: str) -> None:
         """A row whose message cannot be edited any more is sent as a new one."""
         now = stamp(self._clock)

@@ -13,11 +13,12 @@ stands below them.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from aouo.address import ConversationAddress
 from aouo.outbound import wording
+from aouo.outbound.clean import without_end, without_secrets
 from aouo.outbound.degrade import Capabilities, degraded
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
@@ -25,6 +26,7 @@ from aouo.outbound.payloads import messages_of
 from aouo.outbound.render import render, stable_prefix
 from aouo.outbound.saying import below
 from aouo.ports import Clock, Payload, Rendered, Sent, stamp
+from aouo.redact import Redactor
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery
@@ -60,11 +62,11 @@ class LiveView:
         said_id: int = 0,
         reply: bool = False,
         live: Sequence[Delivery] = (),
-        redact: Callable[[str], str] = str,
+        redactor: Redactor,
         for_owner: bool = False,
         names_tools: bool = True,
     ) -> None:
-        self._redact = redact
+        self._redactor = redactor
         self._for_owner = for_owner
         self._names_tools = names_tools
         self._outbox = outbox
@@ -126,7 +128,7 @@ class LiveView:
         text = self._shown if self._full else self._text
         begun = filled.at < len(filled.ids) and self._text.startswith(self._shown)
         shown = self._shown if begun else ""
-        return replace(filled, text=self._redact(text.strip()), shown=self._redact(shown.strip()))
+        return replace(filled, text=text.strip(), shown=shown.strip())
 
     async def send_thinking(self) -> None:
         self._status = self._status or wording.THINKING
@@ -180,6 +182,7 @@ class LiveView:
             for number, item in enumerate(shown)
             for message in messages_of(item, 0 if number else reply_to)
         ]
+        messages = [without_secrets(message, self._redactor) for message in messages]
         messages[-1] = replace(messages[-1], tag=payload.tag)
         rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
@@ -250,8 +253,7 @@ class LiveView:
         """Whether more is shown than there are new words by now."""
         if self._outdated and len(self._text) > len(self._words.text):
             finished, _ = stable_prefix(self._text)
-            parts = render(self._redact(self._text))
-            if finished or (parts and len(parts[0].text) >= len(self._words.text)):
+            if finished or len(self._page(self._text).text) >= len(self._words.text):
                 self._outdated = False
         return self._outdated
 
@@ -271,7 +273,7 @@ class LiveView:
             return
         finished, rest = stable_prefix(self._text)
         if finished:
-            await self._show(finished, now_s)
+            await self._show(finished, now_s, whole=True)
             self._full = self._pages.number >= self._max_parts
             if self._full:
                 return
@@ -282,11 +284,20 @@ class LiveView:
                 return
         await self._show(self._text, now_s)
 
-    async def _show(self, text: str, now_s: float) -> None:
+    async def _show(self, text: str, now_s: float, *, whole: bool = False) -> None:
+        """Show what there is; it may still grow, unless it is the `whole` of a page."""
         self._shown, self._shown_at_s, self._line = text, now_s, ""
-        if parts := render(self._redact(text)):
-            self._words = Rendered(parts[0].text, parts[0].entities)
-            await self._put(self._words)
+        message = self._page(text, whole=whole)
+        if message.text:
+            self._words = message
+            await self._put(message)
+
+    def _page(self, text: str, *, whole: bool = False) -> Rendered:
+        """The first message of a text, without secrets and without what may become one."""
+        for part in render(text)[:1]:
+            message = without_secrets(Rendered(part.text, part.entities), self._redactor)
+            return message if whole else without_end(message, self._redactor)
+        return Rendered("")
 
     async def _put(self, message: Rendered, kept: Rendered | None = None) -> None:
         if self._drafts:

@@ -151,7 +151,8 @@ class Sender:
         except RecipientGone as error:
             await self._lost(self.address, error)
         except DeliveryError as error:
-            log.debug("edit_failed", conversation=str(self.address), error=str(error))
+            # Nobody knows here whether it is off the record, and the error may quote it.
+            log.debug("edit_failed", conversation=str(self.address), kind=type(error).__name__)
 
     async def _show_draft(self) -> None:
         """Carry out the newest draft; the first that fails is the last."""
@@ -188,7 +189,8 @@ class Sender:
             self.rows[0] = replace(row, edits=0)
             return
         if not only_changes:
-            log.error("delivery_refused", delivery=row.id, error=str(error))
+            hidden = await self._ledger.log_fields(row)
+            log.error("delivery_refused", delivery=row.id, error=str(error), **hidden)
         await self._settle(row, "refused", error=str(error))
 
     async def _leave_topic(self, row: Delivery, error: TopicGone) -> None:

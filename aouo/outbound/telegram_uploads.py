@@ -74,7 +74,7 @@ async def source_of(media: Media, *, attached: bool = False) -> str | telegram.I
         content = await asyncio.to_thread(_content, file, limit)
     except (ToolFailed, OSError, ValueError) as error:
         raise DeliveryRefused(f"{file.name} cannot be read: {error}") from error
-    return telegram.InputFile(content, filename=file.name, attach=attached)
+    return telegram.InputFile(content, filename=media.name or file.name, attach=attached)
 
 
 def entities_of(entities: Sequence[Entity]) -> list[telegram.MessageEntity]:

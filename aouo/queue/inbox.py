@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 import structlog
 
@@ -29,6 +29,7 @@ from aouo.events import (
 )
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, gathering
+from aouo.redact import Redactor
 from aouo.store import asked, chats, gates, gone, jobs, kept, moves, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
@@ -81,6 +82,7 @@ class Inbox:
         policy: Callable[[], Policy],
         burst_s: float,
         ready: Callable[[str], None],
+        redactor: Redactor,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -88,6 +90,7 @@ class Inbox:
         self._policy = policy
         self._burst_s = burst_s
         self._ready = ready
+        self._redactor = redactor
         self._unclaimed = albums.Unclaimed()
         self._bursts_changed = asyncio.Event()
         self._tapped: dict[_Tap, float] = {}
@@ -100,6 +103,8 @@ class Inbox:
         When this returns, the platform may forget them. One that was here before is dropped.
         Returns where taps want an answer that repeat one of a moment ago and become no job.
         """
+
+        arrivals = [self._clean(arrival) for arrival in arrivals]
 
         def file(tx: Tx) -> _Filed:
             updates.advance(tx, bot_id, next_update_id)
@@ -117,9 +122,10 @@ class Inbox:
 
     async def submit(self, inbound: Inbound) -> None:
         """Store a fact that comes from no platform's update, such as the terminal's."""
+        clean = cast("Inbound", self._redactor.known_in(inbound))
 
         def file(tx: Tx) -> _Filed:
-            return _Filed(tuple(self._file(tx, inbound, self._clock.now())), ())
+            return _Filed(tuple(self._file(tx, clean, self._clock.now())), ())
 
         await self._commit(file)
 
@@ -175,6 +181,12 @@ class Inbox:
         for lane in filed.lanes:
             self._ready(lane)
         return filed
+
+    def _clean(self, arrival: Arrival) -> Arrival:
+        """A configured secret that somebody pastes is not stored, and reaches no prompt."""
+        if self._redactor.known(arrival.raw) == arrival.raw:
+            return arrival
+        return cast("Arrival", self._redactor.known_in(arrival))
 
     def _file_all(self, tx: Tx, bot_id: str, arrivals: Sequence[Arrival]) -> _Filed:
         now = self._clock.now()

@@ -126,7 +126,8 @@ def mark(
 ) -> None:
     """Move a row on; `message_id` 0 leaves what is known. Off the record, the words go with it."""
     row = tx.one(
-        "UPDATE deliveries SET state = ?, message_id = iif(? = 0, message_id, ?), error = ?, "
+        "UPDATE deliveries SET state = ?, message_id = iif(? = 0, message_id, ?), "
+        "error = iif(off_record = 1, '', ?), "
         "settled_at = ?, attempts = attempts + (? = 'sending'), "
         "body = iif(off_record = 1 AND ? NOT IN ('queued', 'sending', 'live'), '', body) "
         "WHERE id = ? RETURNING off_record",
@@ -141,6 +142,11 @@ def mark(
     )
     if row and row["off_record"]:
         tx.forget()
+
+
+def is_off_record(tx: Tx, delivery_id: int) -> bool:
+    row = tx.one("SELECT off_record FROM deliveries WHERE id = ?", delivery_id)
+    return bool(row and row["off_record"])
 
 
 def anew(tx: Tx, delivery_id: int, now: str, error: str) -> None:

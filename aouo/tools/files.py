@@ -17,6 +17,7 @@ from aouo.errors import ToolFailed
 from aouo.guard.opening import failed, opened, parent, placed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.trees import TooMuch, walk
+from aouo.web.envelope import untrusted
 
 MAX_BYTES = 1_000_000
 MAX_FOLDER_BYTES = 200_000_000
@@ -29,6 +30,8 @@ LEAST_FREE_BYTES = 100_000_000
 MAX_LISTED = 2_000
 FolderOf = Callable[[str, str], Path]
 """The data folder of a pack, and of whose data it is."""
+SentOf = Callable[[str, Path], bool]
+"""Whether a path is a file that was sent to the conversation with this folder."""
 RootOf = Callable[[str, str, Path], Path | None]
 """The folder below which folders may be made for a path, None = nowhere."""
 
@@ -47,11 +50,12 @@ class WriteFile(Arguments):
     content: str
 
 
-def read_file(folder_of: FolderOf) -> Tool:
+def read_file(folder_of: FolderOf, sent: SentOf) -> Tool:
     async def _run(wish: ReadFile, context: ToolContext, call_id: str) -> str:
         del call_id
         path = placed(wish.path, folder_of(context.pack, context.owner))
-        return await asyncio.to_thread(_read, path)
+        text = await asyncio.to_thread(_read, path)
+        return untrusted(text, path.name) if sent(context.media, path) else text
 
     return tool(
         "read_file",

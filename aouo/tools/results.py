@@ -13,10 +13,11 @@ from aouo.store import results
 from aouo.store.database import Database
 from aouo.store.results import Result
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.web.envelope import still_untrusted
 
 NAME = "result_read"
-READ_CHARS = 3_800
-"""One reading, so that with its frame it is no long result itself."""
+READ_CHARS = 3_400
+"""One reading, so that with its frame and marks it is no long result itself."""
 LINE_CHARS = 400
 """A longer line counts as several, or one could not be read in parts."""
 MAX_WORDS = 50
@@ -73,7 +74,7 @@ def result_read(kept: Results) -> Tool:
     async def _run(wish: ResultRead, context: ToolContext, call_id: str) -> str:
         del call_id
         text = await kept.text_of(context.session_id, wish.result)
-        return await asyncio.to_thread(read, text, wish)
+        return still_untrusted(await asyncio.to_thread(read, text, wish), text)
 
     return tool(
         NAME,
@@ -90,11 +91,10 @@ def handle(result_id: str, text: str) -> str:
     numbered = lines_of(text)
     first = _within(_FIRST_CHARS, numbered)
     last = _within(_LAST_CHARS, reversed(numbered[len(first) :]))[::-1]
+    shown = "\n".join([*first, "… Last lines:", *last])
     return (
         f"[result {result_id}: {len(text):,} characters, {len(numbered):,} lines. First lines:\n"
-        + "\n".join(first)
-        + "\n… Last lines:\n"
-        + "\n".join(last)
+        + still_untrusted(shown, text)
         + f"\nRead on with {NAME}.]"
     )
 

@@ -67,11 +67,10 @@ def is_aside(request: ModelRequest) -> bool:
 
 
 class Asides:
-    """Asks a model on the runtime's behalf; `redact` takes secrets out of what is kept."""
+    """Asks a model on the runtime's behalf."""
 
-    def __init__(self, *, quota: Quota, redact: Callable[[str], str]) -> None:
+    def __init__(self, *, quota: Quota) -> None:
         self._quota = quota
-        self._redact = redact
 
     async def facts(self, payer: Payer, material: str) -> str:
         """Lines for memory, each beginning with "- "; "" = there is nothing to keep."""
@@ -123,7 +122,7 @@ class Asides:
                         said = event.said.text
         finally:
             payer.took_ms((time.perf_counter() - begun_s) * 1000)
-        text = self._redact(said).strip()
+        text = said.strip()
         if not text:
             raise EmptyAnswer(f"no {scope} in the answer")
         return text

@@ -14,6 +14,7 @@ from aouo.transcript import (
     UserSaid,
 )
 from aouo.turn.tokens import Scale
+from aouo.web.envelope import source_in
 
 STALE_AFTER_TURNS = 4
 SHORT_CHARS = 200
@@ -122,6 +123,9 @@ def _large_results(messages: Sequence[Message]) -> list[tuple[int, ToolReturned]
 def _one_line(result: ToolReturned) -> Message:
     text = result.text
     lines = text.count("\n") + 1
+    if source := source_in(text):  # a quote would lose one of its marks
+        told = f"[{result.name}: {len(text):,} characters, {lines:,} lines from {source}]"
+        return replace(result, text=told)
     words = " ".join(text[: 2 * _QUOTED_CHARS].split())[:_QUOTED_CHARS]
     told = f"[{result.name}: {len(text):,} characters, {lines:,} lines: {words}…]"
     return replace(result, text=told)

@@ -18,6 +18,7 @@ from aouo.errors import (
 )
 from aouo.ids import ulid
 from aouo.ports import ChatModel, Clock, stamp
+from aouo.redact import Redactor
 from aouo.store import budgets, usage
 from aouo.store.database import Database
 from aouo.store.usage import Spent
@@ -31,6 +32,7 @@ from aouo.transcript import (
     TextDelta,
     Usage,
 )
+from aouo.turn.cleaning import Cleaning
 from aouo.turn.money import (
     FREE,
     Bounds,
@@ -69,6 +71,7 @@ class Quota:
         daily_tokens_max: int,
         budget: Budget | None = None,
         pack_budgets: Callable[[], Mapping[str, PackBudget]] = dict,
+        redactor: Redactor,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -77,6 +80,7 @@ class Quota:
         self._daily_max = daily_tokens_max
         self._budget = budget or Budget()
         self._pack_budgets = pack_budgets
+        self._redactor = redactor
         self._purse = Purse()
         self._bounds = Bounds()
 
@@ -126,6 +130,8 @@ class Quota:
     ) -> AsyncGenerator[ModelEvent, None]:
         """Ask a model as `ChatModel.stream` does, within the limits; close it as that.
 
+        No event holds a secret, in whatever pieces the model said it.
+
         `row` says who pays. `record` gets the row to
         write, one for each call that cost something; a call that is cut off costs its worst
         case, since nobody says what it did cost.
@@ -137,6 +143,7 @@ class Quota:
             ProviderError: as `ChatModel.stream`.
         """
         paying = await self._pay(model, request, row)
+        cleaning = Cleaning(self._redactor)
         try:
             async with aclosing(model.stream(request)) as events:
                 async for event in events:
@@ -150,7 +157,8 @@ class Quota:
                             record(paying.settle(event))
                         case StartedOver() | AsksAgain():
                             pass
-                    yield event
+                    for clean in cleaning.of(event):
+                        yield clean
         except ProviderError as error:
             if not (paying.over or paying.begun or error.may_have_cost):
                 await self._release(paying)

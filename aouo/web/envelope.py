@@ -7,6 +7,7 @@ import secrets
 
 # Possessive, since "<" and a page of spaces must not be tried in every split.
 _LOOKALIKE = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)
+_OPENED = re.compile(r'<untrusted source="([^"\n]*)" id="[0-9a-f]{12}">')
 _NOT_IN_A_NAME = re.compile(r"[^\w.:/@+~ -]")
 
 
@@ -19,3 +20,15 @@ def untrusted(text: str, source: str) -> str:
     name = _NOT_IN_A_NAME.sub("", source)[:120]
     inside = _LOOKALIKE.sub("&lt;", text)
     return f'<untrusted source="{name}" id="{nonce}">\n{inside}\n</untrusted {nonce}>'
+
+
+def source_in(text: str) -> str:
+    """Where the strangers' text in a result came from, "" = nothing in it is between marks."""
+    opened = _OPENED.search(text)
+    return (opened[1] or "somebody") if opened else ""
+
+
+def still_untrusted(part: str, whole: str) -> str:
+    """A piece of a result, between marks of its own if strangers' text is in the `whole`."""
+    source = source_in(whole)
+    return untrusted(part, source) if source else part

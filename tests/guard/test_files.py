@@ -22,6 +22,7 @@ class Here:
 
     pack: str = "notes"
     owner: str = "tg_1"
+    media: str = ""
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Desk:
             return self.own if path.is_relative_to(self.own) else self.root
 
         made = {
-            "read_file": read_file(folder_of),
+            "read_file": read_file(folder_of, lambda media, path: False),
             "write_file": write_file(folder_of, root_of),
             "list_dir": list_dir(folder_of),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import pytest
@@ -119,8 +120,11 @@ async def test_a_model_that_cannot_see_reads_what_another_one_saw(world: World) 
             spent = await bot.rows("SELECT scope, model FROM usage_events ORDER BY id")
 
     (request,) = world.model.requests
-    assert last_words(request) == (
-        "[photo; another model looked at it and says: A red bicycle against a wall.]\nwhat is this?"
+    assert re.fullmatch(
+        r"\[photo; another model looked at it and says:\]\n"
+        r'<untrusted source="photo" id="(\w+)">\nA red bicycle against a wall\.\n</untrusted \1>\n'
+        r"what is this\?",
+        last_words(request),
     )
     assert [row["scope"] for row in spent][:1] == ["vision"]
 

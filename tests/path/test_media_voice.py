@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -76,9 +77,12 @@ async def test_words_under_a_sound_and_its_length_reach_the_model(
         await bot.people.next_message(ADA)
         await settled(bot)
 
-    assert prompts(world) == [
-        "[audio a song_.mp3, 1 s; what was heard in it:]\nla la la\nwho sings this?"
-    ]
+    (asked,) = prompts(world)
+    assert re.fullmatch(
+        r"\[audio a song_\.mp3, 1 s; what was heard in it:\]\n"
+        r'<untrusted source="audio" id="(\w+)">\nla la la\n</untrusted \1>\nwho sings this\?',
+        asked,
+    )
     assert ears.files[0].name.endswith("a song_.mp3")
 
 

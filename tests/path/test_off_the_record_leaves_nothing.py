@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from pathlib import Path
 
 import pytest
+import structlog
 
 from aouo.emulator import ADA
-from tests.fakes.model_server import Body, CallPart, Fails, Reply, Says
+from aouo.errors import ToolFailed
+from aouo.logs import Logs
+from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from tests.fakes.model_server import Body, CallPart, Fails, Raw, Reply, Says
 from tests.path.lives import Place, place
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.test_kill_matrix import START_UP, runner_port
 from tests.path.world import World
 
 __all__ = ["runner_port"]  # the fixture
+log = structlog.get_logger()
 SECRET = "zanzibar-7731"
 ERASED = (
     "I was restarted before I could answer what you said off the record; it is erased. "
@@ -178,3 +184,78 @@ async def test_a_service_that_quotes_what_was_said_is_not_quoted_in_the_log(
             assert '"kind":"ProviderRejected"' in here.stderr.replace(" ", "")
             life.stop()
             await life.gone.wait()
+
+
+class Anything(Arguments):
+    """What it is asked for."""
+
+
+def failing(error: Exception) -> Tool:
+    async def run(wish: Anything, context: ToolContext, call_id: str) -> str:
+        log.warning("what_somebody_forgot", words=f"here is {SECRET}", deep=[{"a": SECRET}])
+        logging.getLogger("a.library").warning("heard %s", SECRET)
+        raise error
+
+    return tool("skill_fails", "Fails.", Anything, run, group="memory", reads=True)
+
+
+def _told_of(name: str) -> Reply:
+    quoted = {"error": {"message": f"no: {SECRET}", "code": SECRET}}
+    return {
+        "refused": Fails(400, quoted),
+        "wrong key": Fails(401, quoted),
+        "busy": Fails(503, quoted),
+        "cut off": Says(f"Well, {SECRET} it is", chunks=4, cut_after=2),
+        "no JSON": Raw((f"data: {SECRET}\n\n".encode(),)),
+        "no stream": Raw((SECRET.encode(),), status=500, content_type="text/html"),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    "kind", ["refused", "wrong key", "busy", "cut off", "no JSON", "no stream"]
+)
+async def test_however_a_model_fails_nothing_is_left(world: World, kind: str) -> None:
+    world.install("notes")
+    world.config = {"provider": {"backend": "fake", "model": "m", "max_retries": 0}}
+    world.model.reply(_told_of(kind))
+    with Logs(level="debug", file=world.home.log_file):
+        async with world.running() as bot:
+            await bot.ask(f"/otr tell me about {SECRET}")
+            await settled(bot)
+
+            assert await forgotten(world)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError(SECRET), ToolFailed(f"no {SECRET}"), OSError(2, "gone", SECRET)]
+)
+async def test_however_a_tool_fails_nothing_is_left(world: World, error: Exception) -> None:
+    """What its author, or a library, puts into the log is no exception."""
+    world.install("notes")
+    world.tools = [failing(error)]
+    world.config = {"tools": {"enabled": ["core", "memory"]}}
+    world.model.call("skill_fails", {})
+    world.model.say(f"No, {SECRET} is not there.")
+    with Logs(level="debug", file=world.home.log_file):
+        async with world.running() as bot:
+            await bot.ask(f"/otr tell me about {SECRET}")
+            await settled(bot)
+
+            assert await forgotten(world)
+    assert "what_somebody_forgot" in world.home.log_file.read_text()
+
+
+async def test_a_chat_that_refuses_what_was_said_is_not_quoted(world: World) -> None:
+    world.install("notes")
+    world.model.say(f"Well, {SECRET} it is.")
+    with Logs(level="debug", file=world.home.log_file):
+        async with world.running() as bot:
+            await world.people.fault(
+                "status", method="sendMessage", status=400, description=f"Bad Request: {SECRET}"
+            )
+            await world.people.say(ADA, ADA, f"/otr tell me about {SECRET}")
+            await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'refused'"))
+            await settled(bot)
+
+            assert await forgotten(world)
+    assert "delivery_refused" in world.home.log_file.read_text()

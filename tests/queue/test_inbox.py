@@ -12,6 +12,7 @@ from aouo.address import ConversationAddress
 from aouo.events import Arrival, Button, Inbound, Person
 from aouo.ports import stamp
 from aouo.queue.inbox import Inbox
+from aouo.redact import Redactor
 from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
 from aouo.store.database import Database, Tx
@@ -52,6 +53,7 @@ async def test_a_tap_that_could_not_be_stored_counts_when_it_comes_again(tmp_pat
         policy=lambda: Doorkeeper(Installed()),
         burst_s=0.0,
         ready=woken.append,
+        redactor=Redactor(),
     )
     database.breaks = True
     with pytest.raises(OSError, match="full"):

@@ -26,6 +26,7 @@ from aouo.errors import (
     QuotaExceededError,
     Refused,
 )
+from aouo.redact import Redactor
 from aouo.store import budgets, usage
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
@@ -136,6 +137,7 @@ def quota_of(
         session_tokens_max=session,
         daily_tokens_max=daily,
         budget=budget,
+        redactor=Redactor(),
     )
 
 

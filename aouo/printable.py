@@ -1,0 +1,50 @@
+"""Text that no terminal obeys: signs that control one are written out, as JSON would write them."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TextIO
+
+# Controls but tab and newline, C1 among them; what turns the direction of writing; signs that
+# nobody sees, but for the two that join letters; halves of characters; tags.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str) -> str:
+    """`text` with newlines and tabs as its only controls; what is JSON stays JSON."""
+    return text if text.isprintable() else _OBEYED.sub(_written_out, text)
+
+
+class PrintableStream:
+    """A standard stream that a terminal may read: everything written to it is `printable`."""
+
+    buffer = None
+    """Nobody gets around it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        if isinstance(stream, io.TextIOWrapper):  # of a locale that has no more than ASCII
+            stream.reconfigure(errors="backslashreplace")
+
+    def write(self, text: str, /) -> int:
+        self._stream.write(printable(text))
+        return len(text)
+
+    def writelines(self, lines: list[str], /) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
+def _written_out(sign: re.Match[str]) -> str:
+    code = ord(sign[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"

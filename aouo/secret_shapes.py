@@ -1,0 +1,138 @@
+"""What secrets look like that nobody configured, in whole texts and in those that still grow."""
+
+from __future__ import annotations
+
+import re
+
+# How each shape of a token begins, the rest of it, and how often that has to be there at least.
+_WORD, _SLUG = "[A-Za-z0-9_]", "[A-Za-z0-9_-]"
+_TOKENS = (
+    ("sk-", _SLUG, 16),  # OpenAI, DeepSeek, Anthropic
+    ("gsk_", "[A-Za-z0-9]", 20),  # Groq
+    ("AIza", _SLUG, 30),  # Google
+    ("tvly-", _SLUG, 12),  # Tavily
+    ("gh[pousr]_", "[A-Za-z0-9]", 20),  # GitHub
+    ("github_pat_", _WORD, 20),
+    ("glpat-", _SLUG, 16),  # GitLab
+    ("xox[abeoprs]-", "[A-Za-z0-9-]", 10),  # Slack
+)
+_KEY_BEGINS = r"-----BEGIN\ [A-Z ]{0,40}PRIVATE\ KEY-----"
+_KEY_ENDS = r"-----END\ [A-Z ]{0,40}PRIVATE\ KEY-----"
+# What stands before a password and is kept: short, so that little has to be remembered of it.
+_BEFORE = {
+    "user": r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,200}:",
+    "scheme": r"\b(?:[Bb]earer|BEARER)\s{1,20}",
+    "query": r"[?&](?i:api_?key|key|token|access_token)=",
+}
+_LONGEST_BEFORE, _LONGEST_WITHOUT_ADDRESS = 256, 32
+"""More characters than any of these has, and the one before it."""
+
+# One alternation, so that a text is scanned once; what a named group matched is kept.
+_SHAPES = re.compile(
+    rf"""
+      (?<![0-9])[0-9]{{6,12}}:[A-Za-z0-9_-]{{30,}}                      # Telegram, also after `bot`
+    | (?<![A-Za-z0-9])(?:
+          {"|".join(f"{lead}{rest}{{{least},}}" for lead, rest, least in _TOKENS)}
+        | (?:AKIA|ASIA)[A-Z0-9]{{16}}(?![A-Z0-9])                       # AWS
+        | (?<![_-])eyJ[A-Za-z0-9_-]{{8,}}+\.[A-Za-z0-9_-]{{8,}}+\.[A-Za-z0-9_-]*  # JWT
+      )
+    | {_KEY_BEGINS}(?:.*?{_KEY_ENDS}|.*)
+    | (?P<user>{_BEFORE["user"]})[^\s/@]+(?=@)
+    | (?P<scheme>{_BEFORE["scheme"]})[A-Za-z0-9._~+/=-]{{8,}}
+    | (?P<query>{_BEFORE["query"]})[^&\s"']{{8,}}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# A text with none of these holds no shape: cheaper to see than that the pattern does not match.
+_HINTS = (
+    *("sk-", "gsk_", "AIza", "tvly-", "github_pat_", "glpat-", "xox", "AKIA", "ASIA", "eyJ"),
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    *("PRIVATE KEY", "://", "earer", "EARER", "="),
+)
+_TELEGRAM_HINT = re.compile(r"[0-9]{6}:")
+
+
+def _begun(lead: str, rest: str) -> str:
+    """A pattern for every beginning of `lead`, and for all of it with some of the `rest`."""
+    for sign in reversed(re.findall(r"\[[^]]*\]|\\?.", lead)):
+        rest = f"{sign}(?:{rest})?"
+    return rest
+
+
+# Every beginning of a token at the end of a text; all its characters are `_OF_TOKENS`.
+_OF_TOKENS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:"
+_OPEN_TOKEN = re.compile(
+    rf"""
+    (?: (?<![0-9])(?:[0-9]{{1,12}}|[0-9]{{6,12}}:[A-Za-z0-9_-]*+)
+      | (?<![A-Za-z0-9])(?:
+            {"|".join(_begun(lead, rest + "*+") for lead, rest, _ in _TOKENS)}
+          | {_begun("A[KS]IA", "[A-Z0-9]{0,16}")}
+          | (?<![_-]){_begun("eyJ", r"[A-Za-z0-9_-]*+(?:[.][A-Za-z0-9_-]*+){0,2}")}
+        )
+    )\Z
+    """,
+    re.VERBOSE,
+)
+_OPEN_KEY = re.compile(
+    rf"""
+    {_KEY_BEGINS}(?!.*?{_KEY_ENDS})
+    | {_begun("-----BEGIN", r"[ ][A-Z ]{0,60}-{0,5}")}\Z
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_OPEN_AFTER = {
+    "user": re.compile(rf"{_BEFORE['user']}([^\s/@]*+)\Z"),
+    "scheme": re.compile(rf"{_BEFORE['scheme']}([A-Za-z0-9._~+/=-]*+)\Z"),
+    "query": re.compile(rf"{_BEFORE['query']}([^&\s\"']*+)\Z"),
+}
+_FIRST_OF_TOKENS = "0123456789Aegstx"
+LOOKED_THROUGH = 1_000
+"""Characters of a run in which a token's beginning is looked for; a longer one waits whole."""
+
+
+def shape_spans(text: str, since: int = 0) -> list[tuple[int, int]]:
+    """What looks like a secret, in order; what stands before it and is kept is not in the span."""
+    if not hinted(text):
+        return []
+    return [
+        (match.end(match.lastgroup) if match.lastgroup else match.start(), match.end())
+        for match in _SHAPES.finditer(text, since)
+    ]
+
+
+def shapes_settled(text: str, since: int) -> int:
+    """Where the first thing begins that may look like a secret once more is there, else the end."""
+    size = len(text)
+    run = len(text.rstrip(_OF_TOKENS))
+    sure = max(since, run)
+    if sure == size or (sure == run and _is_a_word(text, run)):
+        sure = size
+    elif size - sure <= LOOKED_THROUGH:
+        token = _OPEN_TOKEN.search(text, sure)
+        sure = token.start() if token else size
+    if "-" in text and (key := _OPEN_KEY.search(text, since)):
+        sure = min(sure, key.start())
+    if "://" in text and (found := _OPEN_AFTER["user"].search(text)):
+        sure = min(sure, max(since, found.start(1)))
+    if ("earer" in text or "EARER" in text) and (found := _OPEN_AFTER["scheme"].search(text)):
+        sure = min(sure, max(since, found.start(1)))
+    if "=" in text and (found := _OPEN_AFTER["query"].search(text)):
+        sure = min(sure, max(since, found.start(1)))
+    return sure
+
+
+def _is_a_word(text: str, at: int) -> bool:
+    """Most texts end with a word, and most words surely begin no token."""
+    return text[at] not in _FIRST_OF_TOKENS and text[at:].isalpha()
+
+
+def remembered(text: str) -> int:
+    """How many characters before what is new a shape may need that begins in `text`."""
+    return _LONGEST_BEFORE if "://" in text else _LONGEST_WITHOUT_ADDRESS
+
+
+def hinted(text: str) -> bool:
+    for hint in _HINTS:  # a loop: `any()` takes three times as long
+        if hint in text:
+            return True
+    return ":" in text and _TELEGRAM_HINT.search(text) is not None
