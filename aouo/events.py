@@ -105,6 +105,11 @@ class Unsupported:
 
 
 @dataclass(frozen=True, slots=True)
+class Illegible:
+    """What is kept of it cannot be read any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopicNamed:
     """A topic was created or renamed."""
 
@@ -173,6 +178,7 @@ Content: TypeAlias = (
     | Album
     | Shown
     | Unsupported
+    | Illegible
     | TopicNamed
     | TopicShut
     | Migrated
@@ -260,8 +266,9 @@ _KINDS: dict[str, type[Content]] = {kind.__name__: kind for kind in get_args(Con
 class Arrival:
     """One update: its id, its raw text, and the fact in it.
 
-    `inbound` is None when there is nothing to do; `why` then says so for the log. The raw
-    text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
+    `inbound` is None when there is nothing to do; `why` then says so for the log. `unreadable`:
+    nothing of it could be taken in, and `inbound` is at most that its sender is to be told. The
+    raw text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
     of somebody who is not on the list (`refused_person`) wants an answer, `lost_tap` where one
     without a message does.
     """
@@ -271,6 +278,7 @@ class Arrival:
     inbound: Inbound | None
     why: str = ""
     keep_raw: bool = True
+    unreadable: bool = False
     refused_tap: str = ""
     refused_person: str = ""
     lost_tap: str = ""

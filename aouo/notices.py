@@ -185,6 +185,11 @@ class EmptyMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class CannotRead:
+    """A message that came, and of which nothing can be made out."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetAside:
     """A message that ended the process three times."""
 
@@ -575,6 +580,7 @@ Notice: TypeAlias = (
     | UnknownCommand
     | SkillOfOtherPack
     | CannotTake
+    | CannotRead
     | UnknownButton
     | EditedTooLate
     | AnsweringEdited

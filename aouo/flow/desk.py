@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import structlog
 
@@ -10,6 +11,7 @@ from aouo import notices
 from aouo.address import ConversationAddress
 from aouo.commands.builtin import shown_packs
 from aouo.commands.registry import Call, Commands, Result
+from aouo.errors import LostClaim
 from aouo.flow import ending, outcomes
 from aouo.notices import Notice
 from aouo.outbound import wording
@@ -96,6 +98,18 @@ class Desk:
 
         await self.settle(job, work, state=state)
         self._outbox.put(*rows)
+
+    async def put_aside(self, job: Job) -> None:
+        """Settle a job of which not even that can be said; whatever its turn was stays open."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            jobs.settle(tx, job, "aside", "cannot be answered", now)
+            if job.off_record or off_record.is_once(job.inbound):
+                jobs.blank(tx, job)
+
+        with suppress(LostClaim):
+            await self._database.transact(write)
 
     async def end_stopped(self, job: Job, why: StopReason) -> None:
         """End a job without a word, and what its turn was showing."""

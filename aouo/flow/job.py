@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import assert_never
 
 import structlog
@@ -103,10 +102,15 @@ class Flow:
     async def _break(self, job: Job) -> None:
         """Something of ours failed; say so, unless the job was settled before that."""
         notice, why = notices.Broken(f"job {job.id}"), "something broke"
-        with suppress(LostClaim):
+        try:
             await self._unless_stopped(
                 job, lambda: self._desk.give_up(job, notice, state="done", why=why)
             )
+        except LostClaim:
+            pass
+        except Exception as error:
+            log.exception("job_set_aside", error=repr(error))
+            await self._desk.put_aside(job)
 
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps
@@ -162,6 +166,10 @@ class Flow:
                 await self._standing(job, standing)
             case to.Explain(what):
                 await desk.answer(job, notices.CannotTake(what))
+            case to.PutAside():
+                log.error("job_unreadable")
+                why = "what came cannot be read"
+                await desk.give_up(job, notices.CannotRead(), state="aside", why=why)
             case to.Ignore(reason):
                 await desk.done(job, reason)
             case _:

@@ -146,6 +146,11 @@ def _sentence(notice: Notice) -> str:
             return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
         case notices.CannotTake(what):
             return f"I cannot take in {what} yet. Please write it as text."
+        case notices.CannotRead():
+            return (
+                "I cannot read what you sent me here, and put it aside. Please send it again in "
+                "other words."
+            )
         case notices.UnknownButton():
             return TAP_UNKNOWN
         case notices.AnsweringEdited():

@@ -12,6 +12,7 @@ from aouo.events import (
     Button,
     Command,
     Edited,
+    Illegible,
     Inbound,
     Intruder,
     Migrated,
@@ -37,6 +38,7 @@ from aouo.routing.decisions import (
     ObeyCommand,
     OpenMenu,
     PickPack,
+    PutAside,
     Refuse,
     RefuseCommand,
     RunTurn,
@@ -72,6 +74,8 @@ def decide(
             return NoteStanding(standing)
         case Unsupported(what):
             return Explain(what)
+        case Illegible():
+            return PutAside()
         case (
             Command(name, rest)
             | Attached(command=Command(name, rest))

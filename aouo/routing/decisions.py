@@ -126,6 +126,11 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True)
+class PutAside:
+    """What came cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ignore:
     reason: str
 
@@ -146,5 +151,6 @@ Decision: TypeAlias = (
     | NoteReaction
     | NoteStanding
     | Explain
+    | PutAside
     | Ignore
 )

@@ -8,7 +8,7 @@ from typing import LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim, StopAsked
-from aouo.events import Album, Attached, Command, Edited, Inbound, Text
+from aouo.events import Album, Attached, Command, Edited, Illegible, Inbound, Person, Text
 from aouo.store import gates, routes
 from aouo.store.database import Tx
 
@@ -78,6 +78,16 @@ def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
 def rewrite(tx: Tx, job_id: int, inbound: Inbound) -> None:
     """Other words for the same messages."""
     tx.run("UPDATE jobs SET body = ? WHERE id = ?", inbound.dump(), job_id)
+
+
+def blank(tx: Tx, job: Job) -> None:
+    """Keep no word of it, also in the log."""
+    tx.forget()
+    tx.run(
+        "UPDATE jobs SET body = ? WHERE id = ?",
+        replace(job.inbound, content=Text("")).dump(),
+        job.id,
+    )
 
 
 def forget_words(tx: Tx, job: Job) -> None:
@@ -328,6 +338,13 @@ def count_by_state(tx: Tx) -> dict[str, int]:
 
 
 def inbound_of(row: sqlite3.Row) -> Inbound:
-    """The columns know where the conversation lives now; the body where it lived."""
+    """The columns know where the conversation lives now; the body where it lived.
+
+    A body that cannot be read is `Illegible`: one row must not keep a lane, or a start, from all
+    others.
+    """
     address = ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
-    return replace(Inbound.load(row["body"]), address=address)
+    try:
+        return replace(Inbound.load(row["body"]), address=address)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return Inbound(address, Person(row["person"]), Illegible())

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from aouo.address import ConversationAddress
-from aouo.events import Album, Attached, Command, Inbound, Shown, Text
+from aouo.events import Album, Attached, Command, Illegible, Inbound, Shown, Text
 from aouo.store import media, results
 from aouo.store.database import Tx
+from aouo.store.jobs import inbound_of
 
 COMMAND = "otr"
-_SAID = (Text, Attached, Album, Shown)
+_SAID = (Text, Attached, Album, Shown, Illegible)
 
 
 def is_once(inbound: Inbound) -> bool:
@@ -63,7 +63,7 @@ class Unanswered:
 def unanswered(tx: Tx) -> list[Unanswered]:
     """All of it."""
     rows = tx.all(
-        "SELECT j.id, j.body, j.platform, j.chat_id, j.thread_id, j.user_id, j.stopped, "
+        "SELECT j.id, j.body, j.platform, j.chat_id, j.thread_id, j.user_id, j.person, j.stopped, "
         "coalesce(r.off_record, 0) AS mode, "
         "coalesce(t.off_record, 0) AS begun FROM jobs AS j "
         "LEFT JOIN turns AS t ON t.job_id = j.id AND t.status = 'open' "
@@ -73,10 +73,7 @@ def unanswered(tx: Tx) -> list[Unanswered]:
     )
     found: list[Unanswered] = []
     for row in rows:
-        address = ConversationAddress(
-            row["platform"], row["chat_id"], row["thread_id"], row["user_id"]
-        )
-        inbound = replace(Inbound.load(row["body"]), address=address)
+        inbound = inbound_of(row)
         words = isinstance(inbound.content, _SAID)
         if is_once(inbound) or row["begun"] or (row["mode"] and words):
             found.append(Unanswered(row["id"], inbound, bool(row["stopped"])))
@@ -94,9 +91,9 @@ def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
     row = tx.one("UPDATE jobs SET body = ? WHERE id = ? RETURNING created_at", blank.dump(), job_id)
     if row:
         tx.run(
-            "UPDATE updates SET body = '' WHERE received_at >= ? AND "
-            "CASE body WHEN '' THEN NULL ELSE coalesce(json_extract(body, '$.message.chat.id'), "
-            "json_extract(body, '$.callback_query.message.chat.id')) END = ?",
+            "UPDATE updates SET body = '' WHERE received_at >= ? AND CASE WHEN body = '' THEN 0 "
+            "WHEN NOT json_valid(body) THEN 1 ELSE coalesce(json_extract(body, "
+            "'$.message.chat.id'), json_extract(body, '$.callback_query.message.chat.id')) = ? END",
             row["created_at"],
             int(inbound.address.chat_id) if inbound.address.platform == "tg" else 0,
         )
