@@ -135,6 +135,8 @@ def parse_json(text: str) -> Tree:
         raise ValueError(
             f"line {error.lineno} column {error.colno}: not JSON: {error.msg}"
         ) from None
+    except RecursionError:
+        raise ValueError("line 1 column 1: nested too deep") from None
     if not isinstance(tree, dict):
         raise ValueError("line 1 column 1: not a JSON object")
     return cast("Tree", tree)
@@ -244,6 +246,8 @@ def _overlay(tree: Tree, environ: Mapping[str, str], problems: list[str]) -> dic
                 put(tree, path, json.loads(value))
             except json.JSONDecodeError as error:
                 problems.append(f"{path}: not JSON: {error.msg}")
+            except RecursionError:
+                problems.append(f"{path}: not JSON: nested too deep")
         elif isinstance(get(defaults, path), list):
             put(tree, path, [part.strip() for part in value.split(",") if part.strip()])
         else:

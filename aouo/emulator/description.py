@@ -176,7 +176,7 @@ def _decode(types: tuple[str, ...], raw: object) -> object:
         return raw.lower() in ("true", "yes", "1")
     try:
         return json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw
 
 

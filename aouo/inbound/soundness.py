@@ -34,10 +34,8 @@ def check(inbound: Inbound) -> None:
         raise Unsound("Migrated.new_chat_id")
 
 
-def check_text(value: object) -> None:
-    """Raises `Unsound` unless it is text."""
-    if not isinstance(value, str):
-        raise Unsound("text")
+def text_or_nothing(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _is_chat(address: ConversationAddress) -> bool:

@@ -88,22 +88,21 @@ class Normaliser:
         query = update.callback_query
         if inbound is None:
             why = f"{kind} without content"
-            tap = query.id if query and isinstance(query.id, str) else ""
+            tap = soundness.text_or_nothing(query.id) if query else ""
             return Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
         soundness.check(inbound)
         if query and isinstance(inbound.content, Intruder):
-            soundness.check_text(query.id)
             return Arrival(
                 update_id,
                 text,
                 None,
                 why="a tap of somebody who is not on the list",
                 keep_raw=False,
-                refused_tap=query.id,
+                refused_tap=soundness.text_or_nothing(query.id),
                 refused_person=inbound.person.id,
             )
         # An edit's words replace others, also those that are not kept: the job has them alone.
-        kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing)
+        kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing | Migrated)
         return Arrival(update_id, text, inbound, keep_raw=kept)
 
     def _unread(self, message: Any) -> Inbound | None:
@@ -132,7 +131,7 @@ class Normaliser:
         if message is None:
             return None
         if moved := reading.migration(message):
-            return _migrated(message, *moved)
+            return _migrated(*moved)
         if message.from_user and message.from_user.id == self._bot.id:
             return self._own_service(message)
         inbound = self._message(message)
@@ -318,10 +317,10 @@ def _legible(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     return (raw, text) if legible == text else (json.loads(legible), legible)
 
 
-def _migrated(message: telegram.Message, old: str, new: str) -> Inbound:
-    """A fact of Telegram's, whoever brought it about: nobody is asked whether they may."""
-    address = ConversationAddress("tg", old)
-    return Inbound(address, _person(message.from_user), Migrated(new), "group")
+def _migrated(old: str, new: str) -> Inbound:
+    """A fact of Telegram's, whoever brought it about: nobody is asked whether they may, and
+    nothing of them is in it."""
+    return Inbound(ConversationAddress("tg", old), Person("0"), Migrated(new), "group")
 
 
 def _refused(inbound: Inbound, content: Intruder) -> Inbound:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import closing
@@ -18,14 +17,12 @@ from aouo.emulator.updates import UpdateQueue
 from aouo.home import Home
 from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import TelegramApi
-from aouo.inbound.webhook import SECRET_HEADER
 from aouo.routing.decide import decide
 from aouo.routing.installed import Installed
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer
 from tests.fakes.odd_updates import OddUpdates
 from tests.path.looking import eventually, said, settled
-from tests.path.test_webhook import SECRET, listening
 from tests.path.world import ADA, BEN, Running, World
 
 STRANGER = 5005
@@ -262,7 +259,7 @@ async def _decided(bot: Running, lane: str) -> int:
 
 async def test_the_whole_runtime_lives_through_odd_updates(odd: World) -> None:
     """Over HTTP, into turns and out again: the next message is answered."""
-    updates = list(OddUpdates(12, PEOPLE, CHATS).batches(300, of=300))[0]
+    updates = next(iter(OddUpdates(12, PEOPLE, CHATS).batches(300, of=300)))
     async with odd.running() as bot:
         bring(odd, updates)
         last = updates[-1]["update_id"]

@@ -104,7 +104,7 @@ def words_of(result: str) -> str:
     """
     try:
         value: object = json.loads(result)
-    except ValueError:
+    except (ValueError, RecursionError):
         return result.strip() or "ok"
     match value:
         case dict() if (rows := _rows(cast("dict[str, object]", value))) is not None:
@@ -123,7 +123,7 @@ def words_of(result: str) -> str:
 def _is_list(result: str) -> bool:
     try:
         value: object = json.loads(result)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     if isinstance(value, dict):
         return _rows(cast("dict[str, object]", value)) is not None
