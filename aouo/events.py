@@ -15,6 +15,7 @@ from aouo.address import ConversationAddress
 from aouo.attachments import Attachment
 
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
+AsChat: TypeAlias = Literal["", "group", "channel"]
 Origin: TypeAlias = Literal["chat", "web", "cli"]
 
 
@@ -164,10 +165,12 @@ class Standing:
 class Intruder:
     """Somebody who is not on the list; nothing of what they sent is kept.
 
-    `asked_id`: it was `/id` or `/start`, which tell a stranger their id.
+    `asked_id`: it was `/id` or `/start`, which tell a stranger their id. `as_chat`: it was said in
+    the name of the group itself, by an administrator who stays anonymous, or of a channel.
     """
 
     asked_id: bool = False
+    as_chat: AsChat = ""
 
 
 Content: TypeAlias = (

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from aouo.errors import Refused
+from aouo.events import AsChat
 from aouo.notices_install import InstallNotice
 
 
@@ -34,6 +35,13 @@ class YourId:
 @dataclass(frozen=True, slots=True)
 class NotAuthorized:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class NotAPerson:
+    """Said in the name of the group, or of a channel: who it was is not shown."""
+
+    as_chat: AsChat
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,6 +571,7 @@ Notice: TypeAlias = (
     | Help
     | YourId
     | NotAuthorized
+    | NotAPerson
     | Whereabouts
     | Picker
     | Bound

@@ -19,6 +19,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
+from aouo.routing.decisions import Refuse
 from aouo.routing.installed import Installed
 from aouo.store import chats, deliveries, jobs, off_record
 from aouo.store.database import Database, Tx
@@ -78,11 +79,12 @@ class Desk:
         said = wording.word(notice)
         await self.settle(job, lambda tx, now: [said], state=state, instead_of=instead_of)
 
-    async def refuse(self, job: Job, *, tell_id: bool) -> None:
+    async def refuse(self, job: Job, why: Refuse) -> None:
         """This hour's one refusal of a stranger; if it gets lost, nobody is told."""
         person = job.inbound.person.id
         log.info("tg_auth_denied", person=person)
-        said = wording.word(notices.YourId(person) if tell_id else notices.NotAuthorized())
+        notice = notices.YourId(person) if why.tell_id else notices.NotAuthorized()
+        said = wording.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
     async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:

@@ -154,8 +154,8 @@ class Flow:
                 await taps.answer_gate(job, decision)
             case to.OpenMenu(key, ours):
                 await taps.open_menu(job, key, ours=ours)
-            case to.Refuse(tell_id):
-                await desk.refuse(job, tell_id=tell_id)
+            case to.Refuse():
+                await desk.refuse(job, decision)
             case to.MoveChat(new_chat_id):
                 await desk.move_chat(job, new_chat_id)
             case to.ApplyEdit():

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import telegram
@@ -139,13 +139,16 @@ class Normaliser:
             return inbound
         if isinstance(inbound.content, TopicNamed | TopicShut):
             return None  # not said to us: no answer is due
-        if message.from_user is None or message.from_user.is_bot:
+        as_chat = reading.as_chat(message)
+        if message.from_user is None or (message.from_user.is_bot and not as_chat):
             return None
         content = inbound.content
         if message.chat.type != "private" and not self._called(message, content):
             return None  # talk among others, also where the talk of those on the list is ours
         asked = isinstance(content, Command) and content.name in ("id", "start")
-        return _refused(inbound, Intruder(asked))
+        if as_chat and message.sender_chat:
+            inbound = replace(inbound, person=Person(str(message.sender_chat.id)))
+        return _refused(inbound, Intruder(asked, as_chat))
 
     def _tap(self, query: telegram.CallbackQuery) -> Inbound | None:
         message = query.message

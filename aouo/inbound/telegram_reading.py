@@ -9,7 +9,7 @@ from typing import Any
 
 import telegram
 
-from aouo.events import ChatKind, Standing, TopicNamed, TopicShut
+from aouo.events import AsChat, ChatKind, Standing, TopicNamed, TopicShut
 from aouo.inbound import telegram_media
 
 GENERAL = 1
@@ -67,6 +67,14 @@ def migration(message: telegram.Message) -> tuple[str, str] | None:
     if old > 0 or new > 0:
         raise ValueError("a person's chat that moves")
     return str(old), str(new)
+
+
+def as_chat(message: telegram.Message) -> AsChat:
+    """In whose name somebody wrote who does not show who they are."""
+    sender = message.sender_chat
+    if sender is None:
+        return ""
+    return "group" if sender.id == message.chat.id else "channel"
 
 
 def chat_kind(chat: telegram.Chat) -> ChatKind:

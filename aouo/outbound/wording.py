@@ -104,6 +104,16 @@ def _sentence(notice: Notice) -> str:
             return f"Your Telegram id is {person}."
         case notices.NotAuthorized():
             return NOT_AUTHORIZED
+        case notices.NotAPerson("channel"):
+            return (
+                "I answer people who are on my list, and this was written in the name of a "
+                "channel. Write it as yourself."
+            )
+        case notices.NotAPerson():
+            return (
+                "I answer people who are on my list, and who writes in the name of the group I "
+                "cannot see. Switch off “Remain anonymous” among your administrator rights."
+            )
         case notices.Bound(pack, before, about, skill):
             when = "already" if pack == before else "now"
             how = f", beginning with “{skill}”" if skill else ""

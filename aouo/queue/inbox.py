@@ -267,7 +267,10 @@ class Inbox:
         """
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
-            if not updates.may_refuse(tx, inbound.person.id, iso(now), hour_ago):
+            # Who writes in the name of a chat has no id: they share one refusal an hour there.
+            faceless = bool(inbound.content.as_chat)
+            who = inbound.address.chat_id if faceless else inbound.person.id
+            if not updates.may_refuse(tx, who, iso(now), hour_ago):
                 return []
         address, content = inbound.address, inbound.content
         if isinstance(content, Standing) and content.gone:

@@ -56,8 +56,8 @@ def decide(
     again and never falls through to another one.
     """
     match inbound.content:
-        case Intruder(asked_id):
-            return Refuse(asked_id)
+        case Intruder(asked_id, as_chat):
+            return Refuse(asked_id, as_chat)
         case Migrated(new_chat_id):
             return MoveChat(new_chat_id)
         case TopicNamed() if not inbound.address.thread_id:

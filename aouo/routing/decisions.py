@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aouo.events import Standing
+from aouo.events import AsChat, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,10 @@ class OpenMenu:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Somebody who is not on the list."""
+    """Somebody who is not on the list; `as_chat` as in `Intruder`."""
 
     tell_id: bool
+    as_chat: AsChat = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ async def fast(world: World) -> None:
 async def test_of_a_stranger_who_moves_a_group_no_name_is_kept(world: World) -> None:
     """The move is a fact about the group; who brought it about is nobody we know."""
     async with world.running() as bot:
-        await bot.ask(f"{US} hello", chat=FAMILY)
+        await bot.ask(f"/use{US} notes", chat=FAMILY)
         stranger = {"id": 5005, "is_bot": False, "first_name": "Mallory", "username": "mallory"}
         moved = {
             "message_id": 9_000,
