@@ -20,6 +20,7 @@ from aouo.app.owner import tell_owner
 from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
 from aouo.app.schedules import switch_verb
+from aouo.app.taken_off import end_what_is_theirs
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text, told
 from aouo.outbound import wording
@@ -71,6 +72,7 @@ class Runtime:
         control = Control(verbs, {"chat": self._chat, "watch": self._watch})
         try:
             await app.packs.recover()
+            await end_what_is_theirs(app)
             waiting = await app.outbox.recover()
             await erase_unanswered(app)
             for lane in await app.inbox.recover():

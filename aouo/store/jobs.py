@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim, StopAsked
-from aouo.events import Album, Attached, Command, Edited, Illegible, Inbound, Person, Text
+from aouo.events import (
+    Album,
+    Attached,
+    Command,
+    Edited,
+    Illegible,
+    Inbound,
+    Intruder,
+    Migrated,
+    Person,
+    Standing,
+    Text,
+    TopicNamed,
+    TopicShut,
+)
 from aouo.store import gates, routes
 from aouo.store.database import Tx
+
+_NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +293,22 @@ def replay_parked(tx: Tx, address: ConversationAddress) -> int:
         address.thread_id,
         address.user_id,
     )
+
+
+def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, Inbound]]:
+    """What is not over of people in Telegram who are not `listed`, by job id.
+
+    Refusals, and facts about a chat that Telegram tells, are nobody's.
+    """
+    statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
+        "SELECT * FROM jobs WHERE state = 'gathering' AND platform = 'tg' ORDER BY id",
+        "SELECT * FROM jobs WHERE state = 'ready' AND platform = 'tg' ORDER BY id",
+        "SELECT * FROM jobs WHERE state = 'running' AND platform = 'tg' ORDER BY id",
+        "SELECT * FROM jobs WHERE state = 'parked' AND platform = 'tg' ORDER BY id",
+    )
+    rows = [row for sql in statements for row in tx.all(sql) if row["person"] not in listed]
+    found = [(row["id"], inbound_of(row)) for row in rows]
+    return [(job_id, one) for job_id, one in found if not isinstance(one.content, _NOBODYS)]
 
 
 def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
