@@ -208,6 +208,7 @@ class Inbound:
     `message_id` is the message it came with (0: none), in the platform's numbering.
     `addressed` is false for group talk that is not meant for us outside a pack's topic.
     `title` is the topic's title where the platform told it with the message, else "".
+    `sent_s` is when it was written, in whole seconds since 1970, 0 where the platform does not say.
     """
 
     address: ConversationAddress
@@ -218,6 +219,7 @@ class Inbound:
     addressed: bool = True
     title: str = ""
     origin: Origin = "chat"
+    sent_s: int = 0
 
     def dump(self) -> str:
         """As one JSON text; `load` is the inverse."""

@@ -217,6 +217,7 @@ class Normaliser:
             message.message_id,
             self._addressed(message, content),
             reading.topic_title(message),
+            sent_s=int(message.date.timestamp()),
         )
 
     def _content(self, message: telegram.Message) -> Content | None:
