@@ -108,3 +108,13 @@ async def test_a_webhook_that_sends_us_on_is_not_followed(emu: Emulator, ask: As
 
     assert set(heard) == {"/hook"}
     assert emu.webhook.attempts[0].status == 307
+
+
+@pytest.mark.parametrize("path", ["/emulator/state", "/bot{token}/getMe"])
+async def test_json_nested_too_deep_is_a_plain_mistake(
+    emu: Emulator, http: ClientSession, path: str
+) -> None:
+    url = f"{emu.base_url}{path.format(token=emu.token)}"
+    headers = {"Content-Type": "application/json"}
+    async with http.post(url, data="[" * 100_000, headers=headers) as response:
+        assert response.status == 400
