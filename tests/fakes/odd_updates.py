@@ -96,7 +96,8 @@ class OddUpdates:
         field = self._types["Update"].fields[kind]
         update: Json = {kind: self._value(field, 0)}
         for _ in range(chance.choice((0, 0, 0, 1, 1, 1, 2, 6))):
-            self._mutate(update)
+            if update:
+                self._mutate(update)
         if chance.random() < 0.03:
             update[chance.choice((*kinds, "some_day", "\ud800"))] = chance.choice(_ODD)
         if not chance.random() < 0.02:  # now and then one comes again
@@ -175,7 +176,7 @@ class OddUpdates:
     def _mutate(self, update: Json) -> None:
         """Break one place of it."""
         chance = self._random
-        holder, key = chance.choice(_places(update) or [({"": None}, "")])
+        holder, key = chance.choice(_places(update))
         match chance.randrange(6):
             case 0:
                 del holder[key]
