@@ -246,6 +246,8 @@ def _overlay(tree: Tree, environ: Mapping[str, str], problems: list[str]) -> dic
                 put(tree, path, json.loads(value))
             except json.JSONDecodeError as error:
                 problems.append(f"{path}: not JSON: {error.msg}")
+            except RecursionError:
+                problems.append(f"{path}: not JSON: nested too deep")
         elif isinstance(get(defaults, path), list):
             put(tree, path, [part.strip() for part in value.split(",") if part.strip()])
         else:

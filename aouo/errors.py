@@ -41,11 +41,14 @@ AouoError
 │   ├── FileTooBig           the server does not give away one of that size
 │   └── FileGone             the server does not have it any more
 ├── ToolFailed               the model: read as the tool's result
+├── Unstorable               nobody: what somebody sent has no place in a table
 ├── LostClaim                nobody: another worker owns the job now
 └── StepError                us: a pipeline step broke its contract
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 
 class AouoError(Exception):
@@ -322,6 +325,11 @@ class ToolFailed(AouoError):
     """What the model reads as the tool's result; says how to call it right."""
 
 
+class Unstorable(AouoError):
+    """The values are at fault and not the database; nothing of them was stored. `str` says where
+    that came out, and quotes none of them."""
+
+
 class LostClaim(AouoError):
     """A write with an older fence: another worker owns the job now."""
 
@@ -332,3 +340,12 @@ class StopAsked(AouoError):
 
 class StepError(AouoError):
     """A pipeline step broke its contract; names the step."""
+
+
+def place_of(error: BaseException) -> str:
+    """What kind of failure it is and where it came out; its words may be a stranger's."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    return f"{type(error).__name__}{where}"

@@ -15,6 +15,7 @@ from aouo.address import ConversationAddress
 from aouo.attachments import Attachment
 
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
+AsChat: TypeAlias = Literal["", "group", "channel"]
 Origin: TypeAlias = Literal["chat", "web", "cli"]
 
 
@@ -105,6 +106,11 @@ class Unsupported:
 
 
 @dataclass(frozen=True, slots=True)
+class Illegible:
+    """What is kept of it cannot be read any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopicNamed:
     """A topic was created or renamed."""
 
@@ -159,10 +165,12 @@ class Standing:
 class Intruder:
     """Somebody who is not on the list; nothing of what they sent is kept.
 
-    `asked_id`: it was `/id` or `/start`, which tell a stranger their id.
+    `asked_id`: it was `/id` or `/start`, which tell a stranger their id. `as_chat`: it was said in
+    the name of the group itself, by an administrator who stays anonymous, or of a channel.
     """
 
     asked_id: bool = False
+    as_chat: AsChat = ""
 
 
 Content: TypeAlias = (
@@ -173,6 +181,7 @@ Content: TypeAlias = (
     | Album
     | Shown
     | Unsupported
+    | Illegible
     | TopicNamed
     | TopicShut
     | Migrated
@@ -199,6 +208,7 @@ class Inbound:
     `message_id` is the message it came with (0: none), in the platform's numbering.
     `addressed` is false for group talk that is not meant for us outside a pack's topic.
     `title` is the topic's title where the platform told it with the message, else "".
+    `sent_s` is when it was written, in whole seconds since 1970, 0 where the platform does not say.
     """
 
     address: ConversationAddress
@@ -209,6 +219,7 @@ class Inbound:
     addressed: bool = True
     title: str = ""
     origin: Origin = "chat"
+    sent_s: int = 0
 
     def dump(self) -> str:
         """As one JSON text; `load` is the inverse."""
@@ -260,8 +271,9 @@ _KINDS: dict[str, type[Content]] = {kind.__name__: kind for kind in get_args(Con
 class Arrival:
     """One update: its id, its raw text, and the fact in it.
 
-    `inbound` is None when there is nothing to do; `why` then says so for the log. The raw
-    text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
+    `inbound` is None when there is nothing to do; `why` then says so for the log. `unreadable`:
+    nothing of it could be taken in, and `inbound` is at most that its sender is to be told. The
+    raw text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
     of somebody who is not on the list (`refused_person`) wants an answer, `lost_tap` where one
     without a message does.
     """
@@ -271,6 +283,7 @@ class Arrival:
     inbound: Inbound | None
     why: str = ""
     keep_raw: bool = True
+    unreadable: bool = False
     refused_tap: str = ""
     refused_person: str = ""
     lost_tap: str = ""

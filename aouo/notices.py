@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from aouo.errors import Refused
+from aouo.events import AsChat
 from aouo.notices_install import InstallNotice
 
 
@@ -34,6 +35,13 @@ class YourId:
 @dataclass(frozen=True, slots=True)
 class NotAuthorized:
     pass
+
+
+@dataclass(frozen=True, slots=True)
+class NotAPerson:
+    """Said in the name of the group, or of a channel: who it was is not shown."""
+
+    as_chat: AsChat
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +213,13 @@ class EmptyMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
-    """A message that ended the process three times, or that cannot be read any more."""
+class CannotRead:
+    """A message that came, and of which nothing can be made out."""
 
-    why: Literal["broke", "unreadable"] = "broke"
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A message that ended the process three times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,6 +612,7 @@ Notice: TypeAlias = (
     | Help
     | YourId
     | NotAuthorized
+    | NotAPerson
     | Whereabouts
     | Picker
     | WaitsToo
@@ -620,6 +632,7 @@ Notice: TypeAlias = (
     | UnknownCommand
     | SkillOfOtherPack
     | CannotTake
+    | CannotRead
     | UnknownButton
     | EditedTooLate
     | AnsweringEdited

@@ -109,6 +109,7 @@ def test_every_problem_is_reported_at_once_with_its_path():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        ("[" * 100_000, "line 1 column 1: nested too deep"),
         ('{"a": 1,\n "b" 2}', "line 2 column 6: not JSON: Expecting ':' delimiter"),
         ("[]", "line 1 column 1: not a JSON object"),
         ('{"ui": {}, "ui": {}}', "the key 'ui' is there twice in the same object"),

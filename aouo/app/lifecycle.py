@@ -20,6 +20,7 @@ from aouo.app.owner import tell_owner
 from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
 from aouo.app.schedules import switch_verb
+from aouo.app.taken_off import end_what_is_theirs
 from aouo.app.unfinished import Takeover
 from aouo.config_file import Loaded
 from aouo.events import Button, Inbound, Person, Text, told
@@ -74,6 +75,8 @@ class Runtime:
         control = Control(verbs, {"chat": self._chat, "watch": self._watch})
         try:
             await app.packs.recover(self._takeover)
+            async with self._takeover.of("Ending what was of people taken off the list"):
+                await end_what_is_theirs(app)
             waiting = await app.outbox.recover()
             async with self._takeover.of("Erasing what was said off the record"):
                 await erase_unanswered(app, self._takeover)

@@ -157,6 +157,6 @@ class WatchedModel:
 def _arguments(text: str) -> dict[str, Any]:
     try:
         value: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -29,17 +29,17 @@ from aouo.redact import Redactor
 from aouo.store import jobs, turns
 from aouo.trees import remove
 
-TOKEN = "7000000001:TRY-aouo-on-your-own-machine-only-0"
 ADA, BEN = 1001, 1002
 ANSWER_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The local Telegram: where bots call it, and its page for a browser."""
+    """The local Telegram: where bots call it and by which token, and its page for a browser."""
 
     url: str
     page: str
+    token: str
 
 
 async def run(
@@ -167,7 +167,7 @@ async def _trial(
         tell("starting a local Telegram")
         topics = [folder.name for folder in packs]
         async with _emulator(port, topics, language) as local:
-            loaded = _furnish(home, environ, packs, local.url)
+            loaded = _furnish(home, environ, packs, local)
             redactor = Redactor(loaded.settings.secrets())
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
@@ -175,9 +175,7 @@ async def _trial(
                     yield local, app, runtime
 
 
-def _furnish(
-    home: Home, environ: Mapping[str, str], packs: Sequence[Path], telegram_url: str
-) -> Loaded:
+def _furnish(home: Home, environ: Mapping[str, str], packs: Sequence[Path], local: Local) -> Loaded:
     """Empty the home, whose lock we hold, and fill it: each try begins with a clean slate."""
     for child in home.path.iterdir():
         if child == home.run:
@@ -188,10 +186,10 @@ def _furnish(
         (home.packs / folder.name).symlink_to(folder.resolve())
     config = {
         "telegram": {
-            "bot_token": TOKEN,
+            "bot_token": local.token,
             "allowed_user_ids": [ADA, BEN],
             "message_batch_ms": 250,
-            "api_base_url": telegram_url,
+            "api_base_url": local.url,
         }
     }
     write_atomically(home.config, json.dumps(config, indent=2))
@@ -207,7 +205,6 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
         sys.executable,
         "-m",
         "aouo.emulator",
-        f"--token={TOKEN}",
         f"--port={port}",
         f"--language={language}",
         *(f"--topic={name}" for name in topics),
@@ -224,7 +221,7 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
         if not line:
             raise SetupError("The local Telegram did not start.", fix="Is its port free?")
         told: dict[str, Any] = json.loads(line)
-        yield Local(told["url"], told["page"])
+        yield Local(told["url"], told["page"], told["token"])
     finally:
         process.stdin.close()
         await process.wait()

@@ -167,7 +167,7 @@ def _typed(key: str, value: str) -> object:
         return value
     try:
         typed: object = json.loads(value)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         if isinstance(default, list):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value

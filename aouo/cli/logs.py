@@ -42,7 +42,7 @@ def readable(line: str) -> str:
     """A JSON line as time, level, event and fields; anything else as it is."""
     try:
         parsed = json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return line
     if not isinstance(parsed, dict):
         return line

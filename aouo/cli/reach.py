@@ -146,7 +146,7 @@ def _get(
         ):
             try:
                 return answer.status, await answer.json(content_type=None)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return answer.status, None
 
     try:

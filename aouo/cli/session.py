@@ -129,5 +129,5 @@ def _lines(entry: Entry) -> Iterator[str]:
 def _short(arguments: str) -> str:
     try:
         return json.dumps(json.loads(arguments), ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments

@@ -107,7 +107,7 @@ async def _answer(process: asyncio.subprocess.Process, data: bytes | None) -> by
 def _read_of(answer: bytes) -> Read:
     try:
         said: dict[str, Any] = json.loads(answer)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ToolFailed("It took too much to read: the file is damaged or too large.") from error
     if "problem" in said:
         raise ToolFailed(str(said["problem"]))

@@ -5,10 +5,11 @@ import asyncio
 import contextlib
 import json
 import os
+import secrets
 import signal
 import sys
 
-from aouo.emulator.server import DEFAULT_TOKEN, DEFAULT_USERNAME, Emulator
+from aouo.emulator.server import BOT_ID, DEFAULT_USERNAME, Emulator
 from aouo.emulator.start import PARTS, TOPICS
 
 CANNOT_LISTEN = 3
@@ -16,7 +17,7 @@ CANNOT_LISTEN = 3
 
 
 def main() -> None:
-    """Start, print `{"url": …, "page": …}`, stop at SIGTERM, SIGINT or the end of stdin.
+    """Start, print `{"url": …, "page": …, "token": …}`; stop at SIGTERM, SIGINT, the end of stdin.
 
     With a parent, SIGINT is the parent's: a terminal's Ctrl-C reaches both, and the emulator has
     to be there until its parent is done.
@@ -30,7 +31,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m aouo.emulator", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--token", default=DEFAULT_TOKEN, help="the token the bot must use")
+    parser.add_argument("--token", help="the token the bot must use; a new one if left out")
     parser.add_argument("--username", default=DEFAULT_USERNAME, help="of the bot")
     parser.add_argument(
         "--without",
@@ -65,7 +66,7 @@ async def _serve(options: argparse.Namespace) -> int:
     if not options.with_parent:
         loop.add_signal_handler(signal.SIGINT, stop.set)
     emulator = Emulator(
-        options.token,
+        options.token or f"{BOT_ID}:{secrets.token_urlsafe(24)}",
         port=options.port,
         username=options.username,
         parts=PARTS - set(options.without),
@@ -86,7 +87,11 @@ async def _serve(options: argparse.Namespace) -> int:
             return CANNOT_LISTEN
         if options.with_parent:
             loop.add_reader(sys.stdin, _read_parent, stop)
-        ready = {"url": emulator.base_url, "page": f"{emulator.base_url}/"}
+        ready = {
+            "url": emulator.base_url,
+            "page": f"{emulator.base_url}/",
+            "token": emulator.token,
+        }
         sys.stdout.write(json.dumps(ready) + "\n")
         sys.stdout.flush()
         await stop.wait()

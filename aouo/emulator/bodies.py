@@ -34,7 +34,7 @@ async def _json_body(request: web.Request) -> JsonObject:
         return {}
     try:
         found = as_object(json.loads(body))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if found is None:
         raise bad_request("can't parse request body: Object expected")

@@ -63,7 +63,7 @@ class Control:
         verb = request.match_info["verb"]
         try:
             arguments = as_object(await request.json())
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments = None
         if arguments is None:
             return _failed(400, "a JSON object is expected")

@@ -176,7 +176,7 @@ def _decode(types: tuple[str, ...], raw: object) -> object:
         return raw.lower() in ("true", "yes", "1")
     try:
         return json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw
 
 
@@ -210,7 +210,8 @@ def _named_by(value: object, subtypes: tuple[str, ...]) -> tuple[str, ...]:
     named = [
         name
         for name in subtypes
-        if (constants := _constants(description().types[name]))
+        if (kind := description().types.get(name))  # a scalar or an array has no name
+        and (constants := _constants(kind))
         and all(given.get(field) == constant for field, constant in constants.items())
     ]
     return tuple(named) or subtypes

@@ -9,12 +9,12 @@ from types import TracebackType
 from typing import Self
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
 from aouo.emulator.botapi import BotApi
 from aouo.emulator.changes import ChangeSignal
 from aouo.emulator.client import EmulatorClient
 from aouo.emulator.control import Control
+from aouo.emulator.door import only_ours, shown_nowhere_else
 from aouo.emulator.faults import FaultPlan
 from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal
@@ -26,15 +26,17 @@ from aouo.emulator.verbs import Desk
 from aouo.emulator.webhook import WebhookCaller
 from aouo.emulator.world import World
 
-DEFAULT_TOKEN = "4200:aouo-emulator"
+BOT_ID = 4200
+DEFAULT_TOKEN = f"{BOT_ID}:aouo-emulator"
+"""Of an emulator inside of a test; as a process it makes a new one each time."""
 DEFAULT_USERNAME = "aouo_try_bot"
 MAX_BODY_BYTES = 60_000_000
 
 _PAGE = Path(__file__).with_name("page")
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _NOTHING_FOREIGN = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+    "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 
 
@@ -121,7 +123,8 @@ class Emulator:
         return f"{self.base_url}/bot{self.token}"
 
     def _application(self) -> web.Application:
-        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[_only_loopback])
+        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[only_ours])
+        app.on_response_prepare.append(shown_nowhere_else)
         api = BotApi(
             token=self.token,
             world=self.world,
@@ -144,11 +147,3 @@ async def _page(request: web.Request) -> web.StreamResponse:
     """The chat page; it may load nothing from elsewhere."""
     headers = {"Content-Security-Policy": _NOTHING_FOREIGN, "Cache-Control": "no-store"}
     return web.FileResponse(_PAGE / "index.html", headers=headers)
-
-
-@web.middleware
-async def _only_loopback(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse other Host names, so that a name rebound to 127.0.0.1 reaches nothing."""
-    if request.url.host not in _LOOPBACK:
-        return web.Response(status=403, text="Forbidden: only this machine")
-    return await handler(request)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Literal
 
 import structlog
 
@@ -10,7 +12,7 @@ from aouo import notices
 from aouo.address import ConversationAddress
 from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import Call, Commands, Entry, Look, Lookup, Result
-from aouo.errors import TooMuchToRead
+from aouo.errors import LostClaim, TooMuchToRead
 from aouo.flow import ending, outcomes
 from aouo.notices import Notice
 from aouo.outbound import wording
@@ -18,6 +20,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
 from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
+from aouo.routing.decisions import Refuse
 from aouo.routing.installed import Installed
 from aouo.store import chats, deliveries, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
@@ -82,11 +85,13 @@ class Desk:
         said = wording.word(notice)
         await self.settle(job, lambda tx, now: [said], state=state, instead_of=instead_of)
 
-    async def refuse(self, job: Job, *, tell_id: bool) -> None:
+    async def refuse(self, job: Job, why: Refuse) -> None:
         """This hour's one refusal of a stranger; if it gets lost, nobody is told."""
         person = job.inbound.person.id
-        log.info("tg_auth_denied", person=person, let_in=self._let_in(person))
-        said = wording.word(notices.YourId(person) if tell_id else notices.NotAuthorized())
+        let_in = {} if why.as_chat else {"let_in": self._let_in(person)}
+        log.info("tg_auth_denied", person=person, **let_in)
+        notice = notices.YourId(person) if why.tell_id else notices.NotAuthorized()
+        said = wording.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
     async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
@@ -134,10 +139,22 @@ class Desk:
             chat,
             there.thread_id,
             turn_id,
-            said.why if isinstance(said, notices.SetAside) else "failed",
+            _why(said),
         )
         key = f"aside:{job.id}"
         return [deliveries.add(tx, owner, "notice", wording.word(notice), now, key=key)]
+
+    async def put_aside(self, job: Job) -> None:
+        """Settle a job of which not even that can be said; whatever its turn was stays open."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            jobs.settle(tx, job, "aside", "cannot be answered", now)
+            if job.off_record or off_record.is_once(job.inbound):
+                jobs.blank(tx, job)
+
+        with suppress(LostClaim):
+            await self._database.transact(write)
 
     async def end_stopped(self, job: Job, why: StopReason) -> None:
         """End a job without a word, and what its turn was showing."""
@@ -287,3 +304,13 @@ class Desk:
             return rows
 
         self._outbox.put(*await self._database.transact(write))
+
+
+def _why(said: Notice) -> Literal["broke", "unreadable", "failed"]:
+    match said:
+        case notices.SetAside():
+            return "broke"
+        case notices.CannotRead():
+            return "unreadable"
+        case _:
+            return "failed"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import assert_never
 
 import structlog
@@ -87,11 +86,6 @@ class Flow:
     async def _handle(self, job: Job, slot: Slot) -> None:
         if job.stopped:
             raise StopAsked(f"job {job.id}")
-        if not job.readable:
-            log.error("job_unreadable")
-            why = "what came in cannot be read any more"
-            await self._desk.set_aside(job, notices.SetAside("unreadable"), why)
-            return
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             why = "the process broke down on it three times"
@@ -108,20 +102,27 @@ class Flow:
     async def _break(self, job: Job) -> None:
         """Something of ours failed; say so, unless the job was settled before that.
 
-        Where even that fails, its rows are broken: it is put aside without touching them, or it
-        would end every process that takes it up.
+        Where even that fails its rows are broken: it is put aside without touching them, at last
+        without a word, or it would end every process that takes it up.
         """
         notice, why = notices.Broken(f"job {job.id}"), "something broke"
-        with suppress(LostClaim):
+        desk = self._desk
+        ways: tuple[Callable[[], Awaitable[None]], ...] = (
+            lambda: self._unless_stopped(
+                job, lambda: desk.give_up(job, notice, state="done", why=why)
+            ),
+            lambda: desk.set_aside(job, notice, why, broken=True),
+            lambda: desk.put_aside(job),
+        )
+        for way in ways:
             try:
-                await self._unless_stopped(
-                    job, lambda: self._desk.give_up(job, notice, state="done", why=why)
-                )
+                await way()
             except LostClaim:
-                raise
+                return
             except Exception as error:
                 log.exception("job_set_aside", error=repr(error))
-                await self._desk.set_aside(job, notice, why, broken=True)
+            else:
+                return
 
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps
@@ -165,8 +166,8 @@ class Flow:
                 await taps.answer_gate(job, decision)
             case to.OpenMenu(key, ours):
                 await taps.open_menu(job, key, ours=ours)
-            case to.Refuse(tell_id):
-                await desk.refuse(job, tell_id=tell_id)
+            case to.Refuse():
+                await desk.refuse(job, decision)
             case to.MoveChat(new_chat_id):
                 await desk.move_chat(job, new_chat_id)
             case to.ApplyEdit():
@@ -177,6 +178,10 @@ class Flow:
                 await self._standing(job, standing)
             case to.Explain(what):
                 await desk.answer(job, notices.CannotTake(what))
+            case to.PutAside():
+                log.error("job_unreadable")
+                why = "what came cannot be read"
+                await desk.set_aside(job, notices.CannotRead(), why)
             case to.Ignore(reason):
                 await desk.done(job, reason)
             case _:

@@ -90,7 +90,7 @@ class Poller:
                 continue
             self._succeeded()
             if raw:
-                offset = int(raw[-1]["update_id"]) + 1
+                offset = max(update["update_id"] for update in raw) + 1
                 await self._store(raw, offset)
             timeout_s = POLL_S
 
@@ -102,9 +102,13 @@ class Poller:
             timeout=timeout_s,
             allowed_updates=ALLOWED_UPDATES,
         )
-        if not isinstance(raw, list) or not all(map(is_update, cast("list[object]", raw))):
+        items = cast("list[object]", raw) if isinstance(raw, list) else []
+        found = [cast("dict[str, Any]", item) for item in items if is_update(item)]
+        if len(found) < len(items):  # those go with the next one that has a number
+            log.warning("updates_without_id", count=len(items) - len(found))
+        if not isinstance(raw, list) or (items and not found):
             raise ApiUnreachable("getUpdates: an answer in no known form")
-        return cast("list[dict[str, Any]]", raw)
+        return found
 
     async def _explain(self, error: ApiError) -> None:
         match error.code:
@@ -165,4 +169,4 @@ def is_update(body: object) -> bool:
     if not isinstance(body, dict):
         return False
     number = cast("dict[str, object]", body).get("update_id")
-    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**63
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**63 - 1

@@ -6,13 +6,16 @@ Source: core.telegram.org/bots/api#update.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import telegram
 
 from aouo.address import ConversationAddress
+from aouo.errors import place_of
 from aouo.events import (
     Album,
     Arrival,
@@ -33,12 +36,13 @@ from aouo.events import (
     TopicShut,
     Unsupported,
 )
-from aouo.inbound import telegram_media
+from aouo.inbound import soundness, telegram_media
 from aouo.inbound import telegram_reading as reading
 from aouo.inbound.admission import admits
 
-_LARGEST = 2**63 - 1
 _KINDS = ("message", "callback_query", "edited_message", "message_reaction", "my_chat_member")
+_NAME = re.compile(r"[a-z_]{1,64}")
+"""What a kind of update is called; anything else does not get into the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,51 +70,53 @@ class Normaliser:
         self._parse_command = parse_command
 
     def read(self, raw: Mapping[str, Any]) -> Arrival:
-        """Never raises: what cannot be read is an arrival with nothing in it and a reason."""
-        update_id = int(raw["update_id"])
-        kinds = [key for key in raw if key != "update_id"]
-        kind = next((key for key in kinds if key in _KINDS), kinds[0] if kinds else "nothing")
-        text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
-        if (legible := text.encode("utf-8", "replace").decode()) != text:
-            return self.read(json.loads(legible))  # half a character has no UTF-8
+        """Never raises: what cannot be read is an arrival with its id and a reason, and nothing of
+        what it says. `raw` has an id of its own (`poller.is_update`)."""
+        update_id: int = raw["update_id"]
+        kind = _kind(raw)
+        try:
+            return self._read(update_id, kind, *_legible(raw))
+        except Exception as error:  # noqa: BLE001 - Telegram would bring the same again for ever
+            told = self._unread(raw.get("message"))
+            return Arrival(update_id, "", told, why=f"{kind}: {place_of(error)}", unreadable=True)
+
+    def _read(self, update_id: int, kind: str, raw: Mapping[str, Any], text: str) -> Arrival:
         if kind not in _KINDS:
             return Arrival(update_id, text, None, why=kind, keep_raw=False)
-        try:
-            update = telegram.Update.de_json(dict(raw), None)
-            inbound = self._inbound(update)
-            if inbound and abs(inbound.message_id) > _LARGEST:
-                raise ValueError("a number that no table holds")
-        except Exception as error:  # noqa: BLE001 - Telegram would bring the same again for ever
-            why = f"{kind} we cannot read: {error!r}"
-            told = self._unread(raw[kind]) if kind == "message" else None
-            return Arrival(update_id, text, told, why=why, keep_raw=told is not None)
+        update = telegram.Update.de_json(dict(raw), None)
+        inbound = self._inbound(update)
+        query = update.callback_query
         if inbound is None:
             why = f"{kind} without content"
-            tap = update.callback_query.id if update.callback_query else ""
+            tap = soundness.text_or_nothing(query.id) if query else ""
             return Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
-        if update.callback_query and isinstance(inbound.content, Intruder):
+        soundness.check(inbound)
+        if query and isinstance(inbound.content, Intruder):
             return Arrival(
                 update_id,
                 text,
                 None,
                 why="a tap of somebody who is not on the list",
                 keep_raw=False,
-                refused_tap=update.callback_query.id,
-                refused_person=str(update.callback_query.from_user.id),
+                refused_tap=soundness.text_or_nothing(query.id),
+                refused_person=inbound.person.id,
             )
         # An edit's words replace others, also those that are not kept: the job has them alone.
-        kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing)
+        kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing | Migrated)
         return Arrival(update_id, text, inbound, keep_raw=kept)
 
     def _unread(self, message: Any) -> Inbound | None:
         """Somebody on the list hears in private that nothing can be made of their message."""
-        bare = reading.bare(message)
-        if not bare or bare.chat.type != "private":
-            return None
-        if not admits(self._allowed, _user_id(bare.from_user)):
-            return None
-        address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
-        return Inbound(address, _person(bare.from_user), Unsupported(reading.UNKNOWN))
+        with suppress(Exception):
+            bare = reading.bare(message)
+            if bare.chat.type != "private" or not admits(self._allowed, _user_id(bare.from_user)):
+                return None
+            address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
+            person = Person(str(_user_id(bare.from_user)))
+            told = Inbound(address, person, Unsupported(reading.UNKNOWN))
+            soundness.check(told)
+            return told
+        return None
 
     def _inbound(self, update: telegram.Update) -> Inbound | None:
         if (query := update.callback_query) is not None:
@@ -125,7 +131,7 @@ class Normaliser:
         if message is None:
             return None
         if moved := reading.migration(message):
-            return _migrated(message, *moved)
+            return _migrated(*moved)
         if message.from_user and message.from_user.id == self._bot.id:
             return self._own_service(message)
         inbound = self._message(message)
@@ -133,13 +139,16 @@ class Normaliser:
             return inbound
         if isinstance(inbound.content, TopicNamed | TopicShut):
             return None  # not said to us: no answer is due
-        if message.from_user is None or message.from_user.is_bot:
+        as_chat = reading.as_chat(message)
+        if message.from_user is None or (message.from_user.is_bot and not as_chat):
             return None
         content = inbound.content
         if message.chat.type != "private" and not self._called(message, content):
             return None  # talk among others, also where the talk of those on the list is ours
         asked = isinstance(content, Command) and content.name in ("id", "start")
-        return _refused(inbound, Intruder(asked))
+        if as_chat and message.sender_chat:
+            inbound = replace(inbound, person=Person(str(message.sender_chat.id)))
+        return _refused(inbound, Intruder(asked, as_chat))
 
     def _tap(self, query: telegram.CallbackQuery) -> Inbound | None:
         message = query.message
@@ -208,6 +217,7 @@ class Normaliser:
             message.message_id,
             self._addressed(message, content),
             reading.topic_title(message),
+            sent_s=int(message.date.timestamp()),
         )
 
     def _content(self, message: telegram.Message) -> Content | None:
@@ -294,10 +304,27 @@ class Normaliser:
         )
 
 
-def _migrated(message: telegram.Message, old: str, new: str) -> Inbound:
-    """A fact of Telegram's, whoever brought it about: nobody is asked whether they may."""
-    address = ConversationAddress("tg", old)
-    return Inbound(address, _person(message.from_user), Migrated(new), "group")
+def _kind(raw: Mapping[str, Any]) -> str:
+    """What kind of update it is: one we know, if it is several."""
+    kinds = [key for key in raw if key != "update_id"]
+    kind = next((key for key in kinds if key in _KINDS), kinds[0] if kinds else "nothing")
+    return kind if _NAME.fullmatch(kind) else "something without a name"
+
+
+def _legible(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """The update and its text, without half characters: they have no UTF-8.
+
+    Raises ValueError: it holds NaN or infinity, which are no JSON, and no query could look into it.
+    """
+    text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    legible = text.encode("utf-8", "replace").decode()
+    return (raw, text) if legible == text else (json.loads(legible), legible)
+
+
+def _migrated(old: str, new: str) -> Inbound:
+    """A fact of Telegram's, whoever brought it about: nobody is asked whether they may, and
+    nothing of them is in it."""
+    return Inbound(ConversationAddress("tg", old), Person("0"), Migrated(new), "group")
 
 
 def _refused(inbound: Inbound, content: Intruder) -> Inbound:

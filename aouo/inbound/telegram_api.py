@@ -50,7 +50,7 @@ class TelegramApi:
                 answer = await response.json(content_type=None)
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
             raise ApiUnreachable(self._clean(error)) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ApiUnreachable(f"{method}: an answer that is not JSON") from None
         finally:
             failpoint.reached(f"after {method}")
@@ -58,7 +58,7 @@ class TelegramApi:
             raise ApiUnreachable(f"{method}: an answer in no known form")
         try:
             return _result(cast("dict[str, Any]", answer))
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise ApiUnreachable(f"{method}: an answer in no known form") from None
 
     def _clean(self, error: BaseException) -> str:

@@ -5,12 +5,11 @@ Source: core.telegram.org/bots/api#message.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import telegram
 
-from aouo.events import ChatKind, Standing, TopicNamed, TopicShut
+from aouo.events import AsChat, ChatKind, Standing, TopicNamed, TopicShut
 from aouo.inbound import telegram_media
 
 GENERAL = 1
@@ -20,13 +19,11 @@ UNKNOWN = "messages of this kind"
 """What is newer than the library, or not as Telegram describes it."""
 
 
-def bare(message: Any) -> telegram.Message | None:
-    """Of a message that cannot be read: who wrote it where, None = not even that."""
+def bare(message: Any) -> telegram.Message:
+    """Of a message that cannot be read: who wrote it where. Raises whatever is wrong with that."""
     kept = ("chat", "from", "message_thread_id", "is_topic_message")
-    with suppress(Exception):
-        fields = {name: message[name] for name in kept if name in message}
-        return telegram.Message.de_json({**fields, "message_id": 0, "date": 0}, None)
-    return None
+    fields = {name: message[name] for name in kept if name in message}
+    return telegram.Message.de_json({**fields, "message_id": 0, "date": 0}, None)
 
 
 def thread(message: telegram.Message) -> str:
@@ -59,13 +56,25 @@ def topic_event(message: telegram.Message) -> TopicNamed | TopicShut | None:
 
 
 def migration(message: telegram.Message) -> tuple[str, str] | None:
-    """(the old id, the new id) of a group that became a supergroup; both chats are told."""
-    here = str(message.chat.id)
-    if message.migrate_to_chat_id:
-        return here, str(message.migrate_to_chat_id)
-    if message.migrate_from_chat_id:
-        return str(message.migrate_from_chat_id), here
-    return None
+    """(the old id, the new id) of a group that became a supergroup; both chats are told.
+
+    Ids of groups are negative, and nothing of a person's own chat ever moves.
+    """
+    here, to, origin = message.chat.id, message.migrate_to_chat_id, message.migrate_from_chat_id
+    old, new = (here, to) if to else (origin, here)
+    if not (old and new) or message.chat.type not in ("group", "supergroup"):
+        return None
+    if old > 0 or new > 0:
+        raise ValueError("a person's chat that moves")
+    return str(old), str(new)
+
+
+def as_chat(message: telegram.Message) -> AsChat:
+    """In whose name somebody wrote who does not show who they are."""
+    sender = message.sender_chat
+    if sender is None:
+        return ""
+    return "group" if sender.id == message.chat.id else "channel"
 
 
 def chat_kind(chat: telegram.Chat) -> ChatKind:

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
+import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -17,7 +20,8 @@ from typing import Any, cast
 import structlog
 from aiohttp import web
 
-from aouo.errors import SetupError, TokenContested
+from aouo.errors import SetupError, TokenContested, place_of
+from aouo.inbound.connections import Connections
 from aouo.inbound.poller import ALLOWED_UPDATES, is_update
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.ports import Clock
@@ -28,12 +32,19 @@ log = structlog.get_logger()
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """What Telegram allows itself for a whole answer to `getUpdates`."""
+REQUEST_S = 20.0
+"""For the head and the body of a request together: nobody may hold a connection by dribbling."""
+CONNECTIONS = 200
+_IDLE_S = 75.0
 _STORE_S = 25.0
 _CALL_S = 15.0
 _LEAVE_S = 5.0
 _LOOK_EVERY_S = 60.0
 _RETRY_AT_MOST_S = 30.0
 _TAKEN_AWAY_AT_MOST = 3
+_SILENT = logging.getLogger("aouo.inbound.webhook")
+_SILENT.disabled = True
+"""aiohttp's own words, with a traceback for each request that is no HTTP."""
 _REVOKED = (401, 404)
 """Telegram does not know the token."""
 
@@ -66,6 +77,8 @@ class Webhook:
         self._problem = ""
         self._info: dict[str, Any] = {}
         self._last_update_s = 0.0
+        self._refused: Counter[str] = Counter()
+        self._server: asyncio.Server | None = None
         self.address = ("", 0)
         self.begun = asyncio.Event()
 
@@ -91,7 +104,13 @@ class Webhook:
             SetupError: the port is taken, or Telegram refuses the token or the address.
             TokenContested: somebody else keeps taking the webhook away.
         """
-        runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=_LEAVE_S)
+        runner = web.AppRunner(
+            self._application(),
+            access_log=None,
+            logger=_SILENT,
+            keepalive_timeout=_IDLE_S,
+            shutdown_timeout=_LEAVE_S,
+        )
         await runner.setup()
         try:
             await self._open(runner)
@@ -101,6 +120,8 @@ class Webhook:
             finally:
                 await finish(self._leave())
         finally:
+            if self._server:
+                self._server.close()
             await finish(runner.cleanup())
 
     def _application(self) -> web.Application:
@@ -111,34 +132,63 @@ class Webhook:
 
     async def _open(self, runner: web.AppRunner) -> None:
         host, port = self._listen
+        assert runner.server
+        self._connections = Connections(
+            runner.server, clock=self._clock, patience_s=REQUEST_S, most=CONNECTIONS
+        )
+        loop = asyncio.get_running_loop()
         try:
-            await web.TCPSite(runner, host, port).start()
+            self._server = await loop.create_server(self._connections, host, port)
         except OSError as error:
             raise SetupError(
                 f"Nothing can listen at {host}:{port} ({error.strerror}).",
                 fix="Choose another telegram.webhook.listen.",
             ) from error
-        self.address = runner.addresses[0][:2]
+        self.address = self._server.sockets[0].getsockname()[:2]
 
     async def _receive(self, request: web.Request) -> web.Response:
-        """One update: 403 without the secret, 200 when it is stored, else Telegram comes again."""
+        """One update: 200 when it is stored, else Telegram comes again."""
         given = request.headers.get(SECRET_HEADER, "")
         if not hmac.compare_digest(given.encode(errors="replace"), self._secret):
-            log.warning("webhook_refused", peer=request.remote)
-            return web.Response(status=403)
+            return self._refuse("wrong_secret", 403)
         try:
-            update = await request.json()
-        except ValueError:
-            update = None
+            body = await request.read()
+            update = json.loads(body)
+        except web.HTTPRequestEntityTooLarge:
+            return self._refuse("too_large", 413)
+        except (ValueError, RecursionError):
+            return self._refuse("not_json", 400)
+        finally:
+            self._connections.taken(request.transport)
         if not is_update(update):
-            return web.Response(status=400)
+            return self._refuse("no_update", 400)
         try:
             async with asyncio.timeout(_STORE_S):
                 await self._store([cast("dict[str, Any]", update)], 0)
         except TimeoutError:
             return web.Response(status=503)
+        except Exception as error:
+            log.exception("webhook_not_stored", error=place_of(error))
+            return web.Response(status=503)
         self._last_update_s = self._clock.monotonic_s()
         return web.Response()
+
+    def _refuse(self, why: str, status: int) -> web.Response:
+        """Counted and told of once a minute: whoever finds the port must not fill the log.
+
+        The connection ends with it, so that what is left of its body is not waited for.
+        """
+        self._refused[why] += 1
+        answer = web.Response(status=status)
+        answer.force_close()
+        return answer
+
+    def _tell_refused(self) -> None:
+        if cut := self._connections.cut():
+            self._refused["cut_off"] += cut
+        if self._refused:
+            log.warning("webhook_refused", count=self._refused.total(), **self._refused)
+            self._refused.clear()
 
     async def _register(self) -> None:
         """Tell Telegram where we are, as often as it takes."""
@@ -189,6 +239,7 @@ class Webhook:
                     await self._explain(error)
                 self._problem = str(error)
                 log.warning("webhook_info_failed", problem=self._problem)
+            self._tell_refused()
             await self._clock.sleep(_LOOK_EVERY_S)
 
     async def _look(self) -> None:

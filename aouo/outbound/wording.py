@@ -109,6 +109,16 @@ def _sentence(notice: Notice) -> str:
             return f"Your Telegram id is {person}."
         case notices.NotAuthorized():
             return NOT_AUTHORIZED
+        case notices.NotAPerson("channel"):
+            return (
+                "I answer people who are on my list, and this was written in the name of a "
+                "channel. Write it as yourself."
+            )
+        case notices.NotAPerson():
+            return (
+                "I answer people who are on my list, and who writes in the name of the group I "
+                "cannot see. Switch off “Remain anonymous” among your administrator rights."
+            )
         case notices.Bound(pack, before, about, skill):
             when = "already" if pack == before else "now"
             how = f", beginning with “{skill}”" if skill else ""
@@ -156,17 +166,17 @@ def _sentence(notice: Notice) -> str:
             return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
         case notices.CannotTake(what):
             return f"I cannot take in {what} yet. Please write it as text."
+        case notices.CannotRead():
+            return (
+                "I cannot read what you sent me here, and put it aside. Please send it again in "
+                "other words."
+            )
         case notices.UnknownButton():
             return TAP_UNKNOWN
         case notices.AnsweringEdited():
             return "Answering what you wrote instead."
         case notices.EmptyMessage():
             return "That message was empty. Write me what you need."
-        case notices.SetAside("unreadable"):
-            return (
-                "What you wrote here was damaged where I keep it, so I put it aside. Send it again "
-                "if you still need it."
-            )
         case notices.SetAside():
             return (
                 "I broke down three times on this message and put it aside, so that the rest can "

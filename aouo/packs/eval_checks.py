@@ -117,7 +117,7 @@ def _within(wanted: object, given: object) -> bool:
         if isinstance(given, str):
             try:
                 given = json.loads(given)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return False
         if not isinstance(given, Mapping):
             return False

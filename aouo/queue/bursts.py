@@ -8,6 +8,7 @@ as long as Telegram's limit is a paste that the client split, so more may follow
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 from aouo.events import Inbound, Part, Text
 
@@ -28,6 +29,17 @@ def closes(inbound: Inbound) -> bool:
     return len(text) >= LONG_CHARS and units < PASTE_UNITS
 
 
+def follows(first: Inbound, then: Inbound, window_s: float) -> bool:
+    """Whether they were written so soon after each other that they are one.
+
+    They may have waited for us and come together. Platforms tell whole seconds, so that a second
+    may seem to lie between two that none lies between: in doubt they are one.
+    """
+    if not (first.sent_s and then.sent_s):
+        return True
+    return abs(then.sent_s - first.sent_s) <= ceil(window_s)
+
+
 def join(first: Inbound, then: Inbound) -> Inbound:
     """One inbound of both; replies go to the newest message."""
     assert isinstance(first.content, Text)
@@ -38,6 +50,7 @@ def join(first: Inbound, then: Inbound) -> Inbound:
         message_id=then.message_id,
         addressed=first.addressed or then.addressed,
         title=first.title or then.title,
+        sent_s=then.sent_s,
     )
 
 

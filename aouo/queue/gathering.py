@@ -26,7 +26,7 @@ def file(tx: Tx, lane: str, inbound: Inbound, now: datetime, burst_s: float) -> 
     if albums.gathers(inbound):
         return _file_album(tx, lane, inbound, opened, now)
     both = opened and bursts.gathers(opened[1]) and bursts.gathers(inbound)
-    if opened and not (both and burst_s):
+    if opened and not (both and burst_s and bursts.follows(opened[1], inbound, burst_s)):
         jobs.flush(tx, opened[0])
         return [lane, *_file_burst(tx, lane, inbound, None, now, burst_s)]
     return _file_burst(tx, lane, inbound, opened, now, burst_s)

@@ -7,7 +7,9 @@ still gathers. Nothing here runs a turn.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias, cast
@@ -15,17 +17,25 @@ from typing import Protocol, TypeAlias, cast
 import structlog
 
 from aouo.address import ConversationAddress
+from aouo.errors import Unstorable
 from aouo.events import (
+    Album,
     Arrival,
+    Attached,
     Button,
     Command,
     Edited,
+    Illegible,
     Inbound,
     Intruder,
     Migrated,
+    Person,
+    Shown,
     Standing,
+    Text,
     TopicNamed,
     TopicShut,
+    Unsupported,
 )
 from aouo.ports import Clock, iso, stamp
 from aouo.queue import albums, gathering
@@ -36,6 +46,8 @@ from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 _Tap: TypeAlias = tuple[ConversationAddress, int, str, str]
+_Fact: TypeAlias = tuple[str, dict[str, object]]
+_SAID = (Text, Command, Button, Attached, Album, Shown, Unsupported)
 LEASE_S = 30.0
 TWICE_WITHIN_S = 2.0
 """The same tap so soon again is a finger that was too quick."""
@@ -63,7 +75,7 @@ class _Filed:
     for nothing, by where they want an answer."""
 
     lanes: tuple[str, ...]
-    facts: tuple[tuple[str, dict[str, object]], ...]
+    facts: tuple[_Fact, ...]
     repeated: tuple[str, ...] = ()
 
 
@@ -177,7 +189,8 @@ class Inbox:
         if self._burst_s:
             self._bursts_changed.set()
         for event, fields in filed.facts:
-            log.info(event, **fields)
+            level = logging.WARNING if event == "update_unreadable" else logging.INFO
+            log.log(level, event, **fields)
         for lane in filed.lanes:
             self._ready(lane)
         return filed
@@ -190,27 +203,45 @@ class Inbox:
 
     def _file_all(self, tx: Tx, bot_id: str, arrivals: Sequence[Arrival]) -> _Filed:
         now = self._clock.now()
-        lanes: list[str] = []
-        facts: list[tuple[str, dict[str, object]]] = []
-        repeated: list[str] = []
         self._unclaimed.forget_old(now)
-        for arrival in arrivals:
-            inbound = _at_home(tx, arrival.inbound) if arrival.inbound else None
-            wanted = inbound if self._is_ours(tx, inbound) else None
-            raw = arrival.raw if wanted and arrival.keep_raw else ""
-            if not updates.add(tx, bot_id, arrival.update_id, raw, iso(now)):
-                facts.append(("update_duplicate", {"update_id": arrival.update_id}))
-            elif wanted and (answer_id := self._repeats(wanted)):
-                repeated.append(answer_id)
-            elif wanted:
-                if arrival.why:
-                    facts.append(("update_unreadable", {"kind": arrival.why}))
-                lanes += self._file(tx, self._unclaimed.claim(wanted), now)
-            elif inbound:
-                self._unclaimed.keep(inbound, now)
-            elif arrival.why:
-                facts.append(("update_ignored", {"kind": arrival.why}))
-        return _Filed(tuple(lanes), tuple(facts), tuple(repeated))
+        filed = [self._take_in(tx, bot_id, arrival, now) for arrival in arrivals]
+        return _Filed(
+            tuple(lane for one in filed for lane in one.lanes),
+            tuple(fact for one in filed for fact in one.facts),
+            tuple(answer_id for one in filed for answer_id in one.repeated),
+        )
+
+    def _take_in(self, tx: Tx, bot_id: str, arrival: Arrival, now: datetime) -> _Filed:
+        """Store one update. What cannot be stored is kept by its id, and whoever wrote it to us
+        alone is told: it would come again for ever, and nothing after it would."""
+        try:
+            return tx.apart(lambda tx: self._file_arrival(tx, bot_id, arrival, now))
+        except Unstorable as error:
+            why = str(error)
+        unread = Arrival(arrival.update_id, "", _told(arrival.inbound), why=why, unreadable=True)
+        with suppress(Unstorable):
+            return tx.apart(lambda tx: self._file_arrival(tx, bot_id, unread, now))
+        return self._file_arrival(tx, bot_id, replace(unread, inbound=None), now)
+
+    def _file_arrival(self, tx: Tx, bot_id: str, arrival: Arrival, now: datetime) -> _Filed:
+        inbound = _at_home(tx, arrival.inbound) if arrival.inbound else None
+        wanted = inbound if self._is_ours(tx, inbound) else None
+        raw = arrival.raw if wanted and arrival.keep_raw else ""
+        update: dict[str, object] = {"update_id": arrival.update_id}
+        if not updates.add(tx, bot_id, arrival.update_id, raw, iso(now)):
+            return _Filed((), (("update_duplicate", update),))
+        facts: tuple[_Fact, ...] = ()
+        if arrival.unreadable:
+            facts = (("update_unreadable", {**update, "kind": arrival.why}),)
+        elif arrival.why and not inbound:
+            facts = (("update_ignored", {"kind": arrival.why}),)
+        if wanted and (answer_id := self._repeats(wanted)):
+            return _Filed((), facts, (answer_id,))
+        if wanted:
+            return _Filed(tuple(self._file(tx, self._unclaimed.claim(wanted), now)), facts)
+        if inbound:
+            self._unclaimed.keep(inbound, now)
+        return _Filed((), facts)
 
     def _repeats(self, inbound: Inbound) -> str:
         """Where a tap wants an answer that was made just now; "" = it is none of these."""
@@ -248,8 +279,11 @@ class Inbox:
         """
         if isinstance(inbound.content, Intruder):
             hour_ago = iso(now - timedelta(hours=1))
-            person, asks = inbound.person.id, inbound.content.asked_id
-            if not updates.may_refuse(tx, person, iso(now), hour_ago, asks_id=asks):
+            # Who writes in the name of a chat has no id: they share one refusal an hour there.
+            faceless = bool(inbound.content.as_chat)
+            who = inbound.address.chat_id if faceless else inbound.person.id
+            asks = inbound.content.asked_id and not faceless
+            if not updates.may_refuse(tx, who, iso(now), hour_ago, asks_id=asks):
                 return []
         address, content = inbound.address, inbound.content
         if isinstance(content, Standing) and content.gone:
@@ -281,6 +315,13 @@ def _at_home(tx: Tx, inbound: Inbound) -> Inbound:
     if address == inbound.address or isinstance(inbound.content, Migrated | Standing):
         return inbound
     return replace(inbound, address=address, message_id=0)
+
+
+def _told(inbound: Inbound | None) -> Inbound | None:
+    """Of a message that cannot be stored: that its sender, in private, is told so."""
+    if not inbound or inbound.chat_kind != "private" or not isinstance(inbound.content, _SAID):
+        return None
+    return Inbound(inbound.address, Person(inbound.person.id), Illegible())
 
 
 def _end_burst(tx: Tx, inbound: Inbound) -> None:

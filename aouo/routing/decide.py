@@ -12,6 +12,7 @@ from aouo.events import (
     Button,
     Command,
     Edited,
+    Illegible,
     Inbound,
     Intruder,
     Migrated,
@@ -37,6 +38,7 @@ from aouo.routing.decisions import (
     ObeyCommand,
     OpenMenu,
     PickPack,
+    PutAside,
     Refuse,
     RefuseCommand,
     RunTurn,
@@ -54,8 +56,8 @@ def decide(
     again and never falls through to another one.
     """
     match inbound.content:
-        case Intruder(asked_id):
-            return Refuse(asked_id)
+        case Intruder(asked_id, as_chat):
+            return Refuse(asked_id, as_chat)
         case Migrated(new_chat_id):
             return MoveChat(new_chat_id)
         case TopicNamed() if not inbound.address.thread_id:
@@ -72,6 +74,8 @@ def decide(
             return NoteStanding(standing)
         case Unsupported(what):
             return Explain(what)
+        case Illegible():
+            return PutAside()
         case (
             Command(name, rest)
             | Attached(command=Command(name, rest))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aouo.events import Standing
+from aouo.events import AsChat, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,10 @@ class OpenMenu:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Somebody who is not on the list."""
+    """Somebody who is not on the list; `as_chat` as in `Intruder`."""
 
     tell_id: bool
+    as_chat: AsChat = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,11 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True)
+class PutAside:
+    """What came cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ignore:
     reason: str
 
@@ -147,5 +153,6 @@ Decision: TypeAlias = (
     | NoteReaction
     | NoteStanding
     | Explain
+    | PutAside
     | Ignore
 )

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
 
 from aouo import failpoint
+from aouo.errors import Unstorable, place_of
 from aouo.shield import finish
 from aouo.store.snapshots import Query, Snapshot, Snapshots
 
@@ -64,10 +65,35 @@ class Tx:
         """The same question as `Snapshot.ask` asks, where nobody else waits."""
         return query.read(self.all(query.sql, *query.values))
 
+    def apart(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` so that what it wrote is taken back alone if it fails.
+
+        Raises:
+            Unstorable: its values are at fault.
+            sqlite3.DatabaseError: the database is: its disk is full, say.
+        """
+        self._connection.execute("SAVEPOINT apart")
+        try:
+            result = work(self)
+        except Exception as error:
+            if _is_the_database(error):
+                raise
+            self._connection.execute("ROLLBACK TO apart")
+            self._connection.execute("RELEASE apart")
+            raise Unstorable(place_of(error)) from error
+        self._connection.execute("RELEASE apart")
+        return result
+
     def script(self, statements: Sequence[str]) -> None:
         """Run the statements of a migration file."""
         for statement in statements:
             self._connection.execute(statement)
+
+
+def _is_the_database(error: Exception) -> bool:
+    """Whether nothing else could be stored either, so that it has to be tried again."""
+    of_values = sqlite3.DataError | sqlite3.IntegrityError | sqlite3.ProgrammingError
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, of_values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.ports import ButtonSpec, Entity, Media, Rendered
@@ -119,6 +119,28 @@ def menu_pack(tx: Tx, address: ConversationAddress, message_id: int) -> str:
         address.platform,
     )
     return row["key"].split(":")[1] if row else ""
+
+
+def drop_of_others(tx: Tx, listed: Collection[str], now: str) -> list[str]:
+    """Send nothing more of the turns of people in Telegram who are not `listed`, nor to their own
+    chats; returns whose that was. A refusal tells a stranger only that they are one."""
+    statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
+        "SELECT d.*, j.person FROM deliveries AS d LEFT JOIN turns AS t ON t.id = d.turn_id "
+        "LEFT JOIN jobs AS j ON j.id = t.job_id WHERE d.state = 'queued' AND d.platform = 'tg'",
+        "SELECT d.*, j.person FROM deliveries AS d LEFT JOIN turns AS t ON t.id = d.turn_id "
+        "LEFT JOIN jobs AS j ON j.id = t.job_id WHERE d.state = 'sending' AND d.platform = 'tg'",
+        "SELECT d.*, j.person FROM deliveries AS d LEFT JOIN turns AS t ON t.id = d.turn_id "
+        "LEFT JOIN jobs AS j ON j.id = t.job_id WHERE d.state = 'live' AND d.platform = 'tg'",
+    )
+    found: list[str] = []
+    for row in [row for sql in statements for row in tx.all(sql)]:
+        in_private = not row["chat_id"].startswith("-")
+        person = row["chat_id"] if in_private else row["person"]
+        if not person or person in listed or (row["kind"] == "aside" and not row["turn_id"]):
+            continue
+        found.append(person)
+        mark(tx, row["id"], "unknown" if row["state"] == "sending" else "dropped", now)
+    return found
 
 
 def mark(

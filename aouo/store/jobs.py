@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import LiteralString
 
 from aouo.address import ConversationAddress
 from aouo.errors import LostClaim, StopAsked
-from aouo.events import Album, Attached, Command, Edited, Inbound, Person, Text
+from aouo.events import (
+    Album,
+    Attached,
+    Command,
+    Edited,
+    Illegible,
+    Inbound,
+    Intruder,
+    Migrated,
+    Person,
+    Standing,
+    Text,
+    TopicNamed,
+    TopicShut,
+)
 from aouo.store import gates, routes
 from aouo.store.database import Tx
+
+_NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +48,6 @@ class Job:
     asked: bool = False
     off_record: bool = False
     stopped: bool = False
-    readable: bool = True
-    """False = what came in cannot be read any more: the inbound has no words."""
 
 
 def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:
@@ -86,6 +101,16 @@ def extend(tx: Tx, job_id: int, inbound: Inbound, due_at: str) -> None:
 def rewrite(tx: Tx, job_id: int, inbound: Inbound) -> None:
     """Other words for the same messages."""
     tx.run("UPDATE jobs SET body = ? WHERE id = ?", inbound.dump(), job_id)
+
+
+def blank(tx: Tx, job: Job) -> None:
+    """Keep no word of it, also in the log."""
+    tx.forget()
+    tx.run(
+        "UPDATE jobs SET body = ? WHERE id = ?",
+        replace(job.inbound, content=Text("")).dump(),
+        job.id,
+    )
 
 
 def forget_words(tx: Tx, job: Job) -> None:
@@ -173,7 +198,6 @@ def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
         asked=gates.open_for(tx, inbound.address, inbound.person.id) is not None,
         off_record=route.off_record if route else False,
         stopped=bool(row["stopped"]),
-        readable=_read(row) is not None,
     )
 
 
@@ -290,6 +314,22 @@ def replay_parked(tx: Tx, address: ConversationAddress) -> int:
     )
 
 
+def of_others(tx: Tx, listed: Collection[str]) -> list[tuple[int, Inbound]]:
+    """What is not over of people in Telegram who are not `listed`, by job id.
+
+    Refusals, and facts about a chat that Telegram tells, are nobody's.
+    """
+    statements: tuple[LiteralString, ...] = (  # one a state: so each finds its index
+        "SELECT * FROM jobs WHERE state = 'gathering' AND platform = 'tg' ORDER BY id",
+        "SELECT * FROM jobs WHERE state = 'ready' AND platform = 'tg' ORDER BY id",
+        "SELECT * FROM jobs WHERE state = 'running' AND platform = 'tg' ORDER BY id",
+        "SELECT * FROM jobs WHERE state = 'parked' AND platform = 'tg' ORDER BY id",
+    )
+    rows = [row for sql in statements for row in tx.all(sql) if row["person"] not in listed]
+    found = [(row["id"], inbound_of(row)) for row in rows]
+    return [(job_id, one) for job_id, one in found if not isinstance(one.content, _NOBODYS)]
+
+
 def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
     """End a job that nobody holds."""
     tx.run(
@@ -352,17 +392,11 @@ def count_by_state(tx: Tx) -> dict[str, int]:
 def inbound_of(row: sqlite3.Row) -> Inbound:
     """The columns know where the conversation lives now; the body where it lived.
 
-    One that cannot be read any more has no words; a row never keeps a process from starting.
+    A body that cannot be read is `Illegible`: one row must not keep a lane, or a start, from all
+    others.
     """
     address = ConversationAddress(row["platform"], row["chat_id"], row["thread_id"], row["user_id"])
-    found = _read(row)
-    if found is None:
-        return Inbound(address, Person(row["person"], ""), Text(""))
-    return replace(found, address=address)
-
-
-def _read(row: sqlite3.Row) -> Inbound | None:
     try:
-        return Inbound.load(row["body"])
+        return replace(Inbound.load(row["body"]), address=address)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
+        return Inbound(address, Person(row["person"]), Illegible())

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from aouo.events import Album, Attached, Command, Inbound, Shown, Text
+from aouo.events import Album, Attached, Command, Illegible, Inbound, Shown, Text
 from aouo.store import media, results
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
 
 COMMAND = "otr"
-_SAID = (Text, Attached, Album, Shown)
+_SAID = (Text, Attached, Album, Shown, Illegible)
 
 
 def is_once(inbound: Inbound) -> bool:
@@ -94,9 +94,9 @@ def _wipe_job(tx: Tx, job_id: int, inbound: Inbound) -> None:
     row = tx.one("UPDATE jobs SET body = ? WHERE id = ? RETURNING created_at", blank.dump(), job_id)
     if row:
         tx.run(
-            "UPDATE updates SET body = '' WHERE received_at >= ? AND "
-            "CASE body WHEN '' THEN NULL ELSE coalesce(json_extract(body, '$.message.chat.id'), "
-            "json_extract(body, '$.callback_query.message.chat.id')) END = ?",
+            "UPDATE updates SET body = '' WHERE received_at >= ? AND CASE WHEN body = '' THEN 0 "
+            "WHEN NOT json_valid(body) THEN 1 ELSE coalesce(json_extract(body, "
+            "'$.message.chat.id'), json_extract(body, '$.callback_query.message.chat.id')) = ? END",
             row["created_at"],
             int(inbound.address.chat_id) if inbound.address.platform == "tg" else 0,
         )

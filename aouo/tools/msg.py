@@ -34,7 +34,10 @@ class Msg(Arguments):
     def _from_json(cls, value: Any) -> Any:
         """A list or its JSON text; one row may stand without its brackets."""
         if isinstance(value, str):
-            value = json.loads(value)
+            try:
+                value = json.loads(value)
+            except RecursionError:
+                raise ValueError("nested too deep") from None
         if isinstance(value, list):
             rows = cast("list[Any]", value)
             return [[row] if isinstance(row, str) else row for row in rows]

@@ -146,7 +146,7 @@ def _refusal(status: int) -> str:
 def _parsed(data: bytes) -> Mapping[str, Any]:
     try:
         answer = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ToolFailed("The search service gave an answer that is no JSON.") from error
     if not isinstance(answer, dict):
         raise ToolFailed("The search service gave an answer of an unknown form.")

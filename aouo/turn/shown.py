@@ -33,6 +33,6 @@ def _object(text: str) -> dict[str, Any]:
     """What a JSON object holds; nothing if it is none."""
     try:
         found: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -42,30 +42,49 @@ async def server(*bodies: str) -> AsyncGenerator[str]:
 @pytest.mark.parametrize(
     "odd",
     [
-        {"ok": True},
-        {"ok": True, "result": "maintenance"},
-        {"ok": True, "result": {"a": 1}},
-        {"ok": True, "result": [{"message": {}}]},
-        {"ok": True, "result": [{"update_id": 10**30}]},
-        {"ok": False, "error_code": None},
-        {"ok": False, "error_code": 429, "parameters": {"retry_after": None}},
-        {"ok": False, "error_code": 500, "parameters": "none"},
+        '{"ok": true}',
+        '{"ok": true, "result": "maintenance"}',
+        '{"ok": true, "result": {"a": 1}}',
+        '{"ok": true, "result": [{"message": {}}]}',
+        '{"ok": true, "result": [{"update_id": 1000000000000000000000000000000}]}',
+        '{"ok": true, "result": [{"update_id": 9223372036854775807}]}',
+        '{"ok": true, "result": ' + 100_000 * "[",
+        '{"ok": true, "result": ' + 100_000 * "[" + 100_000 * "]" + "}",
+        '{"ok": false, "error_code": null}',
+        '{"ok": false, "error_code": Infinity}',
+        '{"ok": false, "error_code": 429, "parameters": {"retry_after": null}}',
+        '{"ok": false, "error_code": 500, "parameters": "none"}',
     ],
 )
-async def test_an_answer_in_no_known_form_is_waited_out(odd: object) -> None:
+async def test_an_answer_in_no_known_form_is_waited_out(odd: str) -> None:
     """Behaviour 55: polling goes on, and what comes then is stored."""
-    stored: list[object] = []
+    assert await _first_stored(odd, '{"ok": true, "result": [{"update_id": 7}]}') == (
+        [{"update_id": 7}],
+        8,
+    )
 
-    async def store(raw: object, _next: int) -> None:
-        stored.append(raw)
+
+async def test_what_has_no_number_does_not_hold_up_what_comes_with_it() -> None:
+    """It goes with the next one that has: Telegram forgets by the highest number."""
+    result = [{"update_id": 9}, {"message": {}}, 5, {"update_id": True}, {"update_id": 8}]
+
+    stored = await _first_stored(json.dumps({"ok": True, "result": result}))
+
+    assert stored == ([{"update_id": 9}, {"update_id": 8}], 10)
+
+
+async def _first_stored(*bodies: str) -> tuple[list[object], int]:
+    """What a poller stores first of these answers, and the number that it would ask for then."""
+    stored: list[tuple[list[object], int]] = []
+
+    async def store(raw: Sequence[object], next_id: int) -> None:
+        stored.append((list(raw), next_id))
         raise Enough
 
-    good = {"ok": True, "result": [{"update_id": 7}]}
-    async with server(json.dumps(odd), json.dumps(good)) as url, aiohttp.ClientSession() as session:
+    async with server(*bodies) as url, aiohttp.ClientSession() as session:
         api = TelegramApi(session=session, base_url=url, token="1:a")
         poller = Poller(api=api, clock=FastClock(), store=store)
         with pytest.raises(Enough):
             async with asyncio.timeout(30):
                 await poller.run(0)
-
-    assert stored == [[{"update_id": 7}]]
+    return stored[0]

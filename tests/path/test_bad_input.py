@@ -237,6 +237,10 @@ async def test_an_answer_that_shows_nothing_is_not_silence(world: World, text: s
         (CallPart("msg", {"type": "text"}), "msg of type text needs a text."),
         (CallPart("msg", {"type": "photo"}), "msg of type photo needs a url."),
         (
+            CallPart("msg", {"type": "keyboard", "text": "x", "buttons": "[" * 100_000}),
+            "nested too deep",
+        ),
+        (
             CallPart("msg", {"type": "keyboard", "text": "x", "buttons": [["Yes|" + "d" * 1_001]]}),
             'write "Label|data" with data of 1 to 1,000 characters',
         ),

@@ -75,6 +75,46 @@ async def test_each_text_restarts_the_window(world: World, bursts: FastClock) ->
         await said(world, "one\ntwo")
 
 
+async def test_a_backlog_is_gathered_by_when_it_was_written(
+    world: World, bursts: FastClock
+) -> None:
+    """It comes all at once after a downtime; hours lie between its messages. Issue 11, 25."""
+    queue = world.emulator.world.updates
+    for number, (text, at_s) in enumerate(
+        (("one", 0), ("two", 7_200), ("three", 7_201), ("four", 7_300))
+    ):
+        queue.push("message", _of_ada(900 + number, text, 1_700_000_000 + at_s))
+    async with world.running() as bot:
+        await gathered(bot, "four")
+        bursts.jump(WINDOW_S)
+        await said(world, "four")
+        await settled(bot)
+
+    assert prompts(world) == ["one", "two\nthree", "four"]
+
+
+async def test_what_the_seconds_leave_open_is_joined(world: World) -> None:
+    """Telegram tells whole seconds: up to one more may lie between two messages than it seems."""
+    world.config["telegram"] = {"message_batch_ms": 250}
+    world.clock = clock = FastClock(speed=0.01)
+    queue = world.emulator.world.updates
+    for number, (text, at_s) in enumerate((("one", 0), ("two", 1), ("three", 3))):
+        queue.push("message", _of_ada(900 + number, text, 1_700_000_000 + at_s))
+    async with world.running() as bot:
+        await gathered(bot, "three")
+        clock.jump(1)
+        await said(world, "three")
+        await settled(bot)
+
+    assert prompts(world) == ["one\ntwo", "three"]
+
+
+def _of_ada(message_id: int, text: str, date: int) -> dict[str, object]:
+    user = {"id": ADA, "is_bot": False, "first_name": "Ada"}
+    chat = {"id": ADA, "type": "private", "first_name": "Ada"}
+    return {"message_id": message_id, "date": date, "chat": chat, "from": user, "text": text}
+
+
 async def test_two_people_and_two_places_are_never_joined(world: World, bursts: FastClock) -> None:
     world.config["telegram"]["groups"] = "all"
     async with world.running() as bot:

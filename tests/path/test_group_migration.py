@@ -37,6 +37,30 @@ async def fast(world: World) -> None:
     world.install("notes", "vocab")
 
 
+async def test_of_a_stranger_who_moves_a_group_no_name_is_kept(world: World) -> None:
+    """The move is a fact about the group; who brought it about is nobody we know."""
+    async with world.running() as bot:
+        await bot.ask(f"/use{US} notes", chat=FAMILY)
+        stranger = {"id": 5005, "is_bot": False, "first_name": "Mallory", "username": "mallory"}
+        moved = {
+            "message_id": 9_000,
+            "date": 1_700_000_000,
+            "chat": {"id": FAMILY, "type": "group", "title": "Family"},
+            "from": stranger,
+            "migrate_to_chat_id": -1_000_000_009_999,
+        }
+        assert bot.app.telegram
+        await bot.app.telegram._store([{"update_id": 10**6, "message": moved}], 0)
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE outcome = 'moved'"))
+        kept = str(await bot.rows("SELECT * FROM jobs")) + str(
+            await bot.rows("SELECT * FROM updates")
+        )
+        routes = await bot.rows("SELECT chat_id FROM conversation_routes")
+
+    assert routes == [{"chat_id": "-1000000009999"}]
+    assert "allory" not in kept
+
+
 def tells_of_a_move(content: JsonObject) -> bool:
     return "migrate_to_chat_id" in content or "migrate_from_chat_id" in content
 

@@ -114,7 +114,7 @@ async def test_a_job_that_cannot_be_read_is_put_aside_and_its_person_told(
             (body, state, NOW),
         ),
     )
-    await told(world, "was damaged where I keep it")
+    await told(world, "I cannot read what you sent me here")
 
 
 @pytest.mark.parametrize("body", BROKEN[1:])

@@ -6,13 +6,14 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 from aouo.errors import SetupError, TokenContested
-from aouo.inbound.webhook import MAX_BODY_BYTES, SECRET_HEADER
+from aouo.inbound.webhook import CONNECTIONS, MAX_BODY_BYTES, REQUEST_S, SECRET_HEADER
 from tests.fakes.clock import FastClock
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, WAIT_S, Running, World
@@ -99,6 +100,10 @@ async def test_without_the_secret_nothing_is_read(world: World, headers: dict[st
         ('{"update_id": "1"}', 400),
         ('{"update_id": true}', 400),
         (b"\xff\xfe", 400),
+        ("[" * 100_000, 400),
+        ('{"update_id": 5, "message": ' + "[" * 100_000 + "]" * 100_000 + "}", 400),
+        ('{"update_id": 9223372036854775807}', 400),
+        ('{"update_id": 6, "message": ' + "[" * 300 + "]" * 300 + "}", 200),
         ('{"update_id": 5, "never_heard_of": {}}', 200),
         (" " * (MAX_BODY_BYTES + 1), 413),
     ],
@@ -107,6 +112,68 @@ async def test_what_is_no_update_is_not_taken(world: World, body: bytes | str, s
     async with listening(world) as bot:
         assert await _post(bot, body, **{SECRET_HEADER: SECRET}) == status
         assert (await bot.ask("Still there?")).text == "Still there?"
+
+
+async def test_refused_requests_are_one_line_a_minute_with_their_count(world: World) -> None:
+    """Whoever finds the port must not fill the log."""
+    world.clock = clock = FastClock()
+    async with listening(world) as bot:
+        with capture_logs() as logs:
+            for _ in range(30):
+                assert await _post(bot, _update(1, "Let me in")) == 403
+            for _ in range(3):
+                assert await _post(bot, "{", **{SECRET_HEADER: SECRET}) == 400
+            looked = len(await world.people.calls("getWebhookInfo"))
+            while len(await world.people.calls("getWebhookInfo")) < looked + 2:
+                clock.jump(61)
+
+    told = [line for line in logs if line["event"] == "webhook_refused"]
+    assert [(one["count"], one["wrong_secret"], one["not_json"]) for one in told] == [(33, 30, 3)]
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"POST /telegram HTTP/1.1\r\nHost: bot.example\r\nX-",
+        b"POST /telegram HTTP/1.1\r\nHost: bot.example\r\n"
+        + f"{SECRET_HEADER}: {SECRET}\r\nContent-Length: 1000\r\n\r\n".encode()
+        + b'{"update_id"',
+    ],
+)
+async def test_a_request_that_only_takes_its_time_is_cut_off(world: World, begun: bytes) -> None:
+    """Head or body: each connection so held is one that Telegram does not get."""
+    world.clock = clock = FastClock()
+    async with listening(world) as bot:
+        host, _, port = (await _address(bot)).partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(begun)
+        await writer.drain()
+        clock.jump(REQUEST_S + 1)
+        answer = await bot.ask("Still there?")
+        async with asyncio.timeout(WAIT_S):
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+        writer.close()
+
+    assert answer.text == "Still there?"
+
+
+async def test_more_connections_than_anybody_needs_are_not_taken(world: World) -> None:
+    """Held open they are cut off in time, and Telegram gets in again."""
+    world.clock = clock = FastClock()
+    async with listening(world) as bot:
+        host, _, port = (await _address(bot)).partition(":")
+        held = [await asyncio.open_connection(host, int(port)) for _ in range(CONNECTIONS + 1)]
+        async with asyncio.timeout(WAIT_S):
+            with suppress(ConnectionError):
+                assert await held[-1][0].read() == b""
+        clock.jump(REQUEST_S + 1)
+        answer = await bot.ask("Still there?")
+        for _, writer in held:
+            writer.close()
+
+    assert answer.text == "Still there?"
 
 
 async def test_an_update_that_comes_twice_is_answered_once(world: World) -> None:

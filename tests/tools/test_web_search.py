@@ -138,6 +138,7 @@ async def test_nothing_found_is_said(service: WebServer, session: aiohttp.Client
         (Answer(status=500), "answered with status 500"),
         (Answer(status=307, headers={"Location": "http://127.0.0.1:9/"}), "status 307"),
         (Answer(b"<html>"), "no JSON"),
+        (Answer(b"[" * 100_000), "no JSON"),
         (Answer(b"[]"), "unknown form"),
         (Answer(b"x" * 2_000_001), "more than can be read"),
     ],

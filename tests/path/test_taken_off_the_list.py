@@ -1,0 +1,82 @@
+"""Whoever is not on the list any more is answered nothing that was begun before. Issue 11, 25."""
+
+from __future__ import annotations
+
+import pytest
+from structlog.testing import capture_logs
+
+from aouo.emulator import FAMILY
+from tests.fakes.model_server import CallPart, Says
+from tests.path.looking import answers, cut_off, eventually, prompts, settled
+from tests.path.world import ADA, BEN, World
+
+
+@pytest.fixture(autouse=True)
+def owner_is_ben(world: World) -> None:
+    world.install("notes")
+    world.config = {"telegram": {"allowed_user_ids": [BEN, ADA]}}
+
+
+def take_off_ada(world: World) -> None:
+    world.config = {"telegram": {"allowed_user_ids": [BEN]}}
+
+
+async def test_an_open_turn_is_not_finished_and_what_waits_is_dropped(world: World) -> None:
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="word")
+        await bot.people.say(ADA, ADA, "and this")
+        await bot.people.say(ADA, FAMILY, "@aouo_try_bot and that")
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE id = 3"))
+        await cut_off(bot)
+    before, asked = await answers(world), len(prompts(world))
+    take_off_ada(world)
+    with capture_logs() as logs:
+        async with world.running() as bot:
+            await bot.ask("hello", user=BEN)
+            await settled(bot)
+            jobs = await bot.rows("SELECT state FROM jobs WHERE person = ?", str(ADA))
+            turns = await bot.rows("SELECT status FROM turns ORDER BY id LIMIT 1")
+
+    assert await answers(world) == before
+    assert prompts(world)[asked:] == ["hello"]
+    assert {row["state"] for row in jobs} <= {"dropped", "done"}
+    assert "dropped" in {row["state"] for row in jobs}
+    assert turns == [{"status": "aborted"}]
+    told = [line for line in logs if line["event"] == "person_taken_off"]
+    assert [one["person"] for one in told] == [str(ADA)]
+
+
+async def test_an_open_question_is_not_answered_any_more(world: World) -> None:
+    world.model.calls(CallPart("clarify", {"message": "Which?", "options": ["A", "B"]}))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await bot.people.next_message(ADA, contains="Which?")
+    before = await answers(world)
+    take_off_ada(world)
+    async with world.running() as bot:
+        await bot.ask("hello", user=BEN)
+        await settled(bot)
+        gates = await bot.rows("SELECT state FROM gates")
+
+    assert await answers(world) == before
+    assert gates == [{"state": "closed"}]
+
+
+async def test_what_was_still_to_be_sent_to_them_is_not(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await settled(bot)
+        await bot.app.database.transact(
+            lambda tx: tx.run("UPDATE deliveries SET state = 'queued', message_id = 0")
+        )
+    before = await answers(world)
+    take_off_ada(world)
+    async with world.running() as bot:
+        await bot.ask("hello", user=BEN)
+        await settled(bot)
+        kept = await bot.rows("SELECT state FROM deliveries WHERE chat_id = ?", str(ADA))
+
+    assert await answers(world) == before
+    assert kept == [{"state": "dropped"}]
