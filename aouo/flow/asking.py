@@ -27,12 +27,12 @@ class Asking:
         """Return the chosen option or the person's own words.
 
         Raises:
-            ToolFailed: nobody answered in time, or the question was closed.
+            ToolFailed: nobody answered in time, the question was closed, or it cannot be shown.
         """
         patience = self._patience
         gate = patience.gate("clarify", self._person, call_id, EXPIRES_AFTER)
         gate = replace(gate, question=question, options=tuple(options))
-        card = _question(gate)
+        card = _card(gate)
         gate, row = await patience.database.transact(
             lambda tx: patience.ask(tx, gate, card), durable=True
         )
@@ -47,8 +47,21 @@ class Asking:
         raise ToolFailed("The person did not answer; the question is closed.")
 
 
-def _question(gate: Gate) -> Rendered:
-    part = render(gate.question)[0]
+def _card(gate: Gate) -> Rendered:
+    """The question with its buttons, as one message.
+
+    Raises:
+        ToolFailed: it is none, or several.
+    """
+    parts = render(gate.question)
+    if not parts:
+        raise ToolFailed("The message of clarify holds nothing that can be shown.")
+    if len(parts) > 1:
+        raise ToolFailed(
+            "The message of clarify is longer than one message can be. Show the long part with "
+            "msg and ask a short question."
+        )
+    part = parts[0]
     rows = tuple(
         (ButtonSpec(label, f"choice_{gate.id}:{number}"),)
         for number, label in enumerate(gate.options)

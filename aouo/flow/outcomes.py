@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aouo.address import ConversationAddress
-from aouo.outbound import wording
+from aouo.outbound import choices, wording
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
@@ -17,7 +17,7 @@ def show(tx: Tx, gate: Gate, now: str) -> Delivery | None:
     asked = deliveries.get(tx, gate.delivery_id)
     if not asked or not asked.message_id:
         return None
-    said = wording.settled(gate.kind, gate.question, gate.state, gate.answer)
+    said = choices.chosen(asked.message, wording.settled(gate.kind, gate.state, gate.answer))
     return deliveries.add(
         tx, asked.address, "notice", said, now, turn_id=gate.turn_id, edits=asked.message_id
     )

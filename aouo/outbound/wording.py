@@ -355,17 +355,16 @@ _APPROVAL_OUTCOMES = {
 }
 
 
-def settled(kind: str, question: str, state: str, answer: str) -> Rendered:
-    """What the message of a settled gate turns into; see `store.gates` for the states."""
+def settled(kind: str, state: str, answer: str) -> str:
+    """What stands below the question of a settled gate; see `store.gates` for the states."""
     match state:
         case "answered":
-            outcome = _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
+            return _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
         case "expired":
             no = ", so no" if kind == "approval" else ""
-            outcome = f"nobody answered in time{no}"
+            return f"nobody answered in time{no}"
         case _:
-            outcome = "stopped"
-    return say(f"{question}\n→ {outcome}")
+            return "stopped"
 
 
 def _approval(notice: notices.ApprovalAsked) -> Rendered:

@@ -67,6 +67,50 @@ async def test_a_tap_answers_and_the_message_shows_what_was_chosen(world: World)
     assert (after.text, after.buttons) == ("Which colour?\n→ green", ())
 
 
+@pytest.mark.parametrize("how", ["answered", "stopped", "expired"])
+async def test_a_question_keeps_its_formatting_whatever_becomes_of_it(
+    world: World, clock: FastClock, how: str
+) -> None:
+    ask = {"message": "😀 **Which** colour? See `paint.md`", "options": ["red", "green"]}
+    world.model.call("clarify", ask)
+    world.model.say("noted")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "paint it")
+        shown = await bot.people.next_message(ADA, contains="colour?")
+        await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'sent'"))
+        match how:
+            case "answered":
+                await bot.people.say(ADA, ADA, "red")
+            case "stopped":
+                await bot.people.say(ADA, ADA, "/stop")
+            case _:
+                clock.jump(HOURS_24)
+        outcome = {"answered": "red", "expired": "nobody answered in time"}.get(how, "stopped")
+        after = await said(world, f"😀 Which colour? See paint.md\n→ {outcome}")
+
+    assert [(e["type"], e["offset"]) for e in shown.raw["entities"]] == [("bold", 3), ("code", 21)]
+    assert (after.id, after.raw["entities"], after.buttons) == (shown.id, shown.raw["entities"], ())
+
+
+async def test_an_answer_that_is_too_long_for_the_questions_message_is_shortened_there(
+    world: World,
+) -> None:
+    """The question stays whole: the answer is in the chat anyway."""
+    question = f"{'word ' * 800}Which colour?"
+    world.model.call("clarify", {"message": question, "options": []})
+    world.model.say("noted")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "paint it")
+        await bot.people.next_message(ADA, contains="Which colour?")
+        await bot.people.say(ADA, ADA, "as blue as the sky " * 20)
+        await said(world, "noted")
+        await settled(bot)
+        (after,) = [m for m in await bot.people.messages(ADA) if "Which colour?" in m.text]
+
+    assert after.text.startswith(f"{question}\n→ as blue as the sky")
+    assert (len(after.text), after.text[-1]) == (4096, "…")
+
+
 @pytest.mark.parametrize(
     ("text", "answer"),
     [("2", "green"), ("GREEN", "green"), ("3", "3"), ("a bit of both", "a bit of both")],
@@ -311,6 +355,8 @@ async def test_two_questions_in_one_response_are_asked_one_after_the_other(world
 async def test_a_question_nobody_can_answer_is_refused_to_the_model(world: World) -> None:
     world.model.call("clarify", {"message": "", "options": []})
     world.model.call("clarify", {"message": "Many?", "options": [str(n) for n in range(11)]})
+    world.model.call("clarify", {"message": "\u200b", "options": []})
+    world.model.call("clarify", {"message": "long " * 1000, "options": []})
     world.model.say("never mind")
     async with world.running() as bot:
         await bot.ask("go")
@@ -318,6 +364,8 @@ async def test_a_question_nobody_can_answer_is_refused_to_the_model(world: World
     results = [json.dumps(body["messages"][-1]) for body in world.model.requests[1:]]
     assert "clarify needs a message" in results[0]
     assert "at most 10 options" in results[1]
+    assert "holds nothing that can be shown" in results[2]
+    assert "longer than one message" in results[3]
 
 
 async def test_a_button_with_a_number_that_no_column_holds_breaks_nothing(world: World) -> None:
