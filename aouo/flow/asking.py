@@ -53,15 +53,14 @@ def _card(gate: Gate) -> Rendered:
     Raises:
         ToolFailed: it is none, or several.
     """
-    parts = render(gate.question)
-    if not parts:
+    if not (parts := render(gate.question)):
         raise ToolFailed("The message of clarify holds nothing that can be shown.")
-    if len(parts) > 1:
+    part, *more = parts
+    if more:
         raise ToolFailed(
             "The message of clarify is longer than one message can be. Show the long part with "
             "msg and ask a short question."
         )
-    part = parts[0]
     rows = tuple(
         (ButtonSpec(label, f"choice_{gate.id}:{number}"),)
         for number, label in enumerate(gate.options)
