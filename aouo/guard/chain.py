@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias
 
 import structlog
 
-from aouo.errors import ToolFailed
+from aouo.errors import OutcomeUnknown, ToolFailed
 from aouo.events import ActionCompleted, ActionStarted, Event, Origin, ShieldVerdict
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict, digest, parse
 from aouo.guard.approval import Approver, Nobody
@@ -96,13 +96,15 @@ class Proposal:
 class Outcome:
     """What the model reads, whether it worked, and whether something changed.
 
-    `kept`: the text is a handle, and there is more to read.
+    `kept`: the text is a handle, and there is more to read. `unknown`: it failed on the way, and
+    what it was to change may be changed.
     """
 
     text: str
     failed: bool
     effect: bool = False
     kept: bool = False
+    unknown: bool = False
 
 
 class Guard:
@@ -245,14 +247,20 @@ class Guard:
         try:
             async with asyncio.timeout(runner.timeout_s):
                 text = await runner.run(action.bound, action.call_id)
+        except OutcomeUnknown as error:
+            cut_off = error
         except ToolFailed as error:
             return await self._outcome(action, str(error), failed=True)
         except TimeoutError:
-            return Outcome(too_long(action.tool, runner.timeout_s), True, effect)
+            cut_off = OutcomeUnknown(too_long(action.tool, runner.timeout_s))
         except Exception as error:
             log.exception("tool_error", tool=action.tool, call=action.call_id, error=repr(error))
-            return Outcome(f"{action.tool} broke ({type(error).__name__}).", True, effect)
-        return await self._outcome(action, text, failed=False, effect=effect)
+            cut_off = OutcomeUnknown(f"{action.tool} broke ({type(error).__name__}).")
+        else:
+            return await self._outcome(action, text, failed=False, effect=effect)
+        text = cut_off.told if effect else str(cut_off)
+        outcome = await self._outcome(action, text, failed=True, effect=effect)
+        return replace(outcome, unknown=effect)
 
     def _still_the_same(self, action: Action) -> bool:
         try:

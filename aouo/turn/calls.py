@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from aouo.errors import OutcomeUnknown
 from aouo.events import Thought
 from aouo.store.usage import Spent
 from aouo.transcript import AssistantSaid, ToolCall, ToolReturned
@@ -17,10 +18,7 @@ from aouo.turn.journal import Journal
 
 SUMMARY_CHARS = 80
 TOLD_AT, REFUSED_AT = 2, 3
-_UNKNOWN = (
-    "[outcome unknown: the process was restarted while this ran. Do not repeat it blindly; "
-    "check first, and tell the person.]"
-)
+_CUT_OFF = OutcomeUnknown("the process was restarted while this ran.")
 _TOLD = "\n[You made exactly this call before in this turn. Go on with what you have.]"
 _REFUSED = (
     "This is the same call for the {} time in this turn, so it was not made. "
@@ -64,7 +62,7 @@ class Calls:
             if open_calls[call.id]:
                 await self._make(turn, [call])
             else:
-                result = ToolReturned(call.id, call.name, _UNKNOWN, failed=True)
+                result = ToolReturned(call.id, call.name, _CUT_OFF.told, failed=True)
                 await self._journal.result(turn, result, state="unknown", effect=True)
 
     async def _make(self, turn: TurnContext, calls: Sequence[ToolCall]) -> None:
@@ -106,7 +104,7 @@ class Calls:
         )
         told = _TOLD if _times_made(turn, call) == TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
-        state = "failed" if outcome.failed else "done"
+        state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
         await self._journal.result(turn, result, state=state, effect=outcome.effect)
 
 

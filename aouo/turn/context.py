@@ -107,7 +107,8 @@ class Facts:
 
 
 class Result(Protocol):
-    """What came of a tool call: the text the model reads, and whether something changed."""
+    """What came of a tool call: the text the model reads, and whether something changed, or may
+    have (`unknown`)."""
 
     @property
     def text(self) -> str: ...
@@ -115,6 +116,8 @@ class Result(Protocol):
     def failed(self) -> bool: ...
     @property
     def effect(self) -> bool: ...
+    @property
+    def unknown(self) -> bool: ...
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aouo.errors import ToolFailed
+from aouo.errors import OutcomeUnknown, ToolFailed
 from aouo.events import ActionCompleted, Event
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict, digest
 from aouo.guard.approval import UNATTENDED, Approver
@@ -34,10 +34,11 @@ class Runner:
     work: Callable[[Mapping[str, Any]], Awaitable[str]] = fine
     timeout_s: float | None = 5.0
     problem: str = ""
+    changes: bool = True
     ran: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
 
     def effect(self, payload: Mapping[str, Any]) -> bool:
-        return True
+        return self.changes
 
     def reads(self, payload: Mapping[str, Any]) -> bool:
         return False
@@ -150,6 +151,10 @@ def judge_that_raises(action: Action) -> Verdict:
     raise ZeroDivisionError
 
 
+async def half_done(payload: Mapping[str, Any]) -> str:
+    raise OutcomeUnknown("half of it.", "Ask.")
+
+
 def judge_that_blocks(action: Action) -> Verdict:
     return Blocked("not today")
 
@@ -157,6 +162,18 @@ def judge_that_blocks(action: Action) -> Verdict:
 def judge_that_changes(action: Action) -> Verdict:
     action.payload["a"] = 2  # pyright: ignore[reportIndexIssue]
     return Allowed()
+
+
+@pytest.mark.parametrize(
+    ("effect", "unknown", "text"),
+    [(True, True, "[outcome unknown: half of it. Ask.]"), (False, False, "half of it.")],
+)
+async def test_only_what_changes_something_has_an_unknown_outcome(
+    door: Door, *, effect: bool, unknown: bool, text: str
+) -> None:
+    outcome = await door.call(Runner(half_done, changes=effect), "{}")
+
+    assert outcome == Outcome(text, failed=True, effect=effect, unknown=unknown)
 
 
 @pytest.mark.parametrize(
@@ -172,8 +189,20 @@ def judge_that_changes(action: Action) -> Verdict:
         (Runner(), "{}", [judge_that_raises], "could not be checked, so it is refused", "BLOCKED"),
         (Runner(), '{"a": 1}', [judge_that_changes], "changed after it was checked", "FAILED"),
         (Runner(refuses), "{}", [], "not like this", "FAILED"),
-        (Runner(broken), "{}", [], "tool broke (ZeroDivisionError).", "FAILED"),
-        (Runner(hangs, timeout_s=0.01), "{}", [], "tool took longer than 0.01 s.", "FAILED"),
+        (
+            Runner(broken),
+            "{}",
+            [],
+            "[outcome unknown: tool broke (ZeroDivisionError). Do",
+            "FAILED",
+        ),
+        (
+            Runner(hangs, timeout_s=0.01),
+            "{}",
+            [],
+            "[outcome unknown: tool took longer than 0.01 s. Do",
+            "FAILED",
+        ),
     ],
 )
 async def test_every_exit_writes_one_terminal_row_and_tells_it_once(
