@@ -198,7 +198,8 @@ class Inbound:
 
     `message_id` is the message it came with (0: none), in the platform's numbering.
     `addressed` is false for group talk that is not meant for us outside a pack's topic.
-    `title` is the topic's title where the platform told it with the message, else "".
+    `title` is the topic's title where the platform told it with the message, else ""; `group` the
+    group's.
     """
 
     address: ConversationAddress
@@ -209,6 +210,7 @@ class Inbound:
     addressed: bool = True
     title: str = ""
     origin: Origin = "chat"
+    group: str = ""
 
     def dump(self) -> str:
         """As one JSON text; `load` is the inverse."""

@@ -27,6 +27,7 @@ from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
 from aouo.flow.affording import Affording
+from aouo.flow.behind import Behind
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.flow.leases import Leases
@@ -59,6 +60,7 @@ class App:
     database: Database
     bus: Bus
     inbox: Inbox
+    behind: Behind
     lanes: Lanes
     outbox: Outbox
     running: Running
@@ -134,6 +136,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
             cron(zones),
         ],
     )
+    behind = Behind(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
         database=database,
         clock=clock,
@@ -141,6 +144,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         policy=lambda: Doorkeeper(Installed(leases.library.names)),
         burst_s=settings.telegram.message_batch_ms / 1000,
         ready=lambda lane: lanes.wake(lane),
+        behind=behind.look,
     )
     desk = Desk(
         database=database,
@@ -179,6 +183,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         database=database,
         bus=bus,
         inbox=inbox,
+        behind=behind,
         lanes=lanes,
         outbox=outbox,
         running=running,

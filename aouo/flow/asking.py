@@ -7,10 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from aouo.errors import ToolFailed
-from aouo.flow import outcomes
 from aouo.flow.patience import Patience
 from aouo.outbound.render import render
-from aouo.ports import ButtonSpec, Rendered, iso
+from aouo.ports import ButtonSpec, Rendered
 from aouo.store.gates import Gate
 
 EXPIRES_AFTER = timedelta(hours=24)
@@ -36,14 +35,9 @@ class Asking:
         gate, row = await patience.database.transact(
             lambda tx: patience.ask(tx, gate, card), durable=True
         )
-        patience.put(row)
-        waited = gate.state == "open"
-        gate = await patience.settled(gate)
+        gate = await patience.answered(gate, row)
         if gate.state == "answered":
             return gate.answer
-        if waited and gate.state == "expired":
-            now = iso(patience.clock.now())
-            patience.put(await patience.database.transact(lambda tx: outcomes.show(tx, gate, now)))
         raise ToolFailed("The person did not answer; the question is closed.")
 
 

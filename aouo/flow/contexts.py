@@ -84,8 +84,9 @@ class Contexts:
             turn_id=facts.turn.id,
             slot=slot,
             deadline=deadline,
+            view=view,
         )
-        approving = approving_of(facts, patience, generation.settings)
+        approving = approving_of(job, facts, patience, generation.settings)
         tool_context = ToolContext(
             adapter=view,
             config=generation.settings,

@@ -80,7 +80,7 @@ class Taps:
         inbound = job.inbound
         now = stamp(self._clock)
 
-        def write(tx: Tx) -> tuple[Gate | None, str, Delivery | None]:
+        def write(tx: Tx) -> tuple[Gate | None, str, list[Delivery]]:
             jobs.hold(tx, job)
             gate = (
                 gates.get(tx, given.gate_id)
@@ -88,22 +88,23 @@ class Taps:
                 else gates.open_for(tx, inbound.address, inbound.person.id)
             )
             if gate is None and isinstance(inbound.content, Text):
-                return None, "", None
+                return None, "", []
             problem, answer = _judge(gate, given, inbound, now)
             if problem or gate is None:
                 jobs.settle(tx, job, "done", problem, now)
-                return None, problem, None
+                return None, problem, []
             gates.settle(tx, gate.id, "answered", answer)
+            if given.gate_id:
+                deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
             jobs.settle(tx, job, "done", "answered a question", now)
             settled = gates.get(tx, gate.id)
-            return settled, "", outcomes.show(tx, settled, now) if settled else None
+            return settled, "", outcomes.show(tx, settled, now) if settled else []
 
         gate, problem, shown = await self._database.transact(write, durable=True)
         if gate is None and not problem:
             await self._desk.defer(job)  # closed a moment ago: these words are no answer
             return
-        if shown:
-            self._outbox.put(shown)
+        self._outbox.put(*shown)
         if gate:
             self._waiting.tell(gate)
         await self._tell(inbound, problem, alert=bool(problem))

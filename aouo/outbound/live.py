@@ -126,12 +126,20 @@ class LiveView:
             self._status = wording.calling(name)
 
     async def show_tool_result(self) -> None:
+        self.go_on()
+        self._since_s = self._clock.monotonic_s()
+        self._status = ""
+
+    def stand_by(self) -> None:
+        """Show nothing: it is somebody's turn to answer, perhaps tomorrow."""
+        self._asks = True
+
+    def go_on(self) -> None:
+        """They have answered, below what is shown."""
         if self._asks:
             self._asks = False
             self._pages.leave_behind()
             self._shown = ""
-        self._since_s = self._clock.monotonic_s()
-        self._status = ""
 
     async def streaming_reply(self, delta: str) -> None:
         """Take in more of the answer; after a tool call the text begins anew."""

@@ -62,6 +62,7 @@ class Pages:
         self._stale: list[int] = []
         self._at = 0
         self._beginning: tuple[Delivery, asyncio.Future[Delivery]] | None = None
+        self._left = False
 
     @property
     def number(self) -> int:
@@ -96,6 +97,7 @@ class Pages:
         self._stale += self._ids
         self._ids.clear()
         self._at = 0
+        self._left = self._beginning is not None
 
     async def settle(self) -> Filled:
         """What there is to edit and to take away; nothing stays in flight."""
@@ -108,4 +110,5 @@ class Pages:
     def _begun(self, message_id: int) -> None:
         self._beginning = None
         if message_id:
-            self._ids.append(message_id)
+            (self._stale if self._left else self._ids).append(message_id)
+        self._left = False

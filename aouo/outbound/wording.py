@@ -38,6 +38,7 @@ BUTTONS_OF_ALBUM = "⬆️"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 _SHOWN_PATH_CHARS = 400
+_SHOWN_NAME_CHARS = 80
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
@@ -156,6 +157,15 @@ def _sentence(notice: Notice) -> str:
             return (
                 "I broke down three times on this message and put it aside, so that the rest can "
                 "go on. Send it again in other words if you still need it."
+            )
+        case notices.Waits():
+            return _waits(notice)
+        case notices.WaitsForOwner():
+            return "This waits for the yes of this bot's owner. I have asked them."
+        case notices.OwnerNotReached():
+            return (
+                "This needs the yes of this bot's owner, and I cannot reach them: they have to "
+                "write to me in private first."
             )
         case notices.Resumed():
             return "I was restarted while answering; continuing."
@@ -380,24 +390,34 @@ def _approval(notice: notices.ApprovalAsked) -> Rendered:
             wish = f"write {size} to"
         case _:
             wish = "act on"
+    by = f", for {_elsewhere_in_words(notice.waiting)}" if notice.waiting else ""
     buttons = [
         ButtonSpec(_APPROVAL_BUTTONS[answer], f"approval_{notice.gate_id}:{answer}")
         for answer in notice.answers
     ]
     return say(
         f"“{notice.pack}” wants to {wish}\n{_in_one_line(notice.subject)}\n"
-        f"with {notice.tool}. Is that all right?",
+        f"with {notice.tool}{by}. Is that all right?",
         buttons[:2],
         *([button] for button in buttons[2:]),
     )
 
 
-def _in_one_line(path: str) -> str:
-    """A path that cannot pretend to be more text than it is."""
+def _elsewhere_in_words(asked: notices.Elsewhere) -> str:
+    """Who waits, and where; both are names that strangers gave themselves."""
+    person, group, topic = (
+        _in_one_line(name, _SHOWN_NAME_CHARS) for name in (asked.person, asked.group, asked.topic)
+    )
+    place = f"the group “{group}”" if group else "their private chat"
+    return f"{person} in {f'“{topic}” of {place}' if topic else place}"
+
+
+def _in_one_line(path: str, longest: int = _SHOWN_PATH_CHARS) -> str:
+    """A path or a name that cannot pretend to be more text than it is."""
     shown = "".join(char if char.isprintable() else "?" for char in path)
-    if len(shown) <= _SHOWN_PATH_CHARS:
+    if len(shown) <= longest:
         return shown
-    half = _SHOWN_PATH_CHARS // 2
+    half = longest // 2
     return f"{shown[:half]}…{shown[-half:]}"
 
 
@@ -546,6 +566,18 @@ def _stopped(running: bool, dropped: int) -> str:
     if running:
         return f"{STOPPED_TURN} {waiting}".strip()
     return waiting or "Nothing is running here."
+
+
+def _waits(notice: notices.Waits) -> str:
+    if notice.question and not notice.command:
+        return (
+            "This is no answer to my question above, so it waits until you tap or write one; "
+            "/stop ends both."
+        )
+    what = "you have answered my question above" if notice.question else "I have answered what came"
+    before = "" if notice.question else " before it"
+    ends = "; /stop ends both" if notice.stops else ""
+    return f"/{notice.command} waits until {what}{before}{ends}."
 
 
 def _once_more(again: bool) -> str:

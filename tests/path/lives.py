@@ -253,7 +253,7 @@ class Place:
 
     def _unknown_texts(self) -> list[str]:
         rows = self.rows(
-            "SELECT body FROM deliveries WHERE state = 'unknown' "
+            f"SELECT body FROM deliveries WHERE state = 'unknown' AND chat_id = '{ADA}' "
             "AND kind IN ('reply', 'msg', 'notice')"
         )
         return [json.loads(row["body"])["text"] for row in rows if row["body"]]
