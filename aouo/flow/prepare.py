@@ -7,8 +7,8 @@ from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
 from aouo.flow.onboarding import skill_of
-from aouo.guard.chain import Proposal
 from aouo.guard.paths import holds_a_path
+from aouo.guard.proposal import Proposal
 from aouo.memory.files import ALWAYS
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.load import Pack

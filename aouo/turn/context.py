@@ -13,6 +13,7 @@ from aouo.address import ConversationAddress
 from aouo.events import Event, LlmToken, Origin, Person, Thought
 from aouo.packs.format.manifest import MemoryPolicy
 from aouo.ports import ChatModel, TurnView
+from aouo.store.audit import Entry
 from aouo.store.summaries import Past, Summary
 from aouo.store.turns import OpenTurn
 from aouo.store.usage import Spent
@@ -144,7 +145,7 @@ class TurnContext:
     """One turn. Steps read and fill it; `abort` ends it.
 
     `call_tool` is the one door to a tool; a call that comes with an objection is refused there,
-    in these words. `day` is the local day that usage counts for. `recalled` is what was said off
+    in these words; what `propose` returns of it is written with its intent. `day` is the local day that usage counts for. `recalled` is what was said off
     the record before: it is nowhere else. `make_room` shortens the history after a service refused
     it as too long, once; it says whether that helped. `listen` appends what the person has changed
     of their words meanwhile.
@@ -160,6 +161,7 @@ class TurnContext:
         call_tool: Callable[[ToolCall, str], Awaitable[Result]],
         day: str = "",
         recalled: Sequence[Message] = (),
+        propose: Callable[[ToolCall], Entry],
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts
@@ -167,6 +169,7 @@ class TurnContext:
         self.view = view
         self.toolbox = toolbox
         self.call_tool = call_tool
+        self.propose = propose
         self.day = day
         self.recalled = recalled
         self.publish = publish

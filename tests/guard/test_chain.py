@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ from aouo.errors import OutcomeUnknown, ToolFailed
 from aouo.events import ActionCompleted, Event
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict, digest
 from aouo.guard.approval import UNATTENDED, Approver
-from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard, Outcome, Proposal
+from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard
+from aouo.guard.proposal import Outcome, Proposal
 from aouo.store import audit, migrate
 from aouo.store.database import Database
 from aouo.transcript import ToolCall
@@ -221,6 +224,34 @@ async def test_every_exit_writes_one_terminal_row_and_tells_it_once(
     assert (door.completed, outcome.failed) == ([last == "EXECUTED"], last != "EXECUTED")
     if runner and (last == "BLOCKED" or judges):
         assert runner.ran == []
+
+
+async def test_what_is_proposed_is_written_before_it_is_judged_and_judged_before_its_effect(
+    door: Door, tmp_path: Path
+) -> None:
+    """And that it began is told first of all."""
+    seen: list[tuple[str, list[str], list[str]]] = []
+
+    def note(who: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "a.db")) as reader:
+            stages = [stage for (stage,) in reader.execute("SELECT stage FROM audit ORDER BY id")]
+        seen.append((who, stages, [type(event).__name__ for event in door.told]))
+
+    def judge(action: Action) -> Verdict:
+        note("judge")
+        return Allowed()
+
+    async def work(payload: Mapping[str, Any]) -> str:
+        note("effect")
+        return "done"
+
+    door.judges = [judge]
+    await door.call(Runner(work))
+
+    assert seen == [
+        ("judge", ["PROPOSED"], ["ActionStarted"]),
+        ("effect", ["PROPOSED", "EVALUATED"], ["ActionStarted", "ShieldVerdict"]),
+    ]
 
 
 async def test_a_call_that_is_stopped_while_it_runs_is_written_down_too(door: Door) -> None:

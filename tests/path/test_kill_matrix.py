@@ -408,6 +408,11 @@ async def _problems(scenario: Scenario, here: Place) -> list[str]:
         found.append(f"turns without an answer: {open_turns}")
     if calls := rows("SELECT name, state FROM tool_calls WHERE state <> 'done'"):
         found.append(f"calls without a result: {calls}")
+    if here.unproposed:
+        found.append(f"calls that the audit did not know: {here.unproposed}")
+    ends = "count(*) FILTER (WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED')) AS ends"
+    if odd := rows(f"SELECT call_id, {ends} FROM audit GROUP BY call_id HAVING ends <> 1"):
+        found.append(f"calls with another number of ends than one: {odd}")
     if waiting := rows(
         "SELECT id, kind, state FROM deliveries WHERE state NOT IN ('sent', 'unknown', 'dropped')"
     ):
