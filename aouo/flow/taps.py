@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import structlog
 
 from aouo import notices
@@ -137,10 +135,34 @@ class Taps:
             rest = key.removeprefix("cron_").replace("_", " ", 1)
             await self._desk.obey(job, "cron", rest, instead_of=inbound.message_id)
         elif key.startswith("again_"):
-            await self._tell(inbound, "")
-            await self._desk.settle(job, lambda tx, now: _again(tx, key, inbound))
+            await self._show_again(job, key)
         else:
             await self._desk.answer(job, notices.UnknownButton())
+
+    async def _show_again(self, job: Job, key: str) -> None:
+        """Show a delivery of this conversation once more, and only once."""
+        inbound = job.inbound
+        row = await self._database.read(lambda tx: _shown_before(tx, key, inbound))
+        if row is None:
+            await self._tell(inbound, "")
+            await self._desk.answer(job, notices.UnknownButton())
+            return
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> Delivery | None:
+            jobs.hold(tx, job)
+            jobs.settle(tx, job, "done", "answered", now)
+            again = f"again:{row.id}:asked"
+            if deliveries.has_key(tx, again):
+                return None
+            shown = deliveries.add(tx, inbound.address, "reply", row.message, now, key=again)
+            deliveries.hush_as(tx, shown.id, row.id)
+            return shown
+
+        shown = await self._database.transact(write, durable=True)
+        if shown:
+            self._outbox.put(shown)
+        await self._tell(inbound, "" if shown else wording.TAP_SHOWN, alert=shown is None)
 
     async def _tell(self, inbound: Inbound, text: str, *, alert: bool = False) -> None:
         if isinstance(inbound.content, Button):
@@ -190,15 +212,13 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
-def _again(tx: Tx, key: str, inbound: Inbound) -> Sequence[Rendered]:
-    """Show a delivery of this conversation once more, because a person asked for it.
+def _shown_before(tx: Tx, key: str, inbound: Inbound) -> Delivery | None:
+    """The delivery of this conversation that `key` names and whose words are kept.
 
     The tapped message need not be known: the line may stand there twice.
     """
     number = key.removeprefix("again_")
     row = deliveries.get(tx, int(number)) if _is_number(number) else None
     if row is None or row.message == Rendered(""):
-        return [wording.say(wording.TAP_UNKNOWN)]
-    if inbound.address not in (row.address, row.address.around):
-        return [wording.say(wording.TAP_UNKNOWN)]
-    return [row.message]
+        return None
+    return row if inbound.address in (row.address, row.address.around) else None

@@ -39,11 +39,13 @@ NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in ot
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 _SHOWN_PATH_CHARS = 400
 _SHOWN_NAME_CHARS = 80
+_QUOTED_CHARS = 40
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
 TAP_STOPPED = "This was stopped, so the question is closed."
 TAP_FOR_THE_OWNER = "Only the owner can decide this."
+TAP_SHOWN = "I have shown it again already."
 TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
 
@@ -421,11 +423,29 @@ def _in_one_line(path: str, longest: int = _SHOWN_PATH_CHARS) -> str:
     return f"{shown[:half]}…{shown[-half:]}"
 
 
-def may_not_have_arrived(delivery_id: int) -> Rendered:
+def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
+    """The line of doubt about a message, which it names by its beginning."""
     return say(
-        "The connection broke while I was sending: my last message may not have arrived.",
+        f"The connection broke while I was sending: {_named(message)} may not have arrived.",
         [ButtonSpec("Show again", f"nav:again_{delivery_id}")],
     )
+
+
+def _named(message: Rendered) -> str:
+    """A message of ours by its first words, else by what it shows."""
+    words = " ".join(message.text.split())
+    if len(words) > _QUOTED_CHARS:
+        words = f"{words[: _QUOTED_CHARS - 1].rstrip()}…"
+    if words:
+        return f"my message “{words}”"
+    if message.album:
+        return "an album of mine"
+    what = {"voice": "voice note", "document": "file"}.get(kind := _kind(message), kind)
+    return f"{'an' if what == 'audio' else 'a'} {what} of mine"
+
+
+def _kind(message: Rendered) -> str:
+    return message.media.kind if message.media else "message"
 
 
 def may_not_write(chat_id: str) -> Rendered:

@@ -71,7 +71,7 @@ class Doorkeeper:
 
     def counts_once(self, button: Button) -> bool:
         """What was asked is answered once, and so are offers: a second tap is told so."""
-        return button.data.startswith(_ASKED)
+        return button.data.startswith((*_ASKED, "nav:again_"))
 
 
 def bypasses(button: Button) -> bool:

@@ -168,11 +168,9 @@ def anew(tx: Tx, delivery_id: int, now: str, error: str) -> None:
 
 
 def queued(tx: Tx) -> list[Delivery]:
-    """Everything that waits to be sent, in order."""
-    return [
-        _delivery(row)
-        for row in tx.all("SELECT * FROM deliveries WHERE state = 'queued' ORDER BY id")
-    ]
+    """Everything that waits to be sent, in order; what tells of an older message comes first."""
+    rows = tx.all("SELECT * FROM deliveries WHERE state = 'queued' ORDER BY kind <> 'doubt', id")
+    return list(map(_delivery, rows))
 
 
 def waiting(tx: Tx) -> int:

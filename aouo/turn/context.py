@@ -144,11 +144,11 @@ class Meter:
 class TurnContext:
     """One turn. Steps read and fill it; `abort` ends it.
 
-    `call_tool` is the one door to a tool; a call that comes with an objection is refused there,
-    in these words; what `propose` returns of it is written with its intent. `day` is the local day that usage counts for. `recalled` is what was said off
-    the record before: it is nowhere else. `make_room` shortens the history after a service refused
-    it as too long, once; it says whether that helped. `listen` appends what the person has changed
-    of their words meanwhile.
+    `call_tool` is the one door to a tool; a call that comes with an objection is refused there, in
+    these words; what `propose` returns of it is written with its intent. `day` is the local day
+    that usage counts for. `recalled` is what was said off the record before: it is nowhere else.
+    `make_room` shortens the history after a service refused it as too long, once; it says whether
+    that helped. `listen` appends what the person has changed of their words meanwhile.
     """
 
     def __init__(
