@@ -406,7 +406,11 @@ async def _problems(scenario: Scenario, here: Place) -> list[str]:
         found.append(f"open jobs: {open_jobs}")
     if open_turns := rows("SELECT status, reason FROM turns WHERE status <> 'ack'"):
         found.append(f"turns without an answer: {open_turns}")
-    if calls := rows("SELECT name, state FROM tool_calls WHERE state <> 'done'"):
+    if calls := rows(
+        "SELECT name, state FROM tool_calls AS c WHERE state <> 'done' AND NOT "
+        "(state = 'unknown' AND EXISTS (SELECT 1 FROM deliveries AS d "
+        "WHERE d.state = 'unknown' AND d.key LIKE c.id || ':%'))"
+    ):
         found.append(f"calls without a result: {calls}")
     if here.unproposed:
         found.append(f"calls that the audit did not know: {here.unproposed}")
