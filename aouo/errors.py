@@ -41,6 +41,7 @@ AouoError
 │   ├── FileTooBig           the server does not give away one of that size
 │   └── FileGone             the server does not have it any more
 ├── ToolFailed               the model: read as the tool's result
+│   └── OutcomeUnknown        it may have taken effect: never do it twice blindly
 ├── Unstorable               nobody: what somebody sent has no place in a table
 ├── LostClaim                nobody: another worker owns the job now
 └── StepError                us: a pipeline step broke its contract
@@ -328,6 +329,28 @@ class ToolFailed(AouoError):
 class Unstorable(AouoError):
     """The values are at fault and not the database; nothing of them was stored. `str` says where
     that came out, and quotes none of them."""
+
+
+class OutcomeUnknown(ToolFailed):
+    """A call was cut off while it was under way; `then` is what the model shall do about it."""
+
+    def __init__(
+        self, why: str, then: str = "Do not repeat it blindly; check first, and tell the person."
+    ) -> None:
+        super().__init__(why)
+        self.then = then
+
+    @property
+    def told(self) -> str:
+        """What the model reads."""
+        return f"[outcome unknown: {' '.join(filter(None, (str(self), self.then)))}]"
+
+
+class MayHaveArrived(OutcomeUnknown):
+    """No answer came to what a tool was sending to the chat."""
+
+    def __init__(self, more: str = "") -> None:
+        super().__init__(f"it may have arrived, do not send it again. {more}".rstrip(), then="")
 
 
 class LostClaim(AouoError):

@@ -207,8 +207,9 @@ class Inbound:
 
     `message_id` is the message it came with (0: none), in the platform's numbering.
     `addressed` is false for group talk that is not meant for us outside a pack's topic.
-    `title` is the topic's title where the platform told it with the message, else "".
-    `sent_s` is when it was written, in whole seconds since 1970, 0 where the platform does not say.
+    `title` is the topic's title where the platform told it with the message, else ""; `group` the
+    group's. `sent_s` is when it was written, in whole seconds since 1970, 0 where the platform
+    does not say.
     """
 
     address: ConversationAddress
@@ -220,6 +221,7 @@ class Inbound:
     title: str = ""
     origin: Origin = "chat"
     sent_s: int = 0
+    group: str = ""
 
     def dump(self) -> str:
         """As one JSON text; `load` is the inverse."""

@@ -241,10 +241,41 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A person, by name, and the group and topic they are in; "" = their private chat, no topic or
+    one whose title nobody told."""
+
+    person: str
+    group: str = ""
+    topic: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A message has to wait, for its person's answer to a `question` or for what is at work;
+    `command` "" = it is none. `stops`: /stop ends what it waits for."""
+
+    command: str
+    question: bool
+    stops: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WaitsForOwner:
+    """What a person reads whose turn waits until the owner has answered in their own chat."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerNotReached:
+    """The owner has no chat with the bot, so that nothing can be asked of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalAsked:
     """May this call be made? `subject` is what it reaches for, `writes_bytes` -1 = it only looks.
 
-    `answers` are the words that a tap on the gate `gate_id` may send.
+    `answers` are the words that a tap on the gate `gate_id` may send. `waiting` is who asked for
+    it in another chat than the owner's, None = the owner, here.
     """
 
     gate_id: str
@@ -253,6 +284,7 @@ class ApprovalAsked:
     subject: str
     writes_bytes: int
     answers: tuple[str, ...]
+    waiting: Elsewhere | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -641,6 +673,9 @@ Notice: TypeAlias = (
     | SetAsideElsewhere
     | Resumed
     | ApprovalAsked
+    | Waits
+    | WaitsForOwner
+    | OwnerNotReached
     | BudgetRaised
     | CheaperModel
     | BudgetStopped

@@ -220,11 +220,15 @@ class Topics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of a payload: its message id (0: none), and a note for the model or ""."""
+    """What became of a payload: its message id (0: none), and a note for the model or "".
+
+    `unknown`: it is not `ok`, and may have arrived all the same.
+    """
 
     ok: bool
     message_id: int = 0
     note: str = ""
+    unknown: bool = False
 
 
 class TurnView(Protocol):

@@ -102,6 +102,7 @@ class Runtime:
         self._background = [
             group.create_task(app.inbox.close_bursts(), name="bursts"),
             group.create_task(app.inbox.renew_leases(), name="leases"),
+            group.create_task(app.behind.run(), name="behind"),
             group.create_task(keep_tidy(app), name="retention"),
             group.create_task(app.titles.run(), name="titles"),
         ]

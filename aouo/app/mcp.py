@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import structlog
 
-from aouo.errors import SetupError, ToolFailed
+from aouo.errors import OutcomeUnknown, SetupError, ToolFailed
 from aouo.ports import Clock
 from aouo.settings import McpServer
 from aouo.tools.mcp import Answer, prefix, tools_of
@@ -97,10 +97,7 @@ class Server:
             answer = await link.call(name, arguments)
         except LinkLost as error:
             link.lost.set()
-            raise ToolFailed(
-                f"The server {self._name!r} went away while this ran; whether it took effect is "
-                "not known. Check before you try again."
-            ) from error
+            raise OutcomeUnknown(f"The server {self._name!r} went away while this ran.") from error
         self._failures = 0
         return answer
 

@@ -31,7 +31,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from aouo.errors import SetupError, ToolFailed
+from aouo.errors import OutcomeUnknown, SetupError
 from aouo.settings import McpServer
 from aouo.tools.mcp import MAX_TOOLS, Answer, Offered
 
@@ -80,7 +80,7 @@ class Link:
         """Call a tool.
 
         Raises:
-            ToolFailed: the answer cannot be read.
+            OutcomeUnknown: the answer cannot be read.
             LinkLost: the connection broke.
         """
         try:
@@ -92,7 +92,7 @@ class Link:
         except _LOST as error:
             raise LinkLost(repr(error)) from error
         except (ValidationError, RuntimeError) as error:
-            raise ToolFailed("The server's answer does not follow the protocol.") from error
+            raise OutcomeUnknown("The server's answer does not follow the protocol.") from error
         return Answer(_text(result), result.is_error)
 
 

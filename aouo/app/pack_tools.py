@@ -16,7 +16,7 @@ from typing import Any, cast
 import structlog
 
 from aouo.app.stores import PackStores
-from aouo.errors import ToolFailed
+from aouo.errors import OutcomeUnknown, ToolFailed
 from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.format.tools_text import Calls, PackTool, Starts
@@ -208,17 +208,15 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
     """What the model reads.
 
     Raises:
-        ToolFailed: it failed, or was ended; says why.
+        ToolFailed: it failed; says why.
+        OutcomeUnknown: it was ended on the way, or what it answered cannot be read.
     """
     why = f" It said: {ran.stderr[-_SHOWN_CHARS:]}" if ran.stderr else ""
     match ran.end:
         case "time":
-            raise ToolFailed(
-                f"{name} took longer than {LIMITS.time_s:g} s and was ended; what it had done by "
-                f"then stays done.{why}"
-            )
+            raise OutcomeUnknown(f"{name} took longer than {LIMITS.time_s:g} s and was ended.{why}")
         case "output":
-            raise ToolFailed(
+            raise OutcomeUnknown(
                 f"{name} answered with more than {LIMITS.output_bytes:,} bytes and was ended. Ask "
                 "it for less."
             )
@@ -229,7 +227,7 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
                 "less; calling it again with the same does not help."
             )
         case "room":
-            raise ToolFailed(
+            raise OutcomeUnknown(
                 f"{name} was ended: the pack's folder is full. Tell the person; what is there can "
                 "be removed by the bot's owner."
             )
@@ -241,10 +239,12 @@ def _answer(name: str, item: PackTool, ran: Ran) -> str:
     except (ValueError, RecursionError):
         said = ran
     if ran.status:
-        raise ToolFailed(f"{name} ended with status {ran.status}{_cause(ran.status)}.{why}")
+        cause = _cause(ran.status)
+        failed = OutcomeUnknown if cause else ToolFailed
+        raise failed(f"{name} ended with status {ran.status}{cause}.{why}")
     if said is ran:
         shown = ran.stdout[:200].decode("utf-8", "replace")
-        raise ToolFailed(f"{name} did not answer with JSON but with {shown!r}.{why}")
+        raise OutcomeUnknown(f"{name} did not answer with JSON but with {shown!r}.{why}")
     if isinstance(item.does, Calls):
         return _value(name, item.does, said)
     return _text(said)
@@ -263,7 +263,9 @@ def _finite(word: str) -> float:
 
 
 def _value(name: str, does: Calls, said: Any) -> str:
-    answer = cast("dict[str, Any]", said or {"error": "it ended without an answer"})
+    if not said:
+        raise OutcomeUnknown(f"{name} ended without an answer.")
+    answer = cast("dict[str, Any]", said)
     if "value" in answer:
         return _text(answer["value"])
     line = f":{answer['where']}" if answer.get("where") else ""

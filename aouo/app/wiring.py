@@ -28,6 +28,7 @@ from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
 from aouo.flow.affording import Affording
+from aouo.flow.behind import Behind
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.flow.leases import Leases
@@ -61,6 +62,7 @@ class App:
     database: Database
     bus: Bus
     inbox: Inbox
+    behind: Behind
     lanes: Lanes
     outbox: Outbox
     running: Running
@@ -137,6 +139,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         ],
         affording.is_owner,
     )
+    behind = Behind(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
         database=database,
         clock=clock,
@@ -145,6 +148,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         burst_s=settings.telegram.message_batch_ms / 1000,
         ready=lambda lane: lanes.wake(lane),
         redactor=built.redactor,
+        behind=behind.look,
     )
     desk = Desk(
         database=database,
@@ -185,6 +189,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         database=database,
         bus=bus,
         inbox=inbox,
+        behind=behind,
         lanes=lanes,
         outbox=outbox,
         running=running,

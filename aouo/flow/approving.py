@@ -1,4 +1,4 @@
-"""A call that only the owner can allow: asks them in the turn's conversation, and waits."""
+"""A call that only the owner can allow: asks them in their private chat, and waits."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import TypeAlias
 import structlog
 
 from aouo import notices
-from aouo.flow import outcomes
+from aouo.address import ConversationAddress
 from aouo.flow.patience import Patience
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
+from aouo.notices import Elsewhere
 from aouo.outbound import wording
-from aouo.ports import iso
+from aouo.ports import Rendered, iso
 from aouo.settings import Settings
 from aouo.store import gates, grants
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.gates import Gate
+from aouo.store.jobs import Job
 from aouo.turn.context import Facts
 
 log = structlog.get_logger()
@@ -34,15 +36,35 @@ _TOO_MANY = (
     "The owner was asked {} times within the last hour and is not asked again now, so this was "
     "not done. Go on without it."
 )
+_NOT_REACHED = (
+    "The owner could not be asked: they have no private chat with this bot, or have blocked it. So "
+    "this was not done, and the person has been told. Go on without it."
+)
 _CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
 
 
-def approving_of(facts: Facts, patience: Patience, settings: Settings) -> Approving:
+def approving_of(job: Job, facts: Facts, patience: Patience, settings: Settings) -> Approving:
     """The owner's approvals for one turn; whoever sits at a terminal is the owner."""
-    at_terminal = facts.address.platform == "cli"
-    owner = facts.person.id if at_terminal else str(settings.telegram.owner)
+    address = facts.address
+    owner = facts.person.id if address.platform == "cli" else str(settings.telegram.owner)
+    here = address.platform == "cli" or address.chat_id == owner
+    inbound = job.inbound
+    asked = Asked(
+        owner,
+        None if here else ConversationAddress(address.platform, owner),
+        Elsewhere(inbound.person.name or inbound.person.id, inbound.group, inbound.title),
+    )
     limits = settings.security.approvals
-    return Approving(patience, owner, Limits(limits.wait_s, limits.per_hour))
+    return Approving(patience, asked, Limits(limits.wait_s, limits.per_hour))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The `owner` by id, their private chat if the turn is elsewhere, and whose turn it is."""
+
+    owner: str
+    chat: ConversationAddress | None
+    waiting: Elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +86,9 @@ class Approving:
     whether the call may have happened.
     """
 
-    def __init__(self, patience: Patience, owner: str, limits: Limits) -> None:
+    def __init__(self, patience: Patience, asked: Asked, limits: Limits) -> None:
         self._patience = patience
-        self._owner = owner
+        self._asked = asked
         self._limits = limits
 
     async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
@@ -78,18 +100,14 @@ class Approving:
         )
         if isinstance(opened, Allowed | Blocked):
             return opened
-        gate, row = opened
-        self._patience.put(row)
-        waited = gate.state == "open"
-        gate = await self._patience.settled(gate)
+        gate, card = opened
+        gate = await self._patience.answered(gate, card, _told if self._asked.chat else None)
         log.info("approval_settled", tool=action.tool, state=gate.state, answer=gate.answer)
         if gate.state == "answered":
             return await self._act(action, ask, gate)
-        if waited and gate.state == "expired":
-            now = iso(self._patience.clock.now())
-            self._patience.put(
-                await self._patience.database.transact(lambda tx: outcomes.show(tx, gate, now))
-            )
+        if gate.answer == gates.NOT_REACHED:
+            log.warning("owner_not_reached", tool=action.tool, pack=action.pack)
+            return Blocked(_NOT_REACHED)
         return Blocked(_NO_ANSWER.format(f"{self._limits.wait_s:g}"))
 
     def _open(self, tx: Tx, action: Action, ask: Ask) -> _Opened:
@@ -105,7 +123,8 @@ class Approving:
             if asked >= self._limits.per_hour:
                 return Blocked(_TOO_MANY.format(asked))
         wait = timedelta(seconds=self._limits.wait_s)
-        gate = self._patience.gate(KIND, self._owner, action.call_id, wait)
+        asked = self._asked
+        gate = self._patience.gate(KIND, asked.owner, action.call_id, wait)
         card = wording.word(
             notices.ApprovalAsked(
                 gate.id,
@@ -114,13 +133,11 @@ class Approving:
                 ask.subject,
                 ask.writes_bytes,
                 answers(ask),
+                asked.waiting if asked.chat else None,
             )
         )
-        return self._patience.ask(
-            tx,
-            replace(gate, question=card.text, options=answers(ask), digest=action.binding),
-            card,
-        )
+        gate = replace(gate, question=card.text, options=answers(ask), digest=action.binding)
+        return self._patience.ask(tx, gate, card, asked.chat)
 
     async def _act(self, action: Action, ask: Ask, gate: Gate) -> Allowed | Blocked:
         if gate.answer == DENY:
@@ -134,3 +151,8 @@ class Approving:
 
         await self._patience.database.transact(write, durable=True)
         return Allowed(f"the owner said {gate.answer}")
+
+
+def _told(reached: bool) -> Rendered:
+    """What a person reads whose call the owner was asked about elsewhere."""
+    return wording.word(notices.WaitsForOwner() if reached else notices.OwnerNotReached())

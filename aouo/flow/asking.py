@@ -7,10 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from aouo.errors import ToolFailed
-from aouo.flow import outcomes
 from aouo.flow.patience import Patience
 from aouo.outbound.render import render
-from aouo.ports import ButtonSpec, Rendered, iso
+from aouo.ports import ButtonSpec, Rendered
 from aouo.store.gates import Gate
 
 EXPIRES_AFTER = timedelta(hours=24)
@@ -27,28 +26,35 @@ class Asking:
         """Return the chosen option or the person's own words.
 
         Raises:
-            ToolFailed: nobody answered in time, or the question was closed.
+            ToolFailed: nobody answered in time, the question was closed, or it cannot be shown.
         """
         patience = self._patience
         gate = patience.gate("clarify", self._person, call_id, EXPIRES_AFTER)
         gate = replace(gate, question=question, options=tuple(options))
-        card = _question(gate)
+        card = _card(gate)
         gate, row = await patience.database.transact(
             lambda tx: patience.ask(tx, gate, card), durable=True
         )
-        patience.put(row)
-        waited = gate.state == "open"
-        gate = await patience.settled(gate)
+        gate = await patience.answered(gate, row)
         if gate.state == "answered":
             return gate.answer
-        if waited and gate.state == "expired":
-            now = iso(patience.clock.now())
-            patience.put(await patience.database.transact(lambda tx: outcomes.show(tx, gate, now)))
         raise ToolFailed("The person did not answer; the question is closed.")
 
 
-def _question(gate: Gate) -> Rendered:
-    part = render(gate.question)[0]
+def _card(gate: Gate) -> Rendered:
+    """The question with its buttons, as one message.
+
+    Raises:
+        ToolFailed: it is none, or several.
+    """
+    if not (parts := render(gate.question)):
+        raise ToolFailed("The message of clarify holds nothing that can be shown.")
+    part, *more = parts
+    if more:
+        raise ToolFailed(
+            "The message of clarify is longer than one message can be. Show the long part with "
+            "msg and ask a short question."
+        )
     rows = tuple(
         (ButtonSpec(label, f"choice_{gate.id}:{number}"),)
         for number, label in enumerate(gate.options)

@@ -14,7 +14,8 @@ from aouo.flow.media_files import folder_of
 from aouo.flow.patience import Patience
 from aouo.flow.prepare import facts_of, proposal_of, toolbox_of
 from aouo.flow.recall import Recall
-from aouo.guard.chain import Guard, Outcome
+from aouo.guard.chain import Guard
+from aouo.guard.proposal import Outcome
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
@@ -23,6 +24,7 @@ from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline
 from aouo.redact import Redactor
+from aouo.store.audit import Entry
 from aouo.store.database import Database
 from aouo.store.jobs import Job
 from aouo.tools.registry import ToolContext
@@ -85,8 +87,9 @@ class Contexts:
             turn_id=facts.turn.id,
             slot=slot,
             deadline=deadline,
+            view=view,
         )
-        approving = approving_of(facts, patience, generation.settings)
+        approving = approving_of(job, facts, patience, generation.settings)
         tool_context = ToolContext(
             adapter=view,
             config=generation.settings,
@@ -104,10 +107,20 @@ class Contexts:
             ),
         )
 
+        recorded: set[str] = set()
+
+        def propose(call: ToolCall) -> Entry:
+            recorded.add(call.id)
+            known = toolbox.bind(call.name, tool_context) is not None
+            return self._guard.propose(proposal_of(call, facts), known=known)
+
         async def call_tool(call: ToolCall, objection: str) -> Outcome:
             runner = toolbox.bind(call.name, tool_context, objection)
             outcome = await self._guard.call(
-                proposal_of(call, facts, toolbox.problem(call.name)),
+                replace(
+                    proposal_of(call, facts, toolbox.problem(call.name)),
+                    recorded=call.id in recorded,
+                ),
                 runner,
                 toolbox.names,
                 approving,
@@ -122,6 +135,7 @@ class Contexts:
             view=view,
             toolbox=toolbox,
             call_tool=call_tool,
+            propose=propose,
             day=self._quota.day(),
             recalled=self.recall.of(facts),
             publish=self._bus.publish,

@@ -22,7 +22,7 @@ from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import Refuse
 from aouo.routing.installed import Installed
-from aouo.store import chats, deliveries, jobs, off_record, routes, turns
+from aouo.store import chats, deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
@@ -174,6 +174,25 @@ class Desk:
     async def defer(self, job: Job) -> None:
         """Let a job that bypassed its conversation's lane wait there after all."""
         self._wake(await self._database.transact(lambda tx: jobs.defer(tx, job)))
+
+    async def leave_question(self, job: Job) -> None:
+        """End the turn that asks this person something, as /stop does, and let the job wait in its
+        conversation's lane for that."""
+        address, now = job.inbound.address, stamp(self._clock)
+
+        def write(tx: Tx) -> tuple[str, int, list[Delivery]]:
+            lane = jobs.defer(tx, job)
+            gate = gates.open_for(tx, address, job.inbound.person.id)
+            if gate is None:  # answered a moment ago
+                return lane, 0, []
+            stopped = jobs.stop_turn(tx, gate.turn_id)
+            return lane, stopped, outcomes.close_asked(tx, address, job.id, now)
+
+        lane, stopped, rows = await self._database.transact(write, durable=True)
+        self._outbox.put(*rows)
+        if stopped:
+            self._running.stop(stopped, StopReason.PERSON)
+        self._wake(lane)
 
     async def park(self, job: Job, gone: str) -> None:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""

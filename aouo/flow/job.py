@@ -127,6 +127,8 @@ class Flow:
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps
         match decision:
+            case to.RunTurn(again=True) | to.ObeyCommand("new") if job.lane.startswith("!"):
+                await desk.leave_question(job)
             case to.RunTurn() | to.PickPack() if job.lane.startswith("!"):
                 await desk.defer(job)  # the question it was to answer is closed by now
             case to.RunTurn():

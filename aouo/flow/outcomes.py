@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aouo.address import ConversationAddress
-from aouo.outbound import wording
+from aouo.outbound import choices, wording
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.gates import Gate
 
 
-def show(tx: Tx, gate: Gate, now: str) -> Delivery | None:
-    """Turn the message of a settled gate into its outcome; None = it was never shown."""
-    asked = deliveries.get(tx, gate.delivery_id)
-    if not asked or not asked.message_id:
-        return None
-    said = wording.settled(gate.kind, gate.question, gate.state, gate.answer)
-    return deliveries.add(
-        tx, asked.address, "notice", said, now, turn_id=gate.turn_id, edits=asked.message_id
-    )
+def waits_key(gate: Gate) -> str:
+    """The key of the line that tells a person of a gate which somebody else has to answer."""
+    return f"{gate.call_id}:waits"
+
+
+def show(tx: Tx, gate: Gate, now: str) -> list[Delivery]:
+    """Turn the message of a settled gate into its outcome, and the line of whoever waits for it.
+
+    What nobody has begun to send need not be said any more.
+    """
+    outcome = wording.settled(gate.kind, gate.state, gate.answer)
+    rows: list[Delivery] = []
+    for row in (deliveries.get(tx, gate.delivery_id), deliveries.keyed(tx, waits_key(gate))):
+        if row and row.message_id:
+            said = choices.chosen(row.message, outcome)
+            rows.append(
+                deliveries.add(
+                    tx, row.address, "notice", said, now, turn_id=gate.turn_id, edits=row.message_id
+                )
+            )
+        elif row and row.state == "queued":
+            deliveries.mark(tx, row.id, "dropped", now)
+            rows.append(replace(row, state="dropped"))
+    return rows
 
 
 def close(tx: Tx, turn_id: str, now: str) -> list[Delivery]:
@@ -35,4 +51,4 @@ def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> 
 
 
 def _shown(tx: Tx, closed: Sequence[Gate], now: str) -> list[Delivery]:
-    return [row for gate in closed if (row := show(tx, gate, now))]
+    return [row for gate in closed for row in show(tx, gate, now)]

@@ -8,7 +8,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
 from aouo.flow.media_reach import Openers, openers_of
 from aouo.flow.onboarding import skill_of
-from aouo.guard.chain import Proposal
+from aouo.guard.proposal import Proposal
 from aouo.memory.files import ALWAYS
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.load import Pack

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import structlog
 
 from aouo import notices
@@ -81,7 +79,7 @@ class Taps:
         inbound = job.inbound
         now = stamp(self._clock)
 
-        def write(tx: Tx) -> tuple[Gate | None, str, Delivery | None]:
+        def write(tx: Tx) -> tuple[Gate | None, str, list[Delivery]]:
             jobs.hold(tx, job)
             gate = (
                 gates.get(tx, given.gate_id)
@@ -89,22 +87,23 @@ class Taps:
                 else gates.open_for(tx, inbound.address, inbound.person.id)
             )
             if gate is None and isinstance(inbound.content, Text):
-                return None, "", None
+                return None, "", []
             problem, answer = _judge(gate, given, inbound, now)
             if problem or gate is None:
                 jobs.settle(tx, job, "done", problem, now)
-                return None, problem, None
+                return None, problem, []
             gates.settle(tx, gate.id, "answered", answer)
+            if given.gate_id:
+                deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
             jobs.settle(tx, job, "done", "answered a question", now)
             settled = gates.get(tx, gate.id)
-            return settled, "", outcomes.show(tx, settled, now) if settled else None
+            return settled, "", outcomes.show(tx, settled, now) if settled else []
 
         gate, problem, shown = await self._database.transact(write, durable=True)
         if gate is None and not problem:
             await self._desk.defer(job)  # closed a moment ago: these words are no answer
             return
-        if shown:
-            self._outbox.put(shown)
+        self._outbox.put(*shown)
         if gate:
             self._waiting.tell(gate)
         await self._tell(inbound, problem, alert=bool(problem))
@@ -137,10 +136,34 @@ class Taps:
             rest = key.removeprefix("cron_").replace("_", " ", 1)
             await self._desk.obey(job, "cron", rest, instead_of=inbound.message_id)
         elif key.startswith("again_"):
-            await self._tell(inbound, "")
-            await self._desk.settle(job, lambda tx, now: _again(tx, key, inbound))
+            await self._show_again(job, key)
         else:
             await self._desk.answer(job, notices.UnknownButton())
+
+    async def _show_again(self, job: Job, key: str) -> None:
+        """Show a delivery of this conversation once more, and only once."""
+        inbound = job.inbound
+        row = await self._database.read(lambda tx: _shown_before(tx, key, inbound))
+        if row is None:
+            await self._tell(inbound, "")
+            await self._desk.answer(job, notices.UnknownButton())
+            return
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> Delivery | None:
+            jobs.hold(tx, job)
+            jobs.settle(tx, job, "done", "answered", now)
+            again = f"again:{row.id}:asked"
+            if deliveries.has_key(tx, again):
+                return None
+            shown = deliveries.add(tx, inbound.address, "reply", row.message, now, key=again)
+            deliveries.hush_as(tx, shown.id, row.id)
+            return shown
+
+        shown = await self._database.transact(write, durable=True)
+        if shown:
+            self._outbox.put(shown)
+        await self._tell(inbound, "" if shown else wording.TAP_SHOWN, alert=shown is None)
 
     async def _tell(self, inbound: Inbound, text: str, *, alert: bool = False) -> None:
         if isinstance(inbound.content, Button):
@@ -190,15 +213,13 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
-def _again(tx: Tx, key: str, inbound: Inbound) -> Sequence[Rendered]:
-    """Show a delivery of this conversation once more, because a person asked for it.
+def _shown_before(tx: Tx, key: str, inbound: Inbound) -> Delivery | None:
+    """The delivery of this conversation that `key` names and whose words are kept.
 
     The tapped message need not be known: the line may stand there twice.
     """
     number = key.removeprefix("again_")
     row = deliveries.get(tx, int(number)) if _is_number(number) else None
     if row is None or row.message == Rendered(""):
-        return [wording.say(wording.TAP_UNKNOWN)]
-    if inbound.address not in (row.address, row.address.around):
-        return [wording.say(wording.TAP_UNKNOWN)]
-    return [row.message]
+        return None
+    return row if inbound.address in (row.address, row.address.around) else None

@@ -1,8 +1,9 @@
 """The order in which a proposed tool call is checked, carried out and written down.
 
-    parse → schema → allowed? → build the action, bind its paths and hash it → judges (protection
-    first) → audit PROPOSED, EVALUATED → the owner, where a judge asks for one → the hash and the
-    paths once more → execute → redact, hide where the home lies → audit → completed
+    build the action and hash it → started → audit PROPOSED, in the commit of the call's intent →
+    schema → allowed? → bind its paths → judges (protection first) → audit EVALUATED → the owner,
+    where a judge asks for one → the hash and the paths once more → execute → redact, hide where
+    the home lies → audit → completed
 
 It fails closed: what a stage cannot decide is blocked, and every way out writes exactly one
 terminal audit row and tells one `ActionCompleted`. Only a call that is cancelled leaves its
@@ -13,23 +14,22 @@ Further judges (policy, heuristics, a model) are entries of `judges`, not change
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 import structlog
 
-from aouo.errors import ToolFailed
-from aouo.events import ActionCompleted, ActionStarted, Event, Origin, ShieldVerdict
+from aouo.errors import OutcomeUnknown, ToolFailed
+from aouo.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict, digest, parse
 from aouo.guard.approval import Approver, Nobody
+from aouo.guard.proposal import Outcome, Proposal, Runner, Shelf
 from aouo.guard.record import entry, legible, said, too_long
-from aouo.ids import ulid
 from aouo.ports import Clock, stamp
 from aouo.store import audit
 from aouo.store.audit import Entry, Stage
 from aouo.store.database import Database
-from aouo.transcript import ToolCall
 
 log = structlog.get_logger()
 Judge: TypeAlias = Callable[[Action], Verdict]
@@ -48,61 +48,6 @@ _UNCHECKED = "This could not be checked, so it is refused."
 _INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
 _NO_TOOL = "unknown"
 """What is written down of a name that a model made up off the record."""
-
-
-class Runner(Protocol):
-    """What carries a call out once it is allowed; holds the handler so that nobody else has to."""
-
-    @property
-    def timeout_s(self) -> float | None: ...
-    def effect(self, payload: Mapping[str, Any]) -> bool: ...
-    def reads(self, payload: Mapping[str, Any]) -> bool: ...
-    def check(self, payload: Mapping[str, Any]) -> None:
-        """Raises: ToolFailed: says which argument is wrong and how."""
-        ...
-
-    async def run(self, payload: Mapping[str, Any], call_id: str) -> str:
-        """Raises: ToolFailed."""
-        ...
-
-
-class Shelf(Protocol):
-    """Where results go that are too long for a prompt."""
-
-    async def keep(self, action: Action, text: str) -> str:
-        """Keep the redacted `text`; return the handle that the model reads instead."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """One call of one turn; `owner` and `media` as in `Action`.
-
-    `problem` is why the tool cannot be had just now, "" = it can, or there is no such tool.
-    """
-
-    call: ToolCall
-    origin: Origin
-    pack: str
-    turn_id: str
-    owner: str = ""
-    session_id: str = ""
-    off_record: bool = False
-    problem: str = ""
-    media: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the model reads, whether it worked, and whether something changed.
-
-    `kept`: the text is a handle, and there is more to read.
-    """
-
-    text: str
-    failed: bool
-    effect: bool = False
-    kept: bool = False
 
 
 class Guard:
@@ -129,6 +74,13 @@ class Guard:
         self._hidden = hidden
         self._publish = publish
 
+    def propose(self, proposal: Proposal, *, known: bool) -> Entry:
+        """Tell that a call is proposed; returns what the audit keeps of that, to be written before
+        anything else of it. `known`: there is such a tool."""
+        action = self._action(proposal, known=known)
+        self._publish(ActionStarted(action.turn_id, action.session_id, action.call_id, action.tool))
+        return entry(action, "PROPOSED")
+
     async def call(
         self,
         proposal: Proposal,
@@ -142,9 +94,12 @@ class Guard:
         use; without an `approver` a question to the owner is a no. Never raises but for
         cancellation: a refusal is a result that the model reads.
         """
-        action, verdict = self._evaluate(proposal, runner, allowed)
-        self._publish(ActionStarted(action.turn_id, action.session_id, action.call_id, action.tool))
+        known = runner is not None
+        proposed = () if proposal.recorded else (self.propose(proposal, known=known),)
+        action = self._action(proposal, known=known)
         try:
+            await self._write(*proposed)
+            action, verdict = self._evaluate(action, proposal, runner, allowed)
             outcome = await self._carry_out(action, verdict, runner, approver or Nobody())
         except asyncio.CancelledError:
             self._publish(_completed(action, success=False))
@@ -155,13 +110,11 @@ class Guard:
         return outcome
 
     def _evaluate(
-        self, proposal: Proposal, runner: Runner | None, allowed: Sequence[str]
+        self, action: Action, proposal: Proposal, runner: Runner | None, allowed: Sequence[str]
     ) -> tuple[Action, Verdict]:
         """Everything that is decided without waiting for anybody."""
         name = proposal.call.name
-        problem, payload = parse(proposal.call)
-        named = runner is not None or not proposal.off_record
-        action = self._action(proposal, payload, name[:MAX_NAME_CHARS] if named else _NO_TOOL)
+        problem, _ = parse(proposal.call)
         if runner is None and proposal.problem:
             return action, Blocked(f"{proposal.problem} Go on without it.", rule="not there now")
         if runner is None or name not in allowed:
@@ -178,9 +131,13 @@ class Guard:
             return action, Blocked(_UNCHECKED)
         return action, self._judge(action)
 
-    def _action(self, proposal: Proposal, payload: Mapping[str, Any], name: str) -> Action:
+    def _action(self, proposal: Proposal, *, known: bool) -> Action:
+        """The call as a value; its id is the call's own, so that all rows of the audit have it."""
+        _, payload = parse(proposal.call)
+        named = known or not proposal.off_record
+        name = proposal.call.name[:MAX_NAME_CHARS] if named else _NO_TOOL
         return Action(
-            id=ulid(),
+            id=proposal.call.id,
             tool=name,
             payload=payload,
             origin=proposal.origin,
@@ -216,7 +173,7 @@ class Guard:
     async def _carry_out(
         self, action: Action, verdict: Verdict, runner: Runner | None, approver: Approver
     ) -> Outcome:
-        begun = (entry(action, "PROPOSED"), entry(action, "EVALUATED", said(verdict)))
+        begun = (entry(action, "EVALUATED", said(verdict)),)
         if isinstance(verdict, Ask):
             await self._write(*begun)
             begun = ()
@@ -232,8 +189,7 @@ class Guard:
         if isinstance(verdict, Blocked) or runner is None:
             await self._write(*begun, entry(action, "BLOCKED", said(verdict)))
             return Outcome(self._hidden(action, legible(verdict.reason)), failed=True)
-        if begun:
-            await self._write(*begun)
+        await self._write(*begun)
         outcome = await self._execute(action, runner)
         stage: Stage = "FAILED" if outcome.failed else "EXECUTED"
         await self._write(entry(action, stage, verdict.reason))
@@ -247,14 +203,20 @@ class Guard:
         try:
             async with asyncio.timeout(runner.timeout_s):
                 text = await runner.run(action.bound, action.call_id)
+        except OutcomeUnknown as error:
+            cut_off = error
         except ToolFailed as error:
             return await self._outcome(action, str(error), failed=True)
         except TimeoutError:
-            return Outcome(too_long(action.tool, runner.timeout_s), True, effect)
+            cut_off = OutcomeUnknown(too_long(action.tool, runner.timeout_s))
         except Exception as error:
             log.exception("tool_error", tool=action.tool, call=action.call_id, error=repr(error))
-            return Outcome(f"{action.tool} broke ({type(error).__name__}).", True, effect)
-        return await self._outcome(action, text, failed=False, effect=effect)
+            cut_off = OutcomeUnknown(f"{action.tool} broke ({type(error).__name__}).")
+        else:
+            return await self._outcome(action, text, failed=False, effect=effect)
+        text = cut_off.told if effect else str(cut_off)
+        outcome = await self._outcome(action, text, failed=True, effect=effect)
+        return replace(outcome, unknown=effect)
 
     def _still_the_same(self, action: Action) -> bool:
         try:
@@ -282,6 +244,8 @@ class Guard:
         return Outcome(await self._shelf.keep(action, text), failed, effect, kept=True)
 
     async def _write(self, *entries: Entry) -> None:
+        if not entries:
+            return
         now = stamp(self._clock)
         await self._database.transact(
             lambda tx: [audit.append(tx, entry, now) for entry in entries]

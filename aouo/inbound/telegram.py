@@ -162,7 +162,8 @@ class Normaliser:
             label = reading.label(message, query.data or "")
         content = Button(query.data or "", label, query.id, lost=not query.data)
         address = ConversationAddress("tg", str(message.chat.id), thread)
-        tapped = Inbound(address, _person(query.from_user), content, kind, message.message_id)
+        person, group = _person(query.from_user), message.chat.title or ""
+        tapped = Inbound(address, person, content, kind, message.message_id, group=group)
         if not admits(self._allowed, query.from_user.id):
             return _refused(tapped, Intruder())
         return tapped
@@ -218,6 +219,7 @@ class Normaliser:
             self._addressed(message, content),
             reading.topic_title(message),
             sent_s=int(message.date.timestamp()),
+            group=message.chat.title or "",
         )
 
     def _content(self, message: telegram.Message) -> Content | None:

@@ -10,9 +10,18 @@ from aouo.ports import Rendered
 
 
 def chosen(message: Rendered, label: str) -> Rendered:
-    """The message with `→ label` below its text, if that fits, and without its buttons."""
+    """The message with `→ label` below its text, as much of it as fits, and without its buttons."""
     done = replace(message, buttons=(), reply_to=0)
-    text = f"{message.text}\n→ {label}".lstrip("\n")
     limit = MAX_CAPTION if message.media else LIMIT
-    fits = utf16_len(text) <= limit
-    return replace(done, text=text) if label and fits else done
+    above = f"{message.text}\n→ ".lstrip("\n")
+    label = _shortened(label, limit - utf16_len(above))
+    return replace(done, text=above + label) if label else done
+
+
+def _shortened(label: str, room: int) -> str:
+    """What of `label` fits into so many UTF-16 units, "" = nothing."""
+    if utf16_len(label) <= room:
+        return label
+    units = label.encode("utf-16-le", "surrogatepass")[: 2 * max(0, room - 1)]
+    kept = units.decode("utf-16-le", "ignore")
+    return f"{kept}…" if kept else ""

@@ -129,5 +129,7 @@ class Ledger:
             )
             deliveries.hush_as(tx, again.id, row.id)
             return again
-        said = wording.may_not_have_arrived(row.id)
-        return deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")
+        said = wording.may_not_have_arrived(row.id, row.message)
+        doubt = deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")
+        deliveries.hush_as(tx, doubt.id, row.id)
+        return doubt

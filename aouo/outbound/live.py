@@ -151,11 +151,19 @@ class LiveView:
         self._status = wording.asking_again(asks, why=self._for_owner)
 
     async def show_tool_result(self) -> None:
+        self.go_on()
+        self._since_s = self._clock.monotonic_s()
+        self._status = ""
+
+    def stand_by(self) -> None:
+        """Show nothing: it is somebody's turn to answer, perhaps tomorrow."""
+        self._asks = True
+
+    def go_on(self) -> None:
+        """They have answered, below what is shown."""
         if self._asks:
             self._asks = False
             self._leave_behind()
-        self._since_s = self._clock.monotonic_s()
-        self._status = ""
 
     async def streaming_reply(self, delta: str) -> None:
         """Take in more of the answer; after a tool call the text begins anew."""
@@ -186,10 +194,8 @@ class LiveView:
         messages[-1] = replace(messages[-1], tag=payload.tag)
         rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
-        worst = next((row for row in settled if row.state != "sent"), settled[-1])
         self._leave_behind()
-        notes = dict.fromkeys((note, missing, worst.error))
-        return Sent(worst.state == "sent", settled[-1].message_id, "; ".join(filter(None, notes)))
+        return _sent(settled, note, missing)
 
     async def reply(self, text: str) -> None:
         """The final text goes with the turn's commit; here it only stops the live edits."""
@@ -305,3 +311,14 @@ class LiveView:
             self._outbox.show_draft(self._address, self._draft_id, message)
         else:
             await self._pages.show(message, kept)
+
+
+def _sent(rows: Sequence[Delivery], *notes: str) -> Sent:
+    """What became of the messages of one payload; the one in doubt counts most."""
+    arrived = sum(row.state == "sent" for row in rows)
+    lost = [row for row in rows if row.state != "sent"]
+    unknown = any(row.state == "unknown" for row in lost)
+    part = f"{arrived} of its {len(rows)} messages arrived" if lost and arrived else ""
+    why = lost[0].error if lost else ""
+    said = "; ".join(dict.fromkeys(filter(None, (*notes, part, why))))
+    return Sent(not lost, rows[-1].message_id, said, unknown)

@@ -71,9 +71,11 @@ class Outbox:
         return len(rows)
 
     def put(self, *rows: Delivery) -> None:
-        """Hand over rows whose transaction is committed; one that waits already is not doubled."""
+        """Hand over rows whose transaction is committed; one that waits already is not doubled, and
+        one that is dropped meanwhile does not wait any more."""
         for row in rows:
             if row.state != "queued":
+                self.withdraw(row)
                 self._tell(row)
                 continue
             sender = self._sender(row.address)
@@ -98,9 +100,10 @@ class Outbox:
     def withdraw(self, row: Delivery) -> bool:
         """Take back a row that nobody has begun to send; the caller then marks it."""
         sender = self._senders.get(row.address)
-        if sender is None or sender.sending == row.id or row not in sender.rows:
+        waiting = next((one for one in sender.rows if one.id == row.id), None) if sender else None
+        if sender is None or waiting is None or sender.sending == row.id:
             return False
-        sender.rows.remove(row)
+        sender.rows.remove(waiting)
         return True
 
     def arrival(self, row: Delivery) -> asyncio.Future[Delivery]:

@@ -64,6 +64,7 @@ class Pages:
         self._stale: list[int] = []
         self._at = 0
         self._beginning: tuple[Delivery, asyncio.Future[Delivery]] | None = None
+        self._left = False
 
     @property
     def number(self) -> int:
@@ -113,6 +114,7 @@ class Pages:
         self._rows.clear()
         self._former.clear()
         self._at = 0
+        self._left = self._beginning is not None
 
     async def settle(self) -> Filled:
         """What there is to edit and to take away; nothing stays in flight."""
@@ -125,5 +127,9 @@ class Pages:
     def _begun(self, row_id: int, message_id: int) -> None:
         self._beginning = None
         if message_id:
-            self._ids.append(message_id)
-            self._rows.append(row_id)
+            if self._left:
+                self._stale.append(message_id)
+            else:
+                self._ids.append(message_id)
+                self._rows.append(row_id)
+        self._left = False

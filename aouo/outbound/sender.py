@@ -241,6 +241,6 @@ class Sender:
         )
         if row in self.rows:
             self.rows.remove(row)
-        if follows:
-            self.rows.append(follows)
+        if follows:  # before what is newer
+            self.rows.appendleft(follows)
         self._settled(replace(row, state=state, message_id=message_id, error=error))

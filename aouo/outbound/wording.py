@@ -40,11 +40,14 @@ BUTTONS_OF_ALBUM = "⬆️"
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 _SHOWN_PATH_CHARS = 400
+_SHOWN_NAME_CHARS = 80
+_QUOTED_CHARS = 40
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
 TAP_STOPPED = "This was stopped, so the question is closed."
 TAP_FOR_THE_OWNER = "Only the owner can decide this."
+TAP_SHOWN = "I have shown it again already."
 TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
 
 
@@ -184,6 +187,15 @@ def _sentence(notice: Notice) -> str:
             )
         case notices.SetAsideElsewhere():
             return _set_aside(notice)
+        case notices.Waits():
+            return _waits(notice)
+        case notices.WaitsForOwner():
+            return "This waits for the yes of this bot's owner. I have asked them."
+        case notices.OwnerNotReached():
+            return (
+                "This needs the yes of this bot's owner, and I cannot reach them: they have to "
+                "write to me in private first."
+            )
         case notices.Resumed():
             return "I was restarted while answering; continuing."
         case notices.BudgetRaised(usd, again):
@@ -407,17 +419,16 @@ _APPROVAL_OUTCOMES = {
 }
 
 
-def settled(kind: str, question: str, state: str, answer: str) -> Rendered:
-    """What the message of a settled gate turns into; see `store.gates` for the states."""
+def settled(kind: str, state: str, answer: str) -> str:
+    """What stands below the question of a settled gate; see `store.gates` for the states."""
     match state:
         case "answered":
-            outcome = _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
+            return _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
         case "expired":
             no = ", so no" if kind == "approval" else ""
-            outcome = f"nobody answered in time{no}"
+            return f"nobody answered in time{no}"
         case _:
-            outcome = "stopped"
-    return say(f"{question}\n→ {outcome}")
+            return "stopped"
 
 
 def _approval(notice: notices.ApprovalAsked) -> Rendered:
@@ -433,32 +444,60 @@ def _approval(notice: notices.ApprovalAsked) -> Rendered:
             wish = f"write {size} to"
         case _:
             wish = "act on"
+    by = f", for {_elsewhere_in_words(notice.waiting)}" if notice.waiting else ""
     buttons = [
         ButtonSpec(_APPROVAL_BUTTONS[answer], f"approval_{notice.gate_id}:{answer}")
         for answer in notice.answers
     ]
     return say(
         f"“{notice.pack}” wants to {wish}\n{_in_one_line(notice.subject)}\n"
-        f"with {notice.tool}. Is that all right?",
+        f"with {notice.tool}{by}. Is that all right?",
         buttons[:2],
         *([button] for button in buttons[2:]),
     )
 
 
-def _in_one_line(path: str) -> str:
-    """A path that cannot pretend to be more text than it is."""
+def _elsewhere_in_words(asked: notices.Elsewhere) -> str:
+    """Who waits, and where; both are names that strangers gave themselves."""
+    person, group, topic = (
+        _in_one_line(name, _SHOWN_NAME_CHARS) for name in (asked.person, asked.group, asked.topic)
+    )
+    place = f"the group “{group}”" if group else "their private chat"
+    return f"{person} in {f'“{topic}” of {place}' if topic else place}"
+
+
+def _in_one_line(path: str, longest: int = _SHOWN_PATH_CHARS) -> str:
+    """A path or a name that cannot pretend to be more text than it is."""
     shown = "".join(char if char.isprintable() else "?" for char in path)
-    if len(shown) <= _SHOWN_PATH_CHARS:
+    if len(shown) <= longest:
         return shown
-    half = _SHOWN_PATH_CHARS // 2
+    half = longest // 2
     return f"{shown[:half]}…{shown[-half:]}"
 
 
-def may_not_have_arrived(delivery_id: int) -> Rendered:
+def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
+    """The line of doubt about a message, which it names by its beginning."""
     return say(
-        "The connection broke while I was sending: my last message may not have arrived.",
+        f"The connection broke while I was sending: {_named(message)} may not have arrived.",
         [ButtonSpec("Show again", f"nav:again_{delivery_id}")],
     )
+
+
+def _named(message: Rendered) -> str:
+    """A message of ours by its first words, else by what it shows."""
+    words = " ".join(message.text.split())
+    if len(words) > _QUOTED_CHARS:
+        words = f"{words[: _QUOTED_CHARS - 1].rstrip()}…"
+    if words:
+        return f"my message “{words}”"
+    if message.album:
+        return "an album of mine"
+    what = {"voice": "voice note", "document": "file"}.get(kind := _kind(message), kind)
+    return f"{'an' if what == 'audio' else 'a'} {what} of mine"
+
+
+def _kind(message: Rendered) -> str:
+    return message.media.kind if message.media else "message"
 
 
 def may_not_write(chat_id: str) -> Rendered:
@@ -637,6 +676,18 @@ def _set_aside(notice: notices.SetAsideElsewhere) -> str:
         f"A message {whys[notice.why]}, so I put it aside and told its sender: {name}, "
         f"in {where}{topic}. To see what happened there: {look}"
     )
+
+
+def _waits(notice: notices.Waits) -> str:
+    if notice.question and not notice.command:
+        return (
+            "This is no answer to my question above, so it waits until you tap or write one; "
+            "/stop ends both."
+        )
+    what = "you have answered my question above" if notice.question else "I have answered what came"
+    before = "" if notice.question else " before it"
+    ends = "; /stop ends both" if notice.stops else ""
+    return f"/{notice.command} waits until {what}{before}{ends}."
 
 
 def _once_more(again: bool) -> str:

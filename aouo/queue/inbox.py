@@ -82,7 +82,8 @@ class _Filed:
 class Inbox:
     """Stores arrivals, closes bursts, hands out claims.
 
-    `ready` is told each lane that got work, after the commit.
+    `ready` is told each lane that got work, after the commit; `behind` each where something came
+    that its person does not expect to wait.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Inbox:
         burst_s: float,
         ready: Callable[[str], None],
         redactor: Redactor,
+        behind: Callable[[str], None] = lambda lane: None,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -103,6 +105,8 @@ class Inbox:
         self._burst_s = burst_s
         self._ready = ready
         self._redactor = redactor
+        self._behind = behind
+        self._waited_in: set[str] = set()
         self._unclaimed = albums.Unclaimed()
         self._bursts_changed = asyncio.Event()
         self._tapped: dict[_Tap, float] = {}
@@ -193,6 +197,8 @@ class Inbox:
             log.log(level, event, **fields)
         for lane in filed.lanes:
             self._ready(lane)
+        while self._waited_in:
+            self._behind(self._waited_in.pop())
         return filed
 
     def _clean(self, arrival: Arrival) -> Arrival:
@@ -306,6 +312,8 @@ class Inbox:
             jobs.add(tx, lane, inbound, iso(now))
             _end_burst(tx, inbound)
             return [lane]
+        if gate or isinstance(inbound.content, Command):
+            self._waited_in.add(lane)
         return gathering.file(tx, lane, inbound, now, self._burst_s)
 
 
@@ -325,9 +333,10 @@ def _told(inbound: Inbound | None) -> Inbound | None:
 
 
 def _end_burst(tx: Tx, inbound: Inbound) -> None:
-    """Words said behind a `/stop` do not join those that it will drop."""
+    """Words said behind a `/stop` do not join those that it will drop, and so with what leaves a
+    question unanswered."""
     match inbound.content:
-        case Command("stop"):
+        case Command("stop" | "new" | "retry"):
             if opened := jobs.gathering(tx, inbound.address.lane, inbound.person.id):
                 jobs.flush(tx, opened[0])
         case _:

@@ -21,7 +21,12 @@ from aouo.events import (
 )
 from aouo.routing.installed import Installed
 
-BYPASSING = frozenset({"stop", "id", "whereami", "help"})
+BYPASSING = frozenset(
+    {"stop", "id", "whereami", "help", "start", "pack", "menu", "sessions", "usage"}
+)
+"""`/stop`, and what only looks."""
+LEAVING = frozenset({"new", "retry"})
+"""Who sends these leaves a question unanswered; they close it as `/stop` does."""
 _ASKED = ("choice_", "approval_", "nav:budget_", "nav:edited_", "nav:install_")
 
 
@@ -39,7 +44,10 @@ class Doorkeeper:
         )
 
     def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> str:
-        """Everything waits in its conversation's lane, but refusals, `/stop`, answers and reads."""
+        """Everything waits in its conversation's lane, but refusals, `/stop`, answers and reads.
+
+        `answers_gate`: a question to this person is open there.
+        """
         lane = inbound.address.lane
         match inbound.content:
             case Intruder():
@@ -47,6 +55,10 @@ class Doorkeeper:
             case Command(name) | Attached(command=Command(name)) | Album(command=Command(name)) if (
                 name in BYPASSING
             ):
+                return f"!{lane}"
+            case Command("cron", ""):
+                return f"!{lane}"
+            case Command(name) if answers_gate and name in LEAVING:
                 return f"!{lane}"
             case Button() as button if bypasses(button):
                 return f"!{lane}"
@@ -59,7 +71,7 @@ class Doorkeeper:
 
     def counts_once(self, button: Button) -> bool:
         """What was asked is answered once, and so are offers: a second tap is told so."""
-        return button.data.startswith(_ASKED)
+        return button.data.startswith((*_ASKED, "nav:again_"))
 
 
 def bypasses(button: Button) -> bool:

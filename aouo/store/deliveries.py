@@ -87,6 +87,12 @@ def has_key(tx: Tx, key: str) -> bool:
     return tx.one("SELECT 1 FROM deliveries WHERE key = ?", key) is not None
 
 
+def keyed(tx: Tx, key: str) -> Delivery | None:
+    """The delivery with this key."""
+    row = tx.one("SELECT * FROM deliveries WHERE key = ?", key)
+    return _delivery(row) if row else None
+
+
 def get(tx: Tx, delivery_id: int) -> Delivery | None:
     row = tx.one("SELECT * FROM deliveries WHERE id = ?", delivery_id)
     return _delivery(row) if row else None
@@ -102,6 +108,18 @@ def of_message(tx: Tx, address: ConversationAddress, message_id: int) -> Deliver
         address.platform,
     )
     return _delivery(row) if row else None
+
+
+def seen(tx: Tx, delivery_id: int, address: ConversationAddress, message_id: int) -> None:
+    """Somebody tapped a button of a message that may have arrived: it has."""
+    tx.run(
+        "UPDATE deliveries SET message_id = ? WHERE id = ? AND message_id = 0 "
+        "AND state = 'unknown' AND platform = ? AND chat_id = ?",
+        message_id,
+        delivery_id,
+        address.platform,
+        address.chat_id,
+    )
 
 
 def menu_key(pack: str) -> str:
@@ -178,14 +196,17 @@ def anew(tx: Tx, delivery_id: int, now: str, error: str) -> None:
 
 
 def queued(tx: Tx) -> list[Delivery]:
-    """Everything that waits to be sent, in order."""
-    rows = tx.all("SELECT * FROM deliveries WHERE state = 'queued' ORDER BY id")
+    """Everything that waits to be sent, in order; what tells of an older message comes first."""
+    rows = tx.all("SELECT * FROM deliveries WHERE state = 'queued' ORDER BY kind <> 'doubt', id")
     return [_delivery(row) for row in rows if _is_readable(row)]
 
 
 def refuse_unreadable(tx: Tx, now: str) -> list[int]:
     """Settle what waits and cannot be read any more; returns the numbers of these rows."""
-    rows = tx.all("SELECT * FROM deliveries WHERE state IN ('queued', 'sending')")
+    rows = tx.all(
+        "SELECT * FROM deliveries WHERE state = 'queued' "
+        "UNION ALL SELECT * FROM deliveries WHERE state = 'sending'"
+    )
     broken = [row["id"] for row in rows if not _is_readable(row)]
     for number in broken:
         mark(tx, number, "refused", now, error="its content cannot be read any more")

@@ -10,6 +10,9 @@ from aouo.address import ConversationAddress
 from aouo.ids import ulid
 from aouo.store.database import Tx
 
+NOT_REACHED = "not reached"
+"""The answer of a gate that was closed because its person cannot be asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:

@@ -372,6 +372,29 @@ def stop(tx: Tx, job_id: int) -> None:
     tx.run("UPDATE jobs SET stopped = 1 WHERE id = ? AND state = 'running'", job_id)
 
 
+def stop_turn(tx: Tx, turn_id: str) -> int:
+    """Have a turn's job end without an answer, at work or to be taken up; returns its id, 0 = it
+    is over."""
+    row = tx.one(
+        "UPDATE jobs SET stopped = 1 WHERE id = (SELECT job_id FROM turns WHERE id = ?) "
+        "AND state IN ('running', 'ready') RETURNING id",
+        turn_id,
+    )
+    return row["id"] if row else 0
+
+
+def behind(tx: Tx, lane: str) -> tuple[Inbound | None, list[tuple[int, Inbound]]]:
+    """What is at work in a lane, None = nothing, and what waits behind it, by job id."""
+    row = tx.one("SELECT * FROM jobs WHERE lane = ? AND state = 'running'", lane)
+    if row is None:
+        return None, []
+    rows = [
+        *tx.all("SELECT * FROM jobs WHERE lane = ? AND state = 'ready' ORDER BY id", lane),
+        *tx.all("SELECT * FROM jobs WHERE lane = ? AND state = 'gathering' ORDER BY id", lane),
+    ]
+    return inbound_of(row), [(waiting["id"], inbound_of(waiting)) for waiting in rows]
+
+
 def count(tx: Tx) -> int:
     """How many jobs there have been."""
     row = tx.one("SELECT count(*) AS n FROM jobs")

@@ -58,7 +58,7 @@ class Answer:
 
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
-"""Calls a tool by the server's own name for it. Raises `ToolFailed`."""
+"""Calls a tool by the server's own name for it. Raises `ToolFailed`, also as `OutcomeUnknown`."""
 
 
 def prefix(server: str) -> str:

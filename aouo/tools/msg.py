@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, cast
 
 from pydantic import Field, field_validator
 
-from aouo.errors import ToolFailed
+from aouo.errors import MayHaveArrived, ToolFailed
 from aouo.guard.paths import listed
 from aouo.ports import ButtonSpec, Payload, PayloadType
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
@@ -16,6 +17,20 @@ MAX_DATA_CHARS = 1_000
 MAX_BUTTONS = 100
 """Of one message. Source: reference, "Outbound"."""
 MAX_FILES = 30
+ACTIONS = (
+    "typing",
+    "upload_photo",
+    "record_video",
+    "upload_video",
+    "record_voice",
+    "upload_voice",
+    "upload_document",
+    "choose_sticker",
+    "find_location",
+    "record_video_note",
+    "upload_video_note",
+)
+"""Source: core.telegram.org/bots/api#sendchataction."""
 
 
 class Msg(Arguments):
@@ -65,6 +80,8 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
         raise ToolFailed("msg of type album needs addresses or paths in url, one a line.")
     if len(album) > MAX_FILES:
         raise ToolFailed(f"An album has at most {MAX_FILES} files; show the rest with another.")
+    if wish.type == "action" and wish.action not in ACTIONS:
+        raise ToolFailed(f"There is no action {wish.action[:80]!r}. It is {_any_of(ACTIONS)}.")
     if sum(map(len, wish.buttons)) > MAX_BUTTONS:
         raise ToolFailed(f"A message takes at most {MAX_BUTTONS} buttons.")
     payload = Payload(
@@ -78,6 +95,8 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
         action=wish.action,
     )
     sent = await context.adapter.dispatch_message(payload, call_id)
+    if sent.unknown:
+        raise MayHaveArrived
     answer: dict[str, Any] = {
         "ok": sent.ok,
         "message_id": sent.message_id,
@@ -86,6 +105,10 @@ async def _say(wish: Msg, context: ToolContext, call_id: str) -> str:
     if sent.note:
         answer["note"] = sent.note
     return json.dumps(answer, ensure_ascii=False)
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _button(cell: str) -> ButtonSpec:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from aouo.errors import ProviderError, ToolFailed
+from aouo.errors import MayHaveArrived, ProviderError, ToolFailed
 from aouo.guard.opening import write_new
 from aouo.ids import ulid
 from aouo.notices import VOICE_INSTALL, Lack
@@ -73,6 +73,8 @@ def tts(
         file = await asyncio.to_thread(_keep, audio, own)
         kind = "voice" if audio.is_voice else "audio"
         sent = await context.adapter.dispatch_message(Payload(kind, url=str(file)), call_id)
+        if sent.unknown:
+            raise MayHaveArrived(f"It is kept as artifacts/{file.name}.")
         answer = {"ok": sent.ok, "message_id": sent.message_id, "file": f"artifacts/{file.name}"}
         return json.dumps(answer | ({"note": sent.note} if sent.note else {}), ensure_ascii=False)
 

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from aouo.events import Thought
+from aouo.errors import OutcomeUnknown
+from aouo.events import ActionCompleted, Thought
+from aouo.store.audit import Entry
 from aouo.store.usage import Spent
 from aouo.transcript import AssistantSaid, ToolCall, ToolReturned
 from aouo.turn.context import Result, TurnContext
@@ -17,10 +19,7 @@ from aouo.turn.journal import Journal
 
 SUMMARY_CHARS = 80
 TOLD_AT, REFUSED_AT = 2, 3
-_UNKNOWN = (
-    "[outcome unknown: the process was restarted while this ran. Do not repeat it blindly; "
-    "check first, and tell the person.]"
-)
+_CUT_OFF = OutcomeUnknown("the process was restarted while this ran.")
 _TOLD = "\n[You made exactly this call before in this turn. Go on with what you have.]"
 _REFUSED = (
     "This is the same call for the {} time in this turn, so it was not made. "
@@ -42,15 +41,21 @@ class Calls:
 
     def __init__(self, *, journal: Journal) -> None:
         self._journal = journal
+        self._proposed: dict[str, Entry] = {}
 
     async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
         """Record what was said with its calls, then carry them out; results keep their order."""
         for call in said.calls:
             await turn.toolbox.find(call.name)
         again = [turn.toolbox.may_run_again(call.name) for call in said.calls]
-        await self._journal.calls(turn, said, again)
-        for together in _batches(turn, said.calls):
-            await self._make(turn, together)
+        self._proposed = {call.id: turn.propose(call) for call in said.calls}
+        try:
+            await self._journal.calls(turn, said, again, tuple(self._proposed.values()))
+            for together in _batches(turn, said.calls):
+                await self._make(turn, together)
+        finally:
+            for entry in self._proposed.values():  # the turn ends, and these never began
+                turn.publish(_unmade(turn, entry))
 
     async def take_up(self, turn: TurnContext) -> None:
         """Finish the calls that a crash cut off: at most once, unless the tool allows more."""
@@ -64,7 +69,7 @@ class Calls:
             if open_calls[call.id]:
                 await self._make(turn, [call])
             else:
-                result = ToolReturned(call.id, call.name, _UNKNOWN, failed=True)
+                result = ToolReturned(call.id, call.name, _CUT_OFF.told, failed=True)
                 await self._journal.result(turn, result, state="unknown", effect=True)
 
     async def _make(self, turn: TurnContext, calls: Sequence[ToolCall]) -> None:
@@ -85,6 +90,7 @@ class Calls:
         objection = _REFUSED.format(_ordinal(times)) if times >= REFUSED_AT else ""
         changes = turn.toolbox.changes(call)
         begun_s = time.perf_counter()
+        self._proposed.pop(call.id, None)
         if changes:
             turn.at_work.append(call)
         outcome = await turn.call_tool(call, objection)
@@ -106,7 +112,7 @@ class Calls:
         )
         told = _TOLD if _times_made(turn, call) == TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
-        state = "failed" if outcome.failed else "done"
+        state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
         await self._journal.result(turn, result, state=state, effect=outcome.effect)
 
 
@@ -121,6 +127,11 @@ def spent_by(turn: TurnContext, scope: str) -> Spent:
         person=facts.person.id,
         turn_id=facts.turn.id,
     )
+
+
+def _unmade(turn: TurnContext, entry: Entry) -> ActionCompleted:
+    session = turn.facts.turn.session_id
+    return ActionCompleted(entry.turn_id, session, entry.call_id, entry.tool, success=False)
 
 
 def _batches(turn: TurnContext, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:

@@ -14,6 +14,7 @@ from aouo.events import Event, LlmToken, Origin, Person, Thought
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
 from aouo.ports import ChatModel, TurnView
+from aouo.store.audit import Entry
 from aouo.store.summaries import Past, Summary
 from aouo.store.turns import OpenTurn
 from aouo.store.usage import Spent
@@ -108,7 +109,8 @@ class Facts:
 
 
 class Result(Protocol):
-    """What came of a tool call: the text the model reads, and whether something changed."""
+    """What came of a tool call: the text the model reads, and whether something changed, or may
+    have (`unknown`)."""
 
     @property
     def text(self) -> str: ...
@@ -116,6 +118,8 @@ class Result(Protocol):
     def failed(self) -> bool: ...
     @property
     def effect(self) -> bool: ...
+    @property
+    def unknown(self) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -141,11 +145,11 @@ class Meter:
 class TurnContext:
     """One turn. Steps read and fill it; `abort` ends it.
 
-    `call_tool` is the one door to a tool; a call that comes with an objection is refused there,
-    in these words. `day` is the local day that usage counts for. `recalled` is what was said off
-    the record before: it is nowhere else. `make_room` shortens the history after a service refused
-    it as too long, once; it says whether that helped. `listen` appends what the person has changed
-    of their words meanwhile.
+    `call_tool` is the one door to a tool; a call that comes with an objection is refused there, in
+    these words; what `propose` returns of it is written with its intent. `day` is the local day
+    that usage counts for. `recalled` is what was said off the record before: it is nowhere else.
+    `make_room` shortens the history after a service refused it as too long, once; it says whether
+    that helped. `listen` appends what the person has changed of their words meanwhile.
     """
 
     def __init__(
@@ -158,6 +162,7 @@ class TurnContext:
         call_tool: Callable[[ToolCall, str], Awaitable[Result]],
         day: str = "",
         recalled: Sequence[Message] = (),
+        propose: Callable[[ToolCall], Entry],
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts
@@ -165,6 +170,7 @@ class TurnContext:
         self.view = view
         self.toolbox = toolbox
         self.call_tool = call_tool
+        self.propose = propose
         self.day = day
         self.recalled = recalled
         self.publish = publish

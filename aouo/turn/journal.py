@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from aouo.ports import Clock, stamp
-from aouo.store import jobs, turns, usage
+from aouo.store import audit, jobs, turns, usage
+from aouo.store.audit import Entry
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 from aouo.store.usage import Spent
@@ -25,13 +26,22 @@ class Journal:
         self._clock = clock
         self._job = job
 
-    async def calls(self, ctx: TurnContext, said: AssistantSaid, again: Sequence[bool]) -> None:
-        """The model's words with its calls, each as an intent; on disk before any is made."""
-        await self._write(
-            ctx,
-            lambda tx, now: turns.record_calls(tx, ctx.facts.turn, said, again, now),
-            durable=True,
-        )
+    async def calls(
+        self,
+        ctx: TurnContext,
+        said: AssistantSaid,
+        again: Sequence[bool],
+        proposed: Sequence[Entry],
+    ) -> None:
+        """The model's words with its calls, each as an intent and `proposed` in the audit; on disk
+        before any is judged."""
+
+        def write(tx: Tx, now: str) -> None:
+            turns.record_calls(tx, ctx.facts.turn, said, again, now)
+            for entry in proposed:
+                audit.append(tx, entry, now)
+
+        await self._write(ctx, write, durable=True)
         ctx.said.append(said)
 
     async def result(

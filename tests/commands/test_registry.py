@@ -6,6 +6,7 @@ import pytest
 
 from aouo.commands.builtin import builtin
 from aouo.commands.registry import Call, Commands, Entry, Result
+from aouo.commands.spending import spending
 from aouo.notices import EmptyMessage
 from aouo.packs.library import Library
 from aouo.routing.door import BYPASSING
@@ -36,4 +37,6 @@ def test_the_menu_lists_every_command_with_a_description() -> None:
 
 
 def test_what_bypasses_the_lane_is_a_command_that_exists() -> None:
-    assert builtin().names >= BYPASSING
+    usage = spending(lambda: "", lambda inbound: False)
+
+    assert builtin([usage]).names >= BYPASSING

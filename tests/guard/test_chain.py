@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aouo.errors import ToolFailed
+from aouo.errors import OutcomeUnknown, ToolFailed
 from aouo.events import ActionCompleted, Event
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict, digest
 from aouo.guard.approval import UNATTENDED, Approver
-from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard, Outcome, Proposal
+from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard
+from aouo.guard.proposal import Outcome, Proposal
 from aouo.store import audit, migrate
 from aouo.store.database import Database
 from aouo.transcript import ToolCall
@@ -34,10 +37,11 @@ class Runner:
     work: Callable[[Mapping[str, Any]], Awaitable[str]] = fine
     timeout_s: float | None = 5.0
     problem: str = ""
+    changes: bool = True
     ran: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
 
     def effect(self, payload: Mapping[str, Any]) -> bool:
-        return True
+        return self.changes
 
     def reads(self, payload: Mapping[str, Any]) -> bool:
         return False
@@ -151,6 +155,10 @@ def judge_that_raises(action: Action) -> Verdict:
     raise ZeroDivisionError
 
 
+async def half_done(payload: Mapping[str, Any]) -> str:
+    raise OutcomeUnknown("half of it.", "Ask.")
+
+
 def judge_that_blocks(action: Action) -> Verdict:
     return Blocked("not today")
 
@@ -158,6 +166,18 @@ def judge_that_blocks(action: Action) -> Verdict:
 def judge_that_changes(action: Action) -> Verdict:
     action.payload["a"] = 2  # pyright: ignore[reportIndexIssue]
     return Allowed()
+
+
+@pytest.mark.parametrize(
+    ("effect", "unknown", "text"),
+    [(True, True, "[outcome unknown: half of it. Ask.]"), (False, False, "half of it.")],
+)
+async def test_only_what_changes_something_has_an_unknown_outcome(
+    door: Door, *, effect: bool, unknown: bool, text: str
+) -> None:
+    outcome = await door.call(Runner(half_done, changes=effect), "{}")
+
+    assert outcome == Outcome(text, failed=True, effect=effect, unknown=unknown)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +193,20 @@ def judge_that_changes(action: Action) -> Verdict:
         (Runner(), "{}", [judge_that_raises], "could not be checked, so it is refused", "BLOCKED"),
         (Runner(), '{"a": 1}', [judge_that_changes], "changed after it was checked", "FAILED"),
         (Runner(refuses), "{}", [], "not like this", "FAILED"),
-        (Runner(broken), "{}", [], "tool broke (ZeroDivisionError).", "FAILED"),
-        (Runner(hangs, timeout_s=0.01), "{}", [], "tool took longer than 0.01 s.", "FAILED"),
+        (
+            Runner(broken),
+            "{}",
+            [],
+            "[outcome unknown: tool broke (ZeroDivisionError). Do",
+            "FAILED",
+        ),
+        (
+            Runner(hangs, timeout_s=0.01),
+            "{}",
+            [],
+            "[outcome unknown: tool took longer than 0.01 s. Do",
+            "FAILED",
+        ),
     ],
 )
 async def test_every_exit_writes_one_terminal_row_and_tells_it_once(
@@ -193,6 +225,34 @@ async def test_every_exit_writes_one_terminal_row_and_tells_it_once(
     assert (door.completed, outcome.failed) == ([last == "EXECUTED"], last != "EXECUTED")
     if runner and (last == "BLOCKED" or judges):
         assert runner.ran == []
+
+
+async def test_what_is_proposed_is_written_before_it_is_judged_and_judged_before_its_effect(
+    door: Door, tmp_path: Path
+) -> None:
+    """And that it began is told first of all."""
+    seen: list[tuple[str, list[str], list[str]]] = []
+
+    def note(who: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "a.db")) as reader:
+            stages = [stage for (stage,) in reader.execute("SELECT stage FROM audit ORDER BY id")]
+        seen.append((who, stages, [type(event).__name__ for event in door.told]))
+
+    def judge(action: Action) -> Verdict:
+        note("judge")
+        return Allowed()
+
+    async def work(payload: Mapping[str, Any]) -> str:
+        note("effect")
+        return "done"
+
+    door.judges = [judge]
+    await door.call(Runner(work))
+
+    assert seen == [
+        ("judge", ["PROPOSED"], ["ActionStarted"]),
+        ("effect", ["PROPOSED", "EVALUATED"], ["ActionStarted", "ShieldVerdict"]),
+    ]
 
 
 async def test_a_call_that_is_stopped_while_it_runs_is_written_down_too(door: Door) -> None:

@@ -81,6 +81,8 @@ class Place:
         """Ids of the deliveries that were being sent when a life ended, but those of the next."""
         self.told_twice = 0
         """How often that was the line which tells of a doubt: it is sent again."""
+        self.unproposed: list[dict[str, Any]] = []
+        """Calls whose intent was on disk when a life ended, and not that they were proposed."""
         self._runner_port = runner_port
         self._read: set[str] = set()
         self._tapped: set[str] = set()
@@ -157,6 +159,10 @@ class Place:
                 self.told_twice += 1
             else:
                 self.cut_off.append(row["id"])
+        self.unproposed += self.rows(
+            "SELECT id, name FROM tool_calls WHERE id NOT IN "
+            "(SELECT call_id FROM audit WHERE stage = 'PROPOSED')"
+        )
         life.gone.set()
         self.emulator.signal.bump()
 
@@ -253,7 +259,7 @@ class Place:
 
     def _unknown_texts(self) -> list[str]:
         rows = self.rows(
-            "SELECT body FROM deliveries WHERE state = 'unknown' "
+            f"SELECT body FROM deliveries WHERE state = 'unknown' AND chat_id = '{ADA}' "
             "AND kind IN ('reply', 'msg', 'notice')"
         )
         return [json.loads(row["body"])["text"] for row in rows if row["body"]]

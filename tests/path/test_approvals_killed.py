@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from aouo.emulator import ADA, BEN, ChatMessage
 from tests.fakes.model_server import Body, CallPart, Reply, Says
 from tests.path.lives import Place, place
 from tests.path.test_kill_matrix import (
@@ -98,5 +99,68 @@ async def test_a_process_killed_anywhere_around_an_approval_asks_once_and_writes
 ) -> None:
     async def killed(number: int) -> Run:
         return await _killed(tmp_path / str(number), number, runner_port)
+
+    await killed_at(KILLED_AT, killed)
+
+
+@dataclass(frozen=True)
+class ApprovedElsewhere(Approved):
+    """Ada asks, and Ben is the owner: he taps in his own chat."""
+
+    @property
+    def card(self) -> str:
+        return f"“scribe” wants to write 5 bytes to\n{self.file}\nwith write_file, for Ada in"
+
+    async def person(self, here: Place) -> None:
+        await Scenario.person(self, here)
+
+        async def look() -> ChatMessage | None:
+            shown = await here.emulator.client.messages(BEN)
+            return next((one for one in shown if one.text.startswith(self.card)), None)
+
+        shown = await here.until(look)
+        data = shown.buttons[0].data
+        await here.emulator.client.act("tap", user=BEN, chat=BEN, message_id=shown.id, data=data)
+
+
+def _owned_by_ben(here: Place) -> None:
+    config = json.loads(here.home.config.read_text())
+    config["telegram"] |= {"owner_id": BEN, "allowed_user_ids": [ADA, BEN]}
+    here.home.config.write_text(json.dumps(config))
+
+
+async def _killed_elsewhere(folder: Path, kill_at: int, port: int) -> Run:
+    file = folder / "docs" / "a.txt"
+    file.parent.mkdir(parents=True)
+    waits = "This waits for the yes of this bot's owner. I have asked them."
+    scenario = ApprovedElsewhere(
+        packs=(),
+        answers=("wrote 5 bytes.",),
+        aside=(waits, f"{waits}\n→ allowed once"),
+        file=file,
+    )
+    async with place(folder / "home", (), scenario.model, runner_port=port, parts=("ben",)) as here:
+        _allow_asking(here, file.parent)
+        _owned_by_ben(here)
+        try:
+            await _live_through(scenario, here, (kill_at,))
+            problems = await _problems(scenario, here)
+        except* (TimeoutError, AssertionError) as errors:
+            problems = [f"{errors.exceptions!r}", here.stderr[-2000:]]
+        shown = [m for m in await here.emulator.client.messages(BEN) if m.from_bot]
+        cards = [m for m in shown if m.text.startswith(scenario.card)]
+        problems += _unlike("cards", len(cards), 1)
+        problems += _unlike("buttons", [m.buttons for m in cards], [()])
+        problems += _unlike("files", [entry.name for entry in file.parent.iterdir()], ["a.txt"])
+        gates = here.rows("SELECT state, answer, used FROM gates")
+        wanted = [{"state": "answered", "answer": "allow", "used": 1}]
+        return Run((kill_at,), tuple(here.kills), (*problems, *_unlike("gates", gates, wanted)))
+
+
+async def test_a_process_killed_while_the_owner_is_asked_elsewhere_asks_and_writes_once(
+    tmp_path: Path, runner_port: int
+) -> None:
+    async def killed(number: int) -> Run:
+        return await _killed_elsewhere(tmp_path / str(number), number, runner_port)
 
     await killed_at(KILLED_AT, killed)

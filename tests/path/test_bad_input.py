@@ -387,6 +387,27 @@ async def test_a_send_that_may_have_arrived_is_never_repeated_but_offered(world:
     assert "delivery_unknown" in [line["event"] for line in logs]
 
 
+async def test_a_line_of_doubt_names_its_answer_and_stands_before_newer_ones(
+    world: World,
+) -> None:
+    world.config = {"telegram": {"streaming": "off"}}
+    words = "a long answer that nobody would want to read twice"
+    async with world.running() as bot:
+        await bot.ask("first")
+        await bot.people.fault("drop_before", method="sendMessage", chat=ADA)
+        await bot.people.say(ADA, ADA, words)
+        await bot.people.say(ADA, ADA, "newer")
+        await said(world, "newer")
+        shown = await answers(world)
+
+    assert shown == [
+        "first",
+        "The connection broke while I was sending: my message “a long answer that nobody would "
+        "want to…” may not have arrived.",
+        "newer",
+    ]
+
+
 async def test_show_again_is_only_for_the_chat_it_belongs_to(world: World) -> None:
     world.config = {"telegram": {"streaming": "off"}}
     async with world.running() as bot:

@@ -491,3 +491,54 @@ async def test_a_turn_says_in_one_log_line_what_it_cost(world: World, clock: Fas
     }
     assert (line["input_tokens"], line["output_tokens"], line["deliveries"]) == (10, 5, 1)
     assert line["duration_ms"] >= line["provider_ms"] >= 0
+
+
+async def test_a_command_behind_a_running_answer_says_that_it_waits_and_is_then_obeyed(
+    world: World,
+) -> None:
+    """One line, within a second; what only looks does not wait, and plain words say nothing."""
+    world.install("notes")
+    world.model.stall(after_chunks=0, text="the answer")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "long work")
+        await world.model.stalled.wait()
+        for text in ("/new", "/usage", "and words"):
+            await bot.people.say(ADA, ADA, text)
+        waits = await said(
+            world, "/new waits until I have answered what came before it; /stop ends both."
+        )
+        await bot.people.next_message(ADA, contains="7 days")
+        world.model.release.set()
+        await bot.people.next_message(ADA, contains="Started a fresh session.")
+        await said(world, "and words")
+        await settled(bot)
+        shown = await answers(world)
+
+    assert sum("waits" in text for text in shown) == 1
+    assert shown.index(waits.text) < shown.index("and words")
+
+
+async def test_who_cannot_stop_what_runs_is_not_told_to(world: World) -> None:
+    world.install("notes")
+    world.config = {"telegram": {"groups": "all"}}
+    world.model.stall(after_chunks=0, text="the answer")
+    async with world.running() as bot:
+        await bot.people.say(ADA, FAMILY, "long work")
+        await world.model.stalled.wait()
+        await bot.people.say(BEN, FAMILY, "/new")
+        await said(world, "/new waits until I have answered what came before it.", FAMILY)
+        world.model.release.set()
+        await said(world, "the answer", FAMILY)
+
+
+async def test_a_command_that_begins_at_once_says_nothing_of_waiting(
+    world: World,
+) -> None:
+    world.install("notes")
+    world.clock = clock = FastClock()
+    async with world.running() as bot:
+        await bot.ask("/new")
+        clock.jump(10)
+        await settled(bot)
+
+    assert not any("waits" in text for text in await answers(world))

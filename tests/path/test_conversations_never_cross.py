@@ -36,7 +36,7 @@ from tests.path.looking import answers, eventually, settled
 from tests.path.world import ADA, BEN, ROOT, World
 
 WAIT_S = 60.0
-MAY_NOT = "my last message may not have arrived"
+MAY_NOT = "may not have arrived"
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,61 @@ async def test_an_action_is_shown_and_is_no_content(world: World) -> None:
     assert results(world) == [{"ok": True, "message_id": 0, "sent_content": False}]
 
 
+async def test_an_action_that_there_is_not_is_refused_with_those_there_are(world: World) -> None:
+    world.install("notes")
+    world.model.call("msg", {"type": "action", "action": "dancing"})
+    world.model.say("final")
+    async with world.running() as bot:
+        await bot.ask("go")
+        actions = await bot.people.calls("sendChatAction")
+
+    told = world.model.requests[-1]["messages"][-1]["content"]
+    assert told.startswith("There is no action 'dancing'. It is typing, upload_photo, ")
+    assert "dancing" not in [call["params"]["action"] for call in actions]
+
+
+async def test_an_action_that_is_not_wanted_keeps_nothing_from_being_shown(world: World) -> None:
+    world.install("notes")
+    async with world.running() as bot:
+        (first,) = await shown(world, bot, {"type": "text", "text": "Hi", "action": "send"})
+
+    assert first["text"] == "Hi"
+
+
+async def test_of_a_message_that_may_have_arrived_the_model_reads_not_to_send_it_again(
+    world: World,
+) -> None:
+    world.install("notes")
+    world.config = {"telegram": {"streaming": "off"}}
+    world.model.call("msg", {"type": "text", "text": "Hi"})
+    world.model.say("final")
+    async with world.running() as bot:
+        await bot.people.fault("drop_after", method="sendMessage", chat=ADA)
+        await bot.people.say(ADA, ADA, "go")
+        await said(world, "final")
+        calls = await bot.rows("SELECT state, effect FROM tool_calls")
+
+    told = world.model.requests[-1]["messages"][-1]["content"]
+    assert told == "[outcome unknown: it may have arrived, do not send it again.]"
+    assert calls == [{"state": "unknown", "effect": 1}]
+
+
+async def test_of_a_message_that_arrived_in_part_the_model_reads_how_much(world: World) -> None:
+    world.install("notes")
+    world.config = {"telegram": {"streaming": "off"}}
+    world.model.call("msg", {"type": "text", "text": f"{'word ' * 810}\n\n{'more ' * 100}"})
+    world.model.say("final")
+    async with world.running() as bot:
+        await bot.people.fault(
+            "status", method="sendMessage", chat=ADA, status=400, nth=2, description="no"
+        )
+        await bot.people.say(ADA, ADA, "go")
+        await said(world, "final")
+
+    (told,) = results(world)
+    assert (told["ok"], told["note"].partition(";")[0]) == (False, "1 of its 2 messages arrived")
+
+
 async def test_payloads_arrive_in_the_order_in_which_they_were_meant(world: World) -> None:
     """One sender for a conversation: photo, album, text, final."""
     world.install("notes")

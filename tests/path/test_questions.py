@@ -13,9 +13,11 @@ from aouo.events import Arrival, Inbound, Person, Text
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import Withholding, answers, eventually, prompts, said, settled
+from tests.path.test_media_pictures import PICTURE
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 HOURS_24 = 24 * 3600
+WAITS = "{} waits until you have answered my question above; /stop ends both."
 CLOSED = "The person did not answer; the question is closed."
 
 
@@ -65,6 +67,50 @@ async def test_a_tap_answers_and_the_message_shows_what_was_chosen(world: World)
 
     assert (tapped, heard(world)) == ({"text": "", "show_alert": False}, "green")
     assert (after.text, after.buttons) == ("Which colour?\n→ green", ())
+
+
+@pytest.mark.parametrize("how", ["answered", "stopped", "expired"])
+async def test_a_question_keeps_its_formatting_whatever_becomes_of_it(
+    world: World, clock: FastClock, how: str
+) -> None:
+    ask = {"message": "😀 **Which** colour? See `paint.md`", "options": ["red", "green"]}
+    world.model.call("clarify", ask)
+    world.model.say("noted")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "paint it")
+        shown = await bot.people.next_message(ADA, contains="colour?")
+        await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = 'sent'"))
+        match how:
+            case "answered":
+                await bot.people.say(ADA, ADA, "red")
+            case "stopped":
+                await bot.people.say(ADA, ADA, "/stop")
+            case _:
+                clock.jump(HOURS_24)
+        outcome = {"answered": "red", "expired": "nobody answered in time"}.get(how, "stopped")
+        after = await said(world, f"😀 Which colour? See paint.md\n→ {outcome}")
+
+    assert [(e["type"], e["offset"]) for e in shown.raw["entities"]] == [("bold", 3), ("code", 21)]
+    assert (after.id, after.raw["entities"], after.buttons) == (shown.id, shown.raw["entities"], ())
+
+
+async def test_an_answer_that_is_too_long_for_the_questions_message_is_shortened_there(
+    world: World,
+) -> None:
+    """The question stays whole: the answer is in the chat anyway."""
+    question = f"{'word ' * 800}Which colour?"
+    world.model.call("clarify", {"message": question, "options": []})
+    world.model.say("noted")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "paint it")
+        await bot.people.next_message(ADA, contains="Which colour?")
+        await bot.people.say(ADA, ADA, "as blue as the sky " * 20)
+        await said(world, "noted")
+        await settled(bot)
+        (after,) = [m for m in await bot.people.messages(ADA) if "Which colour?" in m.text]
+
+    assert after.text.startswith(f"{question}\n→ as blue as the sky")
+    assert (len(after.text), after.text[-1]) == (4096, "…")
 
 
 @pytest.mark.parametrize(
@@ -245,6 +291,116 @@ async def test_stop_closes_the_question(world: World) -> None:
     assert prompts(world) == ["paint it", "red"]
 
 
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("/start", "Hello!"),
+        ("/sessions", "There is no"),
+        ("/usage", "7 days"),
+        ("/pack", "“notes”"),
+    ],
+)
+async def test_what_only_looks_is_answered_while_a_question_is_open(
+    world: World, command: str, answer: str
+) -> None:
+    asks(world, "red", "green")
+    async with world.running() as bot:
+        shown = await question(bot)
+        await bot.people.say(ADA, ADA, command)
+        await bot.people.next_message(ADA, contains=answer, after=shown.id)
+        states = await bot.rows("SELECT state FROM gates")
+        await bot.people.say(ADA, ADA, "red")
+        await said(world, "noted")
+
+    assert (states, heard(world)) == ([{"state": "open"}], "red")
+
+
+async def test_a_new_session_leaves_the_question_unanswered(world: World) -> None:
+    """As /stop does; what is said next begins a turn of its own."""
+    asks(world, "red")
+    async with world.running() as bot:
+        await question(bot)
+        await bot.people.say(ADA, ADA, "/new")
+        await said(world, "Which colour?\n→ stopped")
+        await bot.people.next_message(ADA, contains="Started a fresh session.")
+        await bot.people.say(ADA, ADA, "red")
+        await said(world, "noted")
+        await settled(bot)
+        shown = await answers(world)
+
+    assert prompts(world) == ["paint it", "red"]
+    assert not any("waits" in text for text in shown)
+
+
+async def test_a_retry_leaves_the_question_unanswered_and_asks_the_model_again(
+    world: World,
+) -> None:
+    asks(world, "red")
+    async with world.running() as bot:
+        await question(bot)
+        await bot.people.say(ADA, ADA, "/retry")
+        await said(world, "Which colour?\n→ stopped")
+        await said(world, "noted")
+        await settled(bot)
+        gates = await bot.rows("SELECT state FROM gates")
+
+    assert (prompts(world), gates) == (["paint it", "paint it"], [{"state": "closed"}])
+
+
+async def test_a_new_session_after_a_restart_leaves_the_question_unanswered_too(
+    world: World,
+) -> None:
+    """The turn that asked is not at work when the command comes."""
+    asks(world, "red")
+    async with world.running() as bot:
+        await question(bot)
+    await world.people.say(ADA, ADA, "/new")
+    async with world.running() as bot:
+        await bot.people.next_message(ADA, contains="Started a fresh session.")
+        await settled(bot)
+        jobs = await bot.rows("SELECT state FROM jobs")
+        gates = await bot.rows("SELECT state FROM gates")
+
+    assert ({job["state"] for job in jobs}, gates) == ({"done"}, [{"state": "closed"}])
+
+
+async def test_a_command_that_has_to_wait_for_the_answer_says_so_once(world: World) -> None:
+    asks(world, "red", "green")
+    async with world.running() as bot:
+        shown = await question(bot)
+        for command in ("/otr", "/use notes"):
+            await bot.people.say(ADA, ADA, command)
+        await said(world, WAITS.format("/otr"))
+        await said(world, WAITS.format("/use"))
+        await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
+        await said(world, "“notes” answers here already.")
+        await settled(bot)
+        told = [text for text in await answers(world) if "waits" in text]
+
+    assert (heard(world), len(told)) == ("red", 2)
+
+
+@pytest.mark.parametrize("caption", ["", "what is this?"])
+async def test_a_photo_is_no_answer_and_waits_its_turn(world: World, caption: str) -> None:
+    world.config = {"provider": {"backend": "fake", "model": "scripted", "vision": "on"}}
+    asks(world, "red", "green")
+    world.model.say("a photo")
+    async with world.running() as bot:
+        await question(bot)
+        await bot.people.send_file(ADA, ADA, "photo", PICTURE, caption=caption)
+        await said(
+            world,
+            "This is no answer to my question above, so it waits until you tap or write one; "
+            "/stop ends both.",
+        )
+        gates = await bot.rows("SELECT state FROM gates")
+        await bot.people.say(ADA, ADA, "green")
+        await said(world, "noted")
+        await said(world, "a photo")
+
+    assert gates == [{"state": "open"}]
+
+
 async def test_what_is_said_behind_a_stop_answers_no_question(world: World) -> None:
     """Both come in one getUpdates: the turn that asked has not ended when the words are read."""
     asks(world, "red")
@@ -311,6 +467,8 @@ async def test_two_questions_in_one_response_are_asked_one_after_the_other(world
 async def test_a_question_nobody_can_answer_is_refused_to_the_model(world: World) -> None:
     world.model.call("clarify", {"message": "", "options": []})
     world.model.call("clarify", {"message": "Many?", "options": [str(n) for n in range(11)]})
+    world.model.call("clarify", {"message": "\u200b", "options": []})
+    world.model.call("clarify", {"message": "long " * 1000, "options": []})
     world.model.say("never mind")
     async with world.running() as bot:
         await bot.ask("go")
@@ -318,6 +476,8 @@ async def test_a_question_nobody_can_answer_is_refused_to_the_model(world: World
     results = [json.dumps(body["messages"][-1]) for body in world.model.requests[1:]]
     assert "clarify needs a message" in results[0]
     assert "at most 10 options" in results[1]
+    assert "holds nothing that can be shown" in results[2]
+    assert "longer than one message" in results[3]
 
 
 async def test_a_button_with_a_number_that_no_column_holds_breaks_nothing(world: World) -> None:

@@ -58,7 +58,7 @@ async def _killed(folder: Path, kill_at: int, port: int) -> tuple[list[str], lis
             problems.append(f"intents: {left}")
         for thread, name in topics.items():
             said = [m.text for m in await people.messages(club, thread) if m.from_bot and m.text]
-            if said[-1:] == [IN_DOUBT]:  # it may have arrived, and the person is told so
+            if said and said[-1].startswith(IN_DOUBT):  # it may have arrived
                 said.pop()
             if said not in ([], [GREETINGS[name]]):
                 problems.append(f"{name}: {said}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from aouo.events import ActionCompleted, ActionStarted
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.model_server import CallPart
 from tests.path.looking import eventually, settled
@@ -177,3 +178,37 @@ async def test_a_call_that_a_stop_cut_off_may_have_happened_and_history_says_so(
         f"{stopped}]",
     ]
     assert [row["state"] for row in calls] == ["unknown", "intent", "intent"]
+
+
+async def test_a_call_that_a_stop_kept_from_beginning_was_proposed_and_has_one_end(
+    world: World,
+) -> None:
+    """What began on the bus ends there, too. Source: design §3.7, "Every exit"."""
+    began, never = asyncio.Event(), asyncio.Event()
+
+    async def hang(wish: Look, context: ToolContext, call_id: str) -> str:
+        del wish, context, call_id
+        began.set()
+        await never.wait()
+        return ""
+
+    tooled(world, tool("order", "Orders.", Look, hang, effect=True))
+    world.model.calls(CallPart("order", {"at": "a"}), CallPart("order", {"at": "b"}))
+    async with world.running() as bot:
+        events, leave = bot.app.bus.subscribe(ActionStarted, ActionCompleted)
+        await world.people.say(ADA, ADA, "Do it.")
+        async with asyncio.timeout(WAIT_S):
+            await began.wait()
+        proposed = await bot.rows("SELECT stage FROM audit ORDER BY id")
+        await world.people.say(ADA, ADA, "/stop")
+        await eventually(lambda: bot.rows("SELECT 1 FROM turns WHERE status = 'aborted'"))
+        audit = await bot.rows(
+            "SELECT group_concat(stage, ' ') AS stages FROM "
+            "(SELECT call_id, stage FROM audit ORDER BY id) GROUP BY call_id ORDER BY call_id"
+        )
+        told = [type(await events.get()).__name__ for _ in range(4)]
+        leave()
+
+    assert [row["stage"] for row in proposed] == ["PROPOSED", "PROPOSED", "EVALUATED"]
+    assert [row["stages"] for row in audit] == ["PROPOSED EVALUATED FAILED", "PROPOSED FAILED"]
+    assert told == ["ActionStarted"] * 2 + ["ActionCompleted"] * 2

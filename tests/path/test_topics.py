@@ -18,7 +18,7 @@ from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, prompts, route, said, settled
 from tests.path.world import ADA, Running, World
 
-BROKE = "The connection broke while I was sending: my last message may not have arrived."
+BROKE = "The connection broke while I was sending: my message “two” may not have arrived."
 CLOSED = "The topic “{}” is closed, so this comes here. Once it is open again, I answer there."
 
 

@@ -115,3 +115,20 @@ async def test_a_voice_note_is_kept_past_no_link_that_a_tool_has_planted(
     assert "artifacts is no folder" in result(world.model.requests[1])
     assert list(outside.iterdir()) == []
     assert [entry.name for entry in own.iterdir()] == ["artifacts"]
+
+
+async def test_of_a_voice_note_that_may_have_arrived_the_model_reads_not_to_send_it_again(
+    world: World, voices: SpeechServer
+) -> None:
+    world.config = speaking_at(voices)
+    voices.speak(NOTE)
+    world.model.call("tts", {"text": "Good morning"})
+    world.model.say("Said.")
+    async with world.running() as bot:
+        await bot.people.fault("drop_after", method="sendVoice", chat=ADA)
+        await bot.people.say(ADA, ADA, "Say good morning")
+        await bot.people.next_message(ADA, contains="Said.")
+
+    told = result(world.model.requests[1])
+    start = "[outcome unknown: it may have arrived, do not send it again. It is kept as artifacts/"
+    assert told.startswith(start)

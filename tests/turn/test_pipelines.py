@@ -146,6 +146,7 @@ def turn() -> TurnContext:
         view=unused,  # pyright: ignore[reportArgumentType]
         toolbox=Toolbox(Registry([]), permitted=()),
         call_tool=unused,  # pyright: ignore[reportArgumentType]
+        propose=unused,  # pyright: ignore[reportArgumentType]
         publish=lambda event: None,
     )
 
