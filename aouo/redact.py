@@ -89,17 +89,17 @@ class Redactor:
 
     def json(self, text: str) -> str:
         """JSON as a model writes it, without secrets; what was valid stays valid, however a secret
-        was spelled. What was not is looked at as text, with its escapes undone."""
+        was spelled. What was not, or is too deep, is looked at as text, with its escapes undone."""
         try:
             value: object = json.loads(text, parse_int=self._number, parse_float=self._number)
+            clean = self.value(value)
+            if clean == value and self.text(text) == text:
+                return text
+            return json.dumps(clean, ensure_ascii=False)
         except (ValueError, RecursionError):
             plain = _ESCAPED.sub(lambda code: chr(int(code[1], 16)), text)
-            clean = self.text(plain)
-            return self.text(text) if clean == plain else clean
-        clean = self.value(value)
-        if clean == value and self.text(text) == text:
-            return text
-        return json.dumps(clean, ensure_ascii=False)
+            looked = self.text(plain)
+            return self.text(text) if looked == plain else looked
 
     def _number(self, digits: str) -> object:
         if self.text(digits) != digits:

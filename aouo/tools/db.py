@@ -14,7 +14,6 @@ from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 class Db(Arguments):
     sql: str = ""
-    """one SELECT"""
     params: list[Any] | dict[str, Any] | str = ""
 
 
@@ -34,7 +33,7 @@ def db(open_store: Callable[[str, str], PackStore]) -> Tool:
 
     return tool(
         "db",
-        "Read this pack's database: one SELECT in sql, or nothing to see its schema.",
+        "Read this pack's database: one SELECT, or nothing for its schema.",
         Db,
         _run,
         reads=True,

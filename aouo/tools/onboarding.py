@@ -14,7 +14,6 @@ SUMMARY_CHARS = 500
 
 class OnboardingDone(Arguments):
     summary: str = ""
-    """what you learnt, in a line"""
 
 
 def onboarding_done(database: Database, clock: Clock) -> Tool:

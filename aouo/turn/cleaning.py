@@ -55,9 +55,12 @@ class Cleaning:
     def _native(self, native: str) -> str:
         if not native:
             return native
-        value: object = json.loads(native)
-        clean = self._part(value)
-        return native if clean == value else json.dumps(clean, ensure_ascii=False)
+        try:
+            value: object = json.loads(native)
+            clean = self._part(value)
+            return native if clean == value else json.dumps(clean, ensure_ascii=False)
+        except (ValueError, RecursionError):  # deeper than anything that is meant
+            return self._redactor.text(native)
 
     def _part(self, value: object) -> object:
         """A piece of a service's own form of an answer; what a model wrote in it is redacted."""

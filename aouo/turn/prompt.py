@@ -14,7 +14,7 @@ from aouo.turn import pack_prompt
 from aouo.turn.context import Facts
 
 _BEHAVIOUR = (
-    "Use tools to do things; never say a thing is done unless its tool said so. "
+    "Act by tools; a thing is done only if its tool said so. "
     "Answer in the person's language, briefly. Ask when you cannot know."
 )
 _SENSITIVE = (
@@ -28,7 +28,7 @@ _OFF_RECORD = (
 
 
 _FIRST = (
-    " This is the first conversation of this app here: follow the skill, but a task comes first. "
+    " This is the first conversation here: follow the skill, but a task comes first. "
     "End it with onboarding_done."
 )
 

@@ -21,7 +21,7 @@ from tests.path.world import ADA, BEN, Running, World
 
 US = "@aouo_try_bot"
 BODY = "Ask what they are called."
-FIRST = "This is the first conversation of this app here"
+FIRST = "This is the first conversation here"
 OWN = "guide:onboarding"
 
 
