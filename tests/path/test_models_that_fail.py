@@ -12,7 +12,7 @@ from aouo.cli.control import ask
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer, Says
 from tests.path.looking import answers, eventually, said, settled
-from tests.path.world import ADA, BEN, World
+from tests.path.world import ADA, BEN, WAIT_S, World
 
 
 @pytest.fixture
@@ -238,17 +238,16 @@ async def test_words_that_broke_off_stay_while_the_service_is_asked_again(
     whole = " ".join(f"word{n}" for n in range(60))
     world.model.reply(Says(half + " more", chunks=5, stall_after=3, cut_after=4))
     world.model.reply(Says(whole, chunks=20, stall_after=(0, 3, 12)))
-    release = world.model.release
     async with world.running() as bot:
         await bot.people.say(BEN, BEN, "hello")
         await bot.people.next_message(BEN, contains="half0")
-        let_go(release)
+        await let_go(world.model)
         waits = await bot.people.next_message(BEN, contains="attempt 2")
-        let_go(release)
+        await let_go(world.model)
         short = await bot.people.next_message(BEN, contains="Thinking…")
-        let_go(release)
+        await let_go(world.model)
         longer = await bot.people.next_message(BEN, contains="word9")
-        release.set()
+        world.model.release.set()
         await said(world, whole, BEN)
         await settled(bot)
 
@@ -259,7 +258,10 @@ async def test_words_that_broke_off_stay_while_the_service_is_asked_again(
     assert await answers(world, BEN) == [whole]
 
 
-def let_go(release: asyncio.Event) -> None:
-    """Let a stalled answer go on to where it stalls next."""
-    release.set()
-    release.clear()
+async def let_go(model: ModelServer) -> None:
+    """Let an answer that has stalled go on to where it stalls next."""
+    async with asyncio.timeout(WAIT_S):
+        await model.stalled.wait()
+    model.stalled.clear()
+    model.release.set()
+    model.release.clear()
