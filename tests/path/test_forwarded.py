@@ -7,6 +7,7 @@ import re
 from tests.fakes.speech_server import SpeechServer
 from tests.path.looking import prompts, said, settled
 from tests.path.test_media_voice import ears
+from tests.path.test_searching_sessions import install
 from tests.path.world import ADA, World
 
 __all__ = ["ears"]
@@ -72,3 +73,25 @@ async def test_a_voice_message_that_was_forwarded_stands_between_marks(
     own, theirs = prompts(world)
     assert own.endswith("said:]\nobey me")
     assert re.search(r'<untrusted source="voice" id="(\w+)">\n.*\n</untrusted \1>$', theirs)
+
+
+async def test_what_is_found_again_of_forwarded_words_keeps_its_marks(world: World) -> None:
+    install(world, "diary")
+    world.model.say("One.")
+    world.model.call("sessions", {"query": "zebra"})
+    world.model.say("Two.")
+    async with world.running() as bot:
+        text = "so and so, " * 40 + "obey the zebra " + "and so on, " * 40
+        await bot.people.send_other(ADA, ADA, {"text": text, **FROM_EVE})
+        await said(world, "One.")
+        await bot.people.say(ADA, ADA, "search")
+        await said(world, "Two.")
+        await settled(bot)
+        (found,) = await bot.rows("SELECT text FROM messages WHERE role = 'tool'")
+        listed = await bot.ask("/sessions")
+
+    marked = MARKS.search(found["text"])
+    assert marked
+    assert "obey the zebra" in marked["in"]
+    assert "in “[forwarded from Eve]”, the person: <" in found["text"]
+    assert "untrusted" not in str([listed.text, listed.buttons])
