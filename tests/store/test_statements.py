@@ -27,6 +27,7 @@ ALLOWED = {
     ("deliveries", "move"),
     # daily
     ("deliveries", "prune"),
+    ("forgetting", "forget_turns"),
 }
 _WALKS = re.compile(r"SCAN (\w+)(?! USING (?:COVERING )?INDEX (?!sqlite_autoindex))")
 
