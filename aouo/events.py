@@ -19,6 +19,10 @@ AsChat: TypeAlias = Literal["", "group", "channel"]
 Origin: TypeAlias = Literal["chat", "web", "cli"]
 
 
+FORWARDED = "[forwarded from "
+"""How the line of `about` begins that says that the words are another's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One message of several that were joined; the fields are those of `Text`."""

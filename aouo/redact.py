@@ -10,14 +10,22 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import TypeAlias, cast
+from typing import cast
 from urllib.parse import quote, quote_plus
 
-from aouo.secret_shapes import LOOKED_THROUGH, hinted, remembered, shape_spans, shapes_settled
+from aouo.secret_shapes import (
+    LOOKED_THROUGH,
+    Span,
+    bared,
+    hinted,
+    in_hiding,
+    joined,
+    remembered,
+    shape_spans,
+    shapes_settled,
+)
 
 REDACTED = "[redacted]"
-Span: TypeAlias = tuple[int, int]
-"""Where something to take out begins and ends, as Python counts."""
 _SHORTEST_SECRET = 6
 """A shorter configured value would blank out ordinary words."""
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
@@ -34,9 +42,12 @@ class Redactor:
         written = {
             form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)
         }
-        self._forms = tuple(sorted(written, key=len, reverse=True))
-        self._shortest = min(map(len, self._forms), default=0)
-        starts = {f"{re.escape(form[0])}(?:{re.escape(form[1])}|\\Z)" for form in self._forms}
+        self._forms = _ordered(written)
+        self._bare = _ordered(bare for form in written if len(bare := bared(form)) >= len(form) / 2)
+        self._shortest = min(map(len, self._bare), default=0)
+        starts = {
+            f"{re.escape(form[0])}(?:{re.escape(form[1])}|\\Z)" for form in {*written, *self._bare}
+        }
         self._begins = re.compile("|".join(sorted(starts)) or r"(?!)", re.DOTALL)
 
     def suspects(self, text: str) -> bool:
@@ -44,7 +55,10 @@ class Redactor:
         for form in self._forms:
             if form in text:
                 return True
-        return hinted(text)
+        if hinted(text):
+            return True
+        bare = bared(text)
+        return len(bare) < len(text) and (hinted(bare) or any(form in bare for form in self._bare))
 
     def text(self, text: str) -> str:
         """`text` without secrets; the very same object when nothing is suspected."""
@@ -63,10 +77,20 @@ class Redactor:
 
     def known_settled(self, text: str) -> int:
         """Where the first configured secret may begin whose end is not there yet, else the end."""
+        sure, bare = self._settled(self._forms, text), bared(text)
+        if len(bare) == len(text):
+            return sure
+        bare_sure = self._settled(self._bare, bare)
+        if bare_sure == len(bare):
+            return sure
+        ((begins, _),) = in_hiding(text, [(bare_sure, bare_sure + 1)])
+        return min(sure, begins)
+
+    def _settled(self, forms: Sequence[str], text: str) -> int:
         sure = size = len(text)
         if not self._begins.search(text):
             return size
-        for form in self._forms:
+        for form in forms:
             at = text.find(form[0], max(0, size - len(form) + 1), sure)
             while at >= 0:
                 if form.startswith(text[at:]):
@@ -77,15 +101,12 @@ class Redactor:
 
     def known_spans(self, text: str) -> list[Span]:
         """Where configured secrets are; those that overlap are one."""
-        found: list[Span] = []
         if len(text) < self._shortest:
-            return found
-        for form in self._forms:
-            at = text.find(form)
-            while at >= 0:
-                found.append((at, at + len(form)))
-                at = text.find(form, at + 1)
-        return _joined(found) if len(found) > 1 else found
+            return []
+        found, bare = _found(self._forms, text), bared(text)
+        if len(bare) < len(text):
+            found += in_hiding(text, _found(self._bare, bare))
+        return joined(found) if len(found) > 1 else found
 
     def json(self, text: str) -> str:
         """JSON as a model writes it, without secrets; what was valid stays valid, however a secret
@@ -207,7 +228,8 @@ class Trickle:
         shown.append(text[self._out : sure])
         gone = max(0, sure - remembered(text))
         self._shaped, self._out = text[gone:], sure - gone
-        self._looked = max(0, self._looked - gone)
+        # What stood before the first character is gone: whether a word begins there is not known.
+        self._looked = max(self._looked - gone, min(gone, 1))
         self._shaped_again = self._out + _next_look(len(text) - sure)
         return "".join(shown)
 
@@ -243,11 +265,15 @@ def _forms(secret: str) -> tuple[str, ...]:
     )
 
 
-def _joined(spans: list[Span]) -> list[Span]:
-    joined: list[Span] = []
-    for start, stop in sorted(spans):
-        if joined and start < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
-        else:
-            joined.append((start, stop))
-    return joined
+def _ordered(forms: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*forms}, key=len, reverse=True))
+
+
+def _found(forms: Sequence[str], text: str) -> list[Span]:
+    found: list[Span] = []
+    for form in forms:
+        at = text.find(form)
+        while at >= 0:
+            found.append((at, at + len(form)))
+            at = text.find(form, at + 1)
+    return found

@@ -1,8 +1,24 @@
-"""What secrets look like that nobody configured, in whole texts and in those that still grow."""
+"""What secrets look like that nobody configured, in whole texts and in those that still grow.
+
+What is not seen once a text is shown, marks of Markdown and characters without width, hides none.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TypeAlias
+
+Span: TypeAlias = tuple[int, int]
+"""Where something to take out begins and ends, as Python counts."""
+_UNSEEN = (
+    r"[*`~\\\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    r"\ufe00-\ufe0f\ufeff]"
+)
+_HIDING = re.compile(rf"{_UNSEEN}(?<!{_UNSEEN}{_UNSEEN}){_UNSEEN}{{0,63}}+(?!{_UNSEEN})")
+"""More of them in a row are seen, so that little has to be remembered of a text that grows."""
 
 # How each shape of a token begins, the rest of it, and how often that has to be there at least.
 _WORD, _SLUG = "[A-Za-z0-9_]", "[A-Za-z0-9_-]"
@@ -90,8 +106,50 @@ LOOKED_THROUGH = 1_000
 """Characters of a run in which a token's beginning is looked for; a longer one waits whole."""
 
 
-def shape_spans(text: str, since: int = 0) -> list[tuple[int, int]]:
-    """What looks like a secret, in order; what stands before it and is kept is not in the span."""
+def bared(text: str) -> str:
+    """`text` without what is not seen between its characters."""
+    return _HIDING.sub("", text)
+
+
+def in_hiding(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Where in `text` the `spans` of `bared(text)` are."""
+    if not spans:
+        return []
+    hiding = [match.span() for match in _HIDING.finditer(text)]
+    gone = [0, *accumulate(stop - start for start, stop in hiding)]
+    places = [start - before for (start, _), before in zip(hiding, gone, strict=False)]
+
+    def at(place: int) -> int:
+        return place + gone[bisect_right(places, place)]
+
+    return [(at(start), at(stop - 1) + 1) for start, stop in spans]
+
+
+def joined(spans: Sequence[Span]) -> list[Span]:
+    """In order, and those that overlap as one."""
+    found: list[Span] = []
+    for start, stop in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        else:
+            found.append((start, stop))
+    return found
+
+
+def shape_spans(text: str, since: int = 0) -> list[Span]:
+    """What looks like a secret, in order; what stands before it and is kept is not in the span.
+
+    None begins before `since`.
+    """
+    found = _spans(text, since)
+    bare = bared(text)
+    if len(bare) == len(text):
+        return found
+    bare_since = max(len(bared(text[:since])), min(since, 1))
+    return joined([*found, *in_hiding(text, _spans(bare, bare_since))])
+
+
+def _spans(text: str, since: int) -> list[Span]:
     if not hinted(text):
         return []
     return [
@@ -102,6 +160,17 @@ def shape_spans(text: str, since: int = 0) -> list[tuple[int, int]]:
 
 def shapes_settled(text: str, since: int) -> int:
     """Where the first thing begins that may look like a secret once more is there, else the end."""
+    sure, bare = _settled(text, since), bared(text)
+    if len(bare) == len(text):
+        return sure
+    bare_sure = _settled(bare, len(bared(text[:since])))
+    if bare_sure == len(bare):
+        return sure
+    ((begins, _),) = in_hiding(text, [(bare_sure, bare_sure + 1)])
+    return max(since, min(sure, begins))
+
+
+def _settled(text: str, since: int) -> int:
     size = len(text)
     run = len(text.rstrip(_OF_TOKENS))
     sure = max(since, run)
@@ -128,7 +197,8 @@ def _is_a_word(text: str, at: int) -> bool:
 
 def remembered(text: str) -> int:
     """How many characters before what is new a shape may need that begins in `text`."""
-    return _LONGEST_BEFORE if "://" in text else _LONGEST_WITHOUT_ADDRESS
+    hidden = len(text) - len(bared(text))
+    return hidden + (_LONGEST_BEFORE if "://" in text else _LONGEST_WITHOUT_ADDRESS)
 
 
 def hinted(text: str) -> bool:

@@ -22,6 +22,18 @@ PIECES = (
     *("ABCDEFGHIJKLMNOP", "eyJ", ".", "-----BEGIN ", "RSA ", "PRIVATE KEY-----", "-----END "),
     *("https://", "me:", "@", "/", "?key=", "&token=", "Bearer ", "12345", "123456:", "678", "-"),
     *(" ", "\n", "word", "é", "😀", "_", ":", "--", "s", "e", "B", "**"),
+    *(
+        "*",
+        "`",
+        "\\",
+        "\u200b",
+        "\u202a",
+        "*" * 40,
+        "tvly-*sho",
+        "rt",
+        "hun*",
+        "ter2!hun\u200bter2",
+    ),
 )
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=14).map("".join)
 
@@ -42,6 +54,7 @@ def grown(redactor: Redactor, pieces: list[str]) -> tuple[str, list[str]]:
 
 @given(texts, st.lists(st.integers(0, 400), max_size=12))
 @example("a sk-learn and sk-" + BODY + " b", [3, 5, 6, 20])
+@example(f"a00Bearer 678xoxb-{TOKEN}hIjKlMnOpQrStUvWxYz012345", [70])
 @example("https://me:pa" + "ss@host https://me:80/a", [9, 11, 14])
 def test_however_it_is_cut_the_same_comes_out(text: str, at: list[int]):
     whole, _ = grown(REDACTOR, cut(text, at))
@@ -65,6 +78,27 @@ def test_no_part_that_could_be_a_secret_is_ever_out(
 
     assert secret not in whole
     assert all(whole.startswith(state) for state in states)
+
+
+HIDING = "*`~\\\u00ad\u200b\u200d\u202a\u2060\ufeff"
+
+
+@given(
+    texts,
+    st.sampled_from((*SECRETS, f"sk-{BODY}", f"123456789:{BODY}")),
+    st.data(),
+    st.lists(st.integers(0, 400), max_size=12),
+)
+def test_what_is_not_seen_once_it_is_shown_hides_no_secret(
+    before: str, secret: str, data: st.DataObject, at: list[int]
+):
+    hidden = "".join(sign + data.draw(st.text(HIDING, max_size=3)) for sign in secret)
+    text = f"{before} {hidden} after"
+
+    whole, _ = grown(REDACTOR, cut(text, at))
+
+    assert whole == REDACTOR.text(text)
+    assert secret not in "".join(sign for sign in whole if sign not in HIDING)
 
 
 def test_nothing_of_a_token_is_out_before_it_is_known_to_be_one():

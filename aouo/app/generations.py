@@ -26,6 +26,7 @@ from aouo.flow.generation import Generation
 from aouo.flow.leases import GiveBack, Leases
 from aouo.guard.reach import Reach
 from aouo.memory.keeping import Keeping
+from aouo.outbound.clean import AsShown
 from aouo.packs.library import Library
 from aouo.ports import ChatModel
 from aouo.redact import Redactor
@@ -108,7 +109,7 @@ async def build_generation(
     shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, gate)
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redactor = Redactor(settings.secrets())
-    quota = await _quota(base, lambda: leases.now.budgets, redactor)
+    quota = await _quota(base, lambda: leases.now.budgets)
     asides = Asides(quota=quota)
     compactor = Compactor(database=database, clock=clock, asides=asides, estimator=Estimator())
     pipelines = default(
@@ -183,9 +184,7 @@ def _tools(
     ]
 
 
-async def _quota(
-    base: Base, budgets: Callable[[], Mapping[str, PackBudget]], redactor: Redactor
-) -> Quota:
+async def _quota(base: Base, budgets: Callable[[], Mapping[str, PackBudget]]) -> Quota:
     settings = base.settings
     quota = Quota(
         database=base.database,
@@ -195,7 +194,7 @@ async def _quota(
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings),
         pack_budgets=budgets,
-        redactor=redactor,
+        redactor=AsShown(settings.secrets()),
     )
     if lost := await quota.recover():
         log.warning("calls_written_off", calls=lost)

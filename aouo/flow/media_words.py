@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aouo.attachments import Attachment
-from aouo.events import Album, Attached
+from aouo.events import FORWARDED, Album, Attached
 from aouo.flow.media_reach import Reach
 from aouo.guard.sent_files import FOLDER
 from aouo.store.media import Kept
-from aouo.web.envelope import untrusted
+from aouo.web.envelope import forwarded, untrusted
 
 
 def words_of(
@@ -27,6 +27,7 @@ def words_of(
     lines = [*content.about]
     captioned = [item for item in content.items if item.caption]
     several = len(captioned) > 1
+    theirs = any(line.startswith(FORWARDED) for line in content.about)
     if isinstance(content, Album):
         more = "more of the album sent before" if content.late else "album"
         lines.append(f"[{more}: {len(content.items)} item{'s' if len(content.items) > 1 else ''}]")
@@ -36,11 +37,12 @@ def words_of(
             continue
         lines.append(_line(item, one, *reach[position]))
         if item.is_heard and one.text:
-            lines.append(one.text if item.kind == "voice" else untrusted(one.text, item.kind))
+            own = item.kind == "voice" and not theirs
+            lines.append(one.text if own else untrusted(one.text, item.kind))
         if several and item.caption:
-            lines.append(item.caption)
+            lines.append(forwarded(item.caption, content.about))
     if said and not several:
-        lines.append(said)
+        lines.append(forwarded(said, content.about))
     return "\n".join(lines)
 
 

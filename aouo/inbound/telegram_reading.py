@@ -9,7 +9,7 @@ from typing import Any
 
 import telegram
 
-from aouo.events import AsChat, ChatKind, Standing, TopicNamed, TopicShut
+from aouo.events import FORWARDED, AsChat, ChatKind, Standing, TopicNamed, TopicShut
 from aouo.inbound import telegram_media
 
 GENERAL = 1
@@ -102,7 +102,7 @@ def about(message: telegram.Message) -> list[str]:
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
         origin = telegram_media.plain(_origin(message.forward_origin))
-        lines.append(f"[forwarded from {origin}]")
+        lines.append(f"{FORWARDED}{origin}]")
     return [*lines, *_hidden_links(message)]
 
 

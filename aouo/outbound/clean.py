@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -11,10 +13,39 @@ from aouo.guard.paths import looks_local
 from aouo.outbound.entities import Entity, Part, utf16_len
 from aouo.outbound.render import render
 from aouo.ports import ButtonSpec, Media, Messenger, Rendered
-from aouo.redact import REDACTED, Redactor, Span, replaced, shape_spans
+from aouo.redact import REDACTED, Redactor, replaced
+from aouo.secret_shapes import Span, bared, shape_spans
 
 _SHORTER = "[…]"
 """So that a message that is as long as it may be never grows."""
+
+
+_LINK = re.compile(r"\]\([^()]{0,2000}\)|[\[\]]")
+
+
+class AsShown(Redactor):
+    """A redactor of Markdown: a secret that only rendering brings out, since a link or an entity
+    stands in it, is taken out too; of such a text the words stay, without their marks."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        secrets = tuple(secrets)
+        super().__init__(secrets)
+        self._roughly = Redactor(form for secret in secrets for form in _as_shown(secret))
+
+    def text(self, text: str) -> str:
+        clean = super().text(text)
+        # Rendering takes long: it is done where a first, rough look makes it worth it.
+        if all(self._roughly.text(words) == words for words in _as_shown(clean)):
+            return clean
+        shown = "\n\n".join(part.text for part in render(clean))
+        without = super().text(shown)
+        return clean if without == shown else without
+
+
+def _as_shown(text: str) -> tuple[str, str]:
+    """Roughly what is shown of `text`; an underscore may be a mark, or not."""
+    words = _LINK.sub("", html.unescape(bared(text)))
+    return words, words.replace("_", "")
 
 
 class CleanMessenger:

@@ -16,6 +16,7 @@ from aouo.events import (
     Inbound,
     Intruder,
     Migrated,
+    Part,
     Reacted,
     Shown,
     Standing,
@@ -45,6 +46,7 @@ from aouo.routing.decisions import (
     ShutTopic,
 )
 from aouo.routing.installed import Installed
+from aouo.web.envelope import forwarded
 
 
 def decide(
@@ -95,10 +97,15 @@ def decide(
         case Text(text) as content:
             if answers_gate:
                 return AnswerGate(text=text)
-            said = "\n".join((*content.about, text))
-            return _turn(said, active_pack or installed.named(inbound.title), installed)
+            return _turn(_words(content), active_pack or installed.named(inbound.title), installed)
         case _:
             assert_never(inbound.content)
+
+
+def _words(content: Text) -> str:
+    """What a turn hears of a text; words that were forwarded stand between marks."""
+    parts = content.parts or (Part(0, content.text, content.about),)
+    return "\n".join((*content.about, *(forwarded(part.text, part.about) for part in parts)))
 
 
 def _is_pack(item: Attachment) -> bool:

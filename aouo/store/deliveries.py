@@ -185,7 +185,12 @@ def mark(
 
 
 def is_off_record(tx: Tx, delivery_id: int) -> bool:
-    row = tx.one("SELECT off_record FROM deliveries WHERE id = ?", delivery_id)
+    """Whether its words are; while its turn runs they are only marked so with the turn."""
+    row = tx.one(
+        "SELECT d.off_record OR coalesce(t.off_record, 0) AS off_record FROM deliveries AS d "
+        "LEFT JOIN turns AS t ON t.id = d.turn_id WHERE d.id = ?",
+        delivery_id,
+    )
     return bool(row and row["off_record"])
 
 
@@ -260,8 +265,7 @@ def hush(tx: Tx, delivery_id: int) -> None:
 
 def hush_as(tx: Tx, delivery_id: int, former_id: int) -> None:
     """A row that says the same once more is off the record if that one was."""
-    row = tx.one("SELECT off_record FROM deliveries WHERE id = ?", former_id)
-    if row and row["off_record"]:
+    if is_off_record(tx, former_id):
         hush(tx, delivery_id)
 
 

@@ -43,7 +43,7 @@ def _wipe_turn(tx: Tx, turn_id: str) -> None:
     tx.run("UPDATE turns SET reason = '' WHERE id = ?", turn_id)
     results.erase_of_turn(tx, turn_id)
     tx.run("UPDATE gates SET question = '', options = '[]', answer = '' WHERE turn_id = ?", turn_id)
-    tx.run("UPDATE deliveries SET off_record = 1 WHERE turn_id = ?", turn_id)
+    tx.run("UPDATE deliveries SET off_record = 1, error = '' WHERE turn_id = ?", turn_id)
     tx.run(
         "UPDATE deliveries SET body = '' WHERE turn_id = ? "
         "AND state NOT IN ('queued', 'sending', 'live')",

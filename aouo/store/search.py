@@ -26,12 +26,14 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One message that was found: of whom, when, in which session, and the words around."""
+    """One message that was found: of whom, when, in which session, all of it, and the words around
+    what was looked for."""
 
     session_id: str
     title: str
     at: str
     role: str
+    text: str
     snippet: str
 
 
@@ -81,6 +83,7 @@ def _matches(session_key: str, expression: str, query: str, limit: int) -> Query
                 row["title"],
                 row["created_at"],
                 row["role"],
+                row["text"],
                 _snippet(row["text"], query),
             )
             for row in rows

@@ -71,11 +71,13 @@ def active_skill(tx: Tx, session_id: str) -> str:
 
 
 TITLE: LiteralString = (
-    "coalesce(nullif(s.title, ''), (SELECT substr(m.text, 1, 60) FROM messages AS m "
+    "coalesce(nullif(s.title, ''), (SELECT trim(substr(m.text, 1, min(60, "
+    "coalesce(nullif(instr(m.text, '<untrusted'), 0) - 1, 60))), char(10)) FROM messages AS m "
     "WHERE m.session_id = s.id AND m.visible = 1 AND m.role = 'user' ORDER BY m.id LIMIT 1), '') "
     "AS title"
 )
-"""The title of a session `s`; the first words of a person as long as it has none."""
+"""The title of a session `s`; as long as it has none, the first words of a person, up to those of
+strangers."""
 
 
 @dataclass(frozen=True, slots=True)

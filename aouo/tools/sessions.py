@@ -6,6 +6,7 @@ from aouo.errors import ToolFailed, TooMuchToRead
 from aouo.store import search
 from aouo.store.database import Database
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.web.envelope import still_untrusted
 
 SHOWN = 8
 
@@ -49,4 +50,4 @@ def sessions(database: Database) -> Tool:
 
 def _line(hit: search.Hit) -> str:
     who = "the person" if hit.role == "user" else "you"
-    return f"- {hit.at[:10]}, in “{hit.title}”, {who}: {hit.snippet}"
+    return f"- {hit.at[:10]}, in “{hit.title}”, {who}: {still_untrusted(hit.snippet, hit.text)}"

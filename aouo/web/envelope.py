@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Sequence
+
+from aouo.events import FORWARDED
 
 # Possessive, since "<" and a page of spaces must not be tried in every split.
 _LOOKALIKE = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)
@@ -20,6 +23,12 @@ def untrusted(text: str, source: str) -> str:
     name = _NOT_IN_A_NAME.sub("", source)[:120]
     inside = _LOOKALIKE.sub("&lt;", text)
     return f'<untrusted source="{name}" id="{nonce}">\n{inside}\n</untrusted {nonce}>'
+
+
+def forwarded(text: str, about: Sequence[str]) -> str:
+    """A message's words, between marks if a line `about` it says that they are another's."""
+    origin = next((line for line in about if line.startswith(FORWARDED)), "")
+    return untrusted(text, origin.strip("[]")) if origin and text else text
 
 
 def source_in(text: str) -> str:

@@ -122,6 +122,26 @@ VERBS = (
     ("pack", "info", EVIL),
     ("pack", "validate", "PACK"),
     ("pack", "install", EVIL),
+    ("pack", "backup", "evil"),
+    ("pack", "backup", EVIL),
+    ("pack", "export", "PACK"),
+    ("pack", "sign", "PACK"),
+    ("pack", "new", EVIL),
+    ("pack", "test", "PACK"),
+    ("pack", "test", EVIL),
+    ("pack", "upgrade", EVIL),
+    ("pack", "restore", EVIL),
+    ("init",),
+    ("start",),
+    ("stop",),
+    ("restart",),
+    ("reload",),
+    ("chat",),
+    ("chat", EVIL),
+    ("dev", "PACK"),
+    ("dev", EVIL),
+    ("config", "set", EVIL, EVIL),
+    ("trace", EVIL),
     (EVIL,),
 )
 
@@ -130,6 +150,35 @@ VERBS = (
 def test_no_verb_says_a_sign_that_a_terminal_obeys(hostile: Home, verb: tuple[str, ...]) -> None:
     token, turn = _ids(hostile)
     names = {"ID": token, "TURN": turn, "PACK": str(hostile.packs / "evil")}
+    text = shown(hostile, *(names.get(word, word) for word in verb))
+
+    assert text
+    assert OBEYED.findall(text) == []
+
+
+SOUND = (
+    ("chat", "PACK"),
+    ("chat", "evil"),
+    ("dev", "PACK"),
+    ("reload",),
+    ("status",),
+    ("doctor",),
+    ("pack", "backup", "evil"),
+    ("pack", "export", "PACK"),
+    ("pack", "link", "PACK"),
+    ("pack", "permissions", "evil"),
+    ("pack", "sign", "PACK"),
+    ("pack", "test", "PACK"),
+    ("pack", "uninstall", "evil"),
+    ("start",),
+    ("usage",),
+)
+
+
+@pytest.mark.parametrize("verb", SOUND, ids=" ".join)
+def test_nor_does_one_whose_settings_are_sound(hostile: Home, verb: tuple[str, ...]) -> None:
+    hostile.config.write_text("{}")
+    names = {"PACK": str(hostile.packs / "evil")}
     text = shown(hostile, *(names.get(word, word) for word in verb))
 
     assert text

@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -142,7 +143,8 @@ async def test_what_a_command_was_told_is_gone_once_it_is_answered(world: World,
         assert await forgotten(world)
 
 
-async def test_where_a_file_lies_that_the_owner_was_asked_about_is_gone(world: World) -> None:
+def asks_for_a_file(world: World) -> None:
+    """The model wants to read a file that the owner is asked about."""
     file = world.home.path.parent / "docs" / f"{SECRET}.txt"
     file.parent.mkdir()
     file.write_text("nothing")
@@ -154,6 +156,10 @@ async def test_where_a_file_lies_that_the_owner_was_asked_about_is_gone(world: W
     )
     world.config = {"security": {"fence_mode": "ask"}}
     world.model.call("read_file", {"path": str(file)})
+
+
+async def test_where_a_file_lies_that_the_owner_was_asked_about_is_gone(world: World) -> None:
+    asks_for_a_file(world)
     world.model.say("It says nothing.")
     async with world.running() as bot:
         await bot.ask("/otr")
@@ -165,6 +171,33 @@ async def test_where_a_file_lies_that_the_owner_was_asked_about_is_gone(world: W
         assert SECRET in card.text
         assert any("allowed once" in text for text in await answers(world))
         assert await forgotten(world)
+
+
+@pytest.mark.parametrize(
+    ("fault", "state"),
+    [
+        ({"kind": "drop_after"}, "unknown"),
+        ({"kind": "status", "status": 400, "description": f"Bad Request: no {SECRET}"}, "refused"),
+    ],
+)
+async def test_however_a_question_fails_to_arrive_nothing_is_left(
+    world: World, fault: dict[str, Any], state: str
+) -> None:
+    """Its turn goes on meanwhile, and the line of doubt quotes it."""
+    asks_for_a_file(world)
+    world.config["telegram"] = {"streaming": "off"}
+    with Logs(level="debug", file=world.home.log_file):
+        async with world.running() as bot:
+            await bot.ask("/otr")
+            await world.people.fault(**fault, method="sendMessage")
+            await world.people.say(ADA, ADA, "ask me")
+            await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE state = ?", state))
+            await world.people.say(ADA, ADA, "/stop")
+            await settled(bot)
+
+            kept = "SELECT kind, body, error FROM deliveries WHERE id > 1 AND body || error != ''"
+            assert await bot.rows(kept) == []
+            assert await forgotten(world)
 
 
 async def test_a_service_that_quotes_what_was_said_is_not_quoted_in_the_log(

@@ -14,6 +14,7 @@ import pytest
 
 from aouo.emulator import ADA
 from aouo.events import Event, LlmToken, ResponseComplete
+from aouo.outbound.render import render
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Raw, Says
 from tests.path.looking import answers, eventually, said, settled
@@ -80,6 +81,31 @@ async def test_what_a_model_says_is_clean_wherever_it_goes(world: World, size: i
         tokens = "".join(event.text for event in told if isinstance(event, LlmToken))
         assert tokens == "Your key is [redacted], keep it. Bye"
         assert await leaks(world, told) == []
+
+
+HIDINGS = (
+    HIDDEN,
+    f"[{SECRET[:9]}](https://example.org/a){SECRET[9:]}",
+    f"{SECRET[:4]}&#{ord(SECRET[4])};{SECRET[5:]}",
+    f"{SECRET[:3]}\u200b{SECRET[3:]}",
+)
+
+
+@pytest.mark.parametrize("hidden", HIDINGS)
+async def test_what_is_kept_shows_no_secret_once_it_is_rendered(world: World, hidden: str) -> None:
+    world.model.call("persist", {"table": "notes", "data": {"text": hidden}})
+    world.model.say(f"It is {hidden}.")
+    async with world.running() as bot:
+        message = await bot.ask("what is it?")
+        await settled(bot)
+        (call,) = await bot.rows("SELECT arguments FROM tool_calls")
+        answer = "SELECT text FROM messages WHERE role = 'assistant' AND text != ''"
+        (answered,) = await bot.rows(answer)
+
+    kept = [json.loads(call["arguments"])["data"]["text"], answered["text"], message.text]
+    assert message.text == "It is [redacted]."
+    assert not [text for text in kept if SECRET in "".join(part.text for part in render(text))]
+    assert not [text for text in kept if "[redacted]" not in text]
 
 
 async def test_a_growing_message_never_shows_the_beginning_of_a_secret(world: World) -> None:
