@@ -288,6 +288,23 @@ class ApprovalAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class RaiseAsked:
+    """May the budget be raised that stopped a turn in another chat than the owner's?
+
+    The first fields are those of `errors.BudgetExceeded`.
+    """
+
+    kind: str
+    name: str
+    used_usd: float
+    cap_usd: float
+    worst_usd: float
+    raise_usd: float
+    turn_id: str
+    waiting: Elsewhere
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetRaised:
     """The owner added so many USD for today; `again`: the refused words are answered now."""
 
@@ -676,6 +693,7 @@ Notice: TypeAlias = (
     | Waits
     | WaitsForOwner
     | OwnerNotReached
+    | RaiseAsked
     | BudgetRaised
     | CheaperModel
     | BudgetStopped

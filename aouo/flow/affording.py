@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
 
 import structlog
 
@@ -10,11 +12,13 @@ from aouo import notices
 from aouo.address import ConversationAddress
 from aouo.errors import BudgetExceeded, SetupError
 from aouo.events import Button, Inbound, Text
+from aouo.flow import outcomes
+from aouo.flow.approving import elsewhere, owners_chat
 from aouo.notices import Notice
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import ChatModel, Clock, stamp
-from aouo.store import budgets, deliveries, jobs, media, routes, turns
+from aouo.ports import ChatModel, Clock, Rendered, iso, stamp
+from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -22,6 +26,7 @@ from aouo.store.jobs import Job
 from aouo.turn.quota import Quota
 
 log = structlog.get_logger()
+_HOUR = timedelta(hours=1)
 
 
 def refusal_by(error: Exception, turn_id: str) -> Refusal | None:
@@ -32,11 +37,26 @@ def refusal_by(error: Exception, turn_id: str) -> Refusal | None:
     return Refusal(turn_id, error.day, error.kind, error.name, error.raise_usd, provider, model)
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The owner is to be asked, in their `chat`, about the budget that stopped a turn."""
+
+    chat: ConversationAddress
+    card: Rendered
+    turn_id: str
+
+    def add(self, tx: Tx, now: str) -> Delivery:
+        """Queue the card. It is of no turn: it keeps no word of one that is off the record."""
+        key = deliveries.raise_key(self.turn_id)
+        return deliveries.add(tx, self.chat, "notice", self.card, now, key=key)
+
+
 class Affording:
     """Decides refusals as their buttons are tapped, each once, and runs the refused words again.
 
     `model_of` makes the model of a (provider, name); `owner` is the id of the one person who may
-    raise a budget, besides whoever sits at the terminal.
+    raise a budget, besides whoever sits at the terminal; they are asked in their private chat, so
+    often in an hour.
     """
 
     def __init__(
@@ -47,6 +67,7 @@ class Affording:
         outbox: Outbox,
         quota: Quota,
         owner: str,
+        asks_per_hour: int,
         model_of: Callable[[str, str], Awaitable[ChatModel]],
         wake: Callable[[str], None],
     ) -> None:
@@ -55,12 +76,38 @@ class Affording:
         self._outbox = outbox
         self._quota = quota
         self._owner = owner
+        self._asks_per_hour = asks_per_hour
         self._model_of = model_of
         self._wake = wake
         self._models: dict[tuple[str, str], ChatModel] = {}
 
     def is_owner(self, inbound: Inbound) -> bool:
         return inbound.origin == "cli" or inbound.person.id == self._owner
+
+    async def asking(self, job: Job, error: Exception, turn_id: str) -> Asking | None:
+        """The card with which the owner is asked to raise the budget that stopped a turn, None =
+        it was something else, or they read it in this very chat, or they are not asked."""
+        inbound = job.inbound
+        chat = owners_chat(inbound.address, self._owner)
+        if not isinstance(error, BudgetExceeded) or chat is None or not self._owner:
+            return None
+        hour_ago = iso(self._clock.now() - _HOUR)
+
+        def may(tx: Tx) -> bool:
+            asked = deliveries.raises_asked_since(tx, hour_ago)
+            return asked < self._asks_per_hour and not gone.is_closed(tx, chat)
+
+        card = notices.RaiseAsked(
+            error.kind,
+            error.name,
+            error.used_usd,
+            error.cap_usd,
+            error.worst_usd,
+            error.raise_usd,
+            turn_id,
+            elsewhere(inbound),
+        )
+        return Asking(chat, wording.word(card), turn_id) if await self._database.read(may) else None
 
     async def model_for(self, address: ConversationAddress, usual: ChatModel) -> ChatModel:
         """The model that was chosen here for today, or the usual one."""
@@ -89,32 +136,32 @@ class Affording:
         now, day = stamp(self._clock), self._quota.day()
         what, _, turn_id = key.removeprefix("budget_").partition("_")
 
-        def write(tx: Tx) -> str | Delivery:
+        def write(tx: Tx) -> tuple[str, list[Delivery]]:
             jobs.hold(tx, job)
+            jobs.settle(tx, job, "done", "a budget's button", now)
             refusal = budgets.refusal_of(tx, turn_id)
             asked = jobs.of_turn(tx, turn_id)
-            if refusal is None or asked is None or asked.address != inbound.address:
-                said: str | Notice = wording.TAP_UNKNOWN
-            else:
-                said = self._objection(what, refusal, asked, inbound)
-                said = said or self._decide(tx, what, refusal, asked, day, now)
-            jobs.settle(tx, job, "done", "a budget's button", now)
-            if isinstance(said, str):
-                return said
-            shown = wording.word(said)
-            return deliveries.add(
-                tx, inbound.address, "notice", shown, now, edits=inbound.message_id
-            )
+            if refusal is None or asked is None or not self._belongs(inbound, asked.address):
+                return wording.TAP_UNKNOWN, []
+            if objection := self._objection(what, refusal, asked, inbound):
+                return objection, []
+            decided = self._decide(tx, what, refusal, asked, day, now)
+            return "", _shown(tx, turn_id, decided, inbound, asked.address, now)
 
-        said = await self._database.transact(write, durable=True)
-        if isinstance(said, Delivery):
-            self._outbox.put(said)
-            self._wake(inbound.address.lane)
+        text, rows = await self._database.transact(write, durable=True)
+        self._outbox.put(*rows)
+        for lane in {row.address.lane for row in rows}:
+            self._wake(lane)
         if isinstance(inbound.content, Button):
-            text = said if isinstance(said, str) else ""
             await self._outbox.answer_tap(
                 inbound.address, inbound.content.answer_id, text, alert=bool(text)
             )
+
+    def _belongs(self, tapped: Inbound, asked_at: ConversationAddress) -> bool:
+        """Whether the button can have been in this chat."""
+        if tapped.address == asked_at:
+            return True
+        return self.is_owner(tapped) and tapped.address == owners_chat(asked_at, self._owner)
 
     def _objection(self, what: str, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
         """Why this tap does nothing, "" = it does."""
@@ -144,6 +191,26 @@ class Affording:
         budgets.choose_model(tx, route.id, refusal, day)
         log.info("cheaper_model_chosen", model=refusal.model)
         return notices.CheaperModel(refusal.model, again)
+
+
+def _shown(
+    tx: Tx,
+    turn_id: str,
+    decided: Notice,
+    tapped: Inbound,
+    asked_at: ConversationAddress,
+    now: str,
+) -> list[Delivery]:
+    """The refusal becomes what was decided, and so does the card that asked the owner."""
+    reply = deliveries.last_reply(tx, turn_id)
+    card = deliveries.keyed(tx, deliveries.raise_key(turn_id))
+    edits = reply.message_id if reply else 0
+    if tapped.address == asked_at:
+        edits = tapped.message_id
+    rows = [deliveries.add(tx, asked_at, "notice", wording.word(decided), now, edits=edits)]
+    if card:
+        rows += outcomes.become(tx, card, wording.raise_decided(decided), now)
+    return rows
 
 
 def _ask_again(tx: Tx, turn_id: str, asked: Inbound, now: str) -> bool:

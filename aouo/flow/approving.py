@@ -10,6 +10,7 @@ import structlog
 
 from aouo import notices
 from aouo.address import ConversationAddress
+from aouo.events import Inbound
 from aouo.flow.patience import Patience
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
@@ -47,15 +48,20 @@ def approving_of(job: Job, facts: Facts, patience: Patience, settings: Settings)
     """The owner's approvals for one turn; whoever sits at a terminal is the owner."""
     address = facts.address
     owner = facts.person.id if address.platform == "cli" else str(settings.telegram.owner)
-    here = address.platform == "cli" or address.chat_id == owner
-    inbound = job.inbound
-    asked = Asked(
-        owner,
-        None if here else ConversationAddress(address.platform, owner),
-        Elsewhere(inbound.person.name or inbound.person.id, inbound.group, inbound.title),
-    )
+    asked = Asked(owner, owners_chat(address, owner), elsewhere(job.inbound))
     limits = settings.security.approvals
     return Approving(patience, asked, Limits(limits.wait_s, limits.per_hour))
+
+
+def owners_chat(address: ConversationAddress, owner: str) -> ConversationAddress | None:
+    """Where the owner is asked about what happens at `address`, None = there."""
+    here = address.platform == "cli" or address.chat_id == owner
+    return None if here else ConversationAddress(address.platform, owner)
+
+
+def elsewhere(inbound: Inbound) -> Elsewhere:
+    """Who is asked for, as the owner reads it in their own chat."""
+    return Elsewhere(inbound.person.name or inbound.person.id, inbound.group, inbound.title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from aouo import notices
 from aouo.flow import outcomes
-from aouo.flow.affording import refusal_by
+from aouo.flow.affording import Affording, Asking, refusal_by
 from aouo.flow.editing import offer_untold
 from aouo.outbound import wording
 from aouo.outbound.answers import messages_of_answer
@@ -48,12 +48,19 @@ class Commit:
     """Ends turns. `badge` is the pack's name where a person could wonder who answered."""
 
     def __init__(
-        self, *, database: Database, clock: Clock, outbox: Outbox, redactor: Redactor
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        redactor: Redactor,
+        affording: Affording,
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
         self._redactor = redactor
+        self._affording = affording
 
     async def answer(
         self,
@@ -94,7 +101,9 @@ class Commit:
         Raises:
             StopAsked: as in `answer`.
         """
+        asking = await self._affording.asking(job, error, ctx.facts.turn.id)
         said = wording.failure(error, ctx.facts.turn.id)
+        said += f" {wording.ASKS_OWNER}" if asking else ""
         line = wording.failed_in_history
         return await self._without_answer(
             job,
@@ -104,6 +113,7 @@ class Commit:
             lambda done: line(error, done),
             filled,
             refusal=refusal_by(error, ctx.facts.turn.id),
+            asking=asking,
         )
 
     async def stop(
@@ -140,6 +150,7 @@ class Commit:
         filled: Filled,
         refusal: Refusal | None = None,
         *,
+        asking: Asking | None = None,
         asked: bool = False,
     ) -> int:
         turn = ctx.facts.turn
@@ -148,7 +159,10 @@ class Commit:
         last = filled.cut_short()
         if asked:
             messages = messages[: len(last.ids)]
-        buttons = wording.ways_on(turn.id, refusal.raise_usd, refusal.model) if refusal else ()
+        buttons: wording.Rows = ()
+        if refusal:
+            raises_usd = 0 if asking else refusal.raise_usd
+            buttons = wording.ways_on(turn.id, raises_usd, refusal.model)
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             for call in ctx.at_work:
@@ -158,7 +172,8 @@ class Commit:
             if refusal:
                 budgets.refuse(tx, refusal, now)
             kind = "ending" if asked else "reply"
-            return self._queue(tx, job, turn.id, messages, last, now, buttons, kind=kind)
+            rows = self._queue(tx, job, turn.id, messages, last, now, buttons, kind=kind)
+            return [*rows, asking.add(tx, now)] if asking else rows
 
         return await self._end(job, ctx, write, unless_stopped=not asked)
 

@@ -19,24 +19,24 @@ def waits_key(gate: Gate) -> str:
 
 
 def show(tx: Tx, gate: Gate, now: str) -> list[Delivery]:
-    """Turn the message of a settled gate into its outcome, and the line of whoever waits for it.
-
-    What nobody has begun to send need not be said any more.
-    """
+    """Turn the message of a settled gate into its outcome, and the line of whoever waits for it."""
     outcome = wording.settled(gate.kind, gate.state, gate.answer)
-    rows: list[Delivery] = []
-    for row in (deliveries.get(tx, gate.delivery_id), deliveries.keyed(tx, waits_key(gate))):
-        if row and row.message_id:
-            said = choices.chosen(row.message, outcome)
-            rows.append(
-                deliveries.add(
-                    tx, row.address, "notice", said, now, turn_id=gate.turn_id, edits=row.message_id
-                )
-            )
-        elif row and row.state == "queued":
-            deliveries.mark(tx, row.id, "dropped", now)
-            rows.append(replace(row, state="dropped"))
-    return rows
+    cards = (deliveries.get(tx, gate.delivery_id), deliveries.keyed(tx, waits_key(gate)))
+    return [row for card in cards if card for row in become(tx, card, outcome, now)]
+
+
+def become(tx: Tx, card: Delivery, outcome: str, now: str) -> list[Delivery]:
+    """Let a card show its outcome; what nobody has begun to send is not sent."""
+    if card.message_id:
+        said = choices.chosen(card.message, outcome)
+        edit = deliveries.add(
+            tx, card.address, "notice", said, now, turn_id=card.turn_id, edits=card.message_id
+        )
+        return [edit]
+    if card.state == "queued":
+        deliveries.mark(tx, card.id, "dropped", now)
+        return [replace(card, state="dropped")]
+    return []
 
 
 def close(tx: Tx, turn_id: str, now: str) -> list[Delivery]:

@@ -85,7 +85,13 @@ class Turns:
         self._contexts = contexts
         self._intake = intake
         self._renewing = renewing
-        self._commit = Commit(database=database, clock=clock, outbox=outbox, redactor=redactor)
+        self._commit = Commit(
+            database=database,
+            clock=clock,
+            outbox=outbox,
+            redactor=redactor,
+            affording=affording,
+        )
 
     def beginning(self, job: Job) -> AbstractContextManager[None]:
         """See `Running.beginning`."""

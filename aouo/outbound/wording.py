@@ -42,6 +42,7 @@ TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a small
 _SHOWN_PATH_CHARS = 400
 _SHOWN_NAME_CHARS = 80
 _QUOTED_CHARS = 40
+ASKS_OWNER = "I am asking them now."
 TAP_EXPIRED = "This question is closed."
 TAP_NOT_YOURS = "This question is for somebody else."
 NOT_AUTHORIZED = "You are not authorized to use this bot."
@@ -74,6 +75,10 @@ def word(notice: Notice) -> Rendered:
             return _summary(notice)
         case notices.ApprovalAsked():
             return _approval(notice)
+        case notices.RaiseAsked():
+            who = _elsewhere_in_words(notice.waiting)
+            asks = f"{who} is not answered: {wording_money.raising(notice)}"
+            return say(asks, [_raise(notice.turn_id, notice.raise_usd)])
         case (
             InstallUsage()
             | PackOffered()
@@ -264,6 +269,7 @@ def _sentence(notice: Notice) -> str:
             | notices.Sessions()
             | notices.Schedules()
             | notices.ApprovalAsked()
+            | notices.RaiseAsked()
             | notices.EditedTooLate()
             | InstallUsage()
             | PackOffered()
@@ -337,18 +343,28 @@ def failure(error: BaseException, reference: str) -> str:
 
 
 def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
-    """The buttons of a refusal by a budget; `cheaper` names a model, "" = there is none."""
-    rows = [
-        [
-            ButtonSpec(
-                f"Raise today by {wording_money.usd(raise_usd)}", f"nav:budget_raise_{turn_id}"
-            )
-        ]
-    ]
+    """The buttons of a refusal by a budget; `raise_usd` 0 = nobody raises it here, `cheaper` names
+    a model, "" = there is none."""
+    rows = [[_raise(turn_id, raise_usd)]] if raise_usd else []
     last = [ButtonSpec("Stop", f"nav:budget_stop_{turn_id}")]
     if cheaper:
         rows.append([ButtonSpec(f"Cheaper model: {cheaper}", f"nav:budget_cheaper_{turn_id}")])
     return tuple(tuple(row) for row in (*rows, last))
+
+
+def raise_decided(decided: Notice) -> str:
+    """What came of the card that asked the owner to raise a budget."""
+    match decided:
+        case notices.BudgetRaised(usd):
+            return f"raised by {wording_money.usd(usd)}"
+        case notices.CheaperModel(model):
+            return f"{model} answers there until midnight"
+        case _:
+            return "left unanswered"
+
+
+def _raise(turn_id: str, usd: float) -> ButtonSpec:
+    return ButtonSpec(f"Raise today by {wording_money.usd(usd)}", f"nav:budget_raise_{turn_id}")
 
 
 def skip_onboarding() -> Rows:

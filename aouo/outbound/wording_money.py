@@ -22,18 +22,20 @@ def quota(error: errors.QuotaExceededError) -> str:
 
 def budget(error: errors.BudgetExceeded) -> str:
     """What is spent of whose budget, what this might cost, and what helps."""
-    match error.kind:
-        case "person":
-            whose = "Your budget of today"
-        case "pack":
-            whose = f"Today's budget of “{error.name}”"
-        case _:
-            whose = "Today's budget"
+    whose = "Your budget of today" if error.kind == "person" else _whose(error.kind, error.name)
     return (
-        f"{whose} does not allow this: {usd(error.used_usd)} of {usd(error.cap_usd)} are spent, "
-        f"and this answer may cost up to {usd(error.worst_usd)}. It starts again at midnight, "
-        f"or the owner raises {error.key}."
+        f"{whose} {_not_allowed(error)}. It starts again at midnight, or the owner raises "
+        f"{error.key}."
     )
+
+
+def raising(notice: notices.RaiseAsked) -> str:
+    """What the owner is asked about somebody else's turn."""
+    whose = "their budget of today"
+    if notice.kind != "person":
+        whose = _whose(notice.kind, notice.name)
+        whose = f"{whose[0].lower()}{whose[1:]}"
+    return f"{whose} {_not_allowed(notice)}. Raise it for today?"
 
 
 def spending(notice: notices.SpendingReport) -> str:
@@ -58,6 +60,17 @@ def usd(amount: float) -> str:
     if amount == 0 or amount >= 0.01:
         return f"${amount:,.2f}"
     return "less than $0.0001" if amount < 0.0001 else f"${amount:.4f}"
+
+
+def _whose(kind: str, name: str) -> str:
+    return f"Today's budget of “{name}”" if kind == "pack" else "Today's budget"
+
+
+def _not_allowed(refused: errors.BudgetExceeded | notices.RaiseAsked) -> str:
+    return (
+        f"does not allow this: {usd(refused.used_usd)} of {usd(refused.cap_usd)} are spent, and "
+        f"this answer may cost up to {usd(refused.worst_usd)}"
+    )
 
 
 def _spent(spending: notices.Spending) -> str:

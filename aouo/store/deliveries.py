@@ -309,6 +309,28 @@ def texts_of(tx: Tx, turn_id: str) -> list[str]:
     return [" ".join(filter(None, texts)) for texts in said.values()]
 
 
+def last_reply(tx: Tx, turn_id: str) -> Delivery | None:
+    """The last message that the end of a turn queued."""
+    row = tx.one(
+        "SELECT * FROM deliveries WHERE turn_id = ? AND kind = 'reply' ORDER BY id DESC LIMIT 1",
+        turn_id,
+    )
+    return _delivery(row) if row else None
+
+
+def raise_key(turn_id: str) -> str:
+    """The key of the card that asks the owner to raise the budget that stopped a turn."""
+    return f"budget:{turn_id}"
+
+
+def raises_asked_since(tx: Tx, moment: str) -> int:
+    """How many of these cards there are from after `moment`."""
+    row = tx.one(
+        "SELECT count(*) AS n FROM deliveries WHERE key GLOB 'budget:*' AND created_at > ?", moment
+    )
+    return row["n"] if row else 0
+
+
 def tagged(tx: Tx, turn_id: str, tag: str) -> int:
     """The newest message that the turn calls so, 0 = there is none in the chat."""
     row = tx.one(

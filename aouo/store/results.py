@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import LiteralString
 
 from aouo.store.database import Tx
+
+_LINE: LiteralString = (
+    "WITH RECURSIVE line (session_id) AS (SELECT ? UNION SELECT s.source_session_id "
+    "FROM summaries AS s JOIN line ON s.session_id = line.session_id) "
+)
+"""A session and those that it goes on from: see `store.summaries`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +44,21 @@ def put(tx: Tx, result: Result, now: str) -> None:
 
 
 def text_of(tx: Tx, session_id: str, result_id: str) -> str:
-    """The whole text of a handle of this session, "" = it has no such handle."""
-    row = tx.one("SELECT text FROM results WHERE session_id = ? AND id = ?", session_id, result_id)
+    """The whole text of a handle of this session or of one that it goes on from, "" = there is no
+    such handle."""
+    row = tx.one(
+        _LINE + "SELECT text FROM results JOIN line USING (session_id) WHERE id = ? "
+        "ORDER BY results.created_at DESC LIMIT 1",
+        session_id,
+        result_id,
+    )
     return row["text"] if row else ""
 
 
 def any_of(tx: Tx, session_id: str) -> bool:
-    """Whether the session has something to read on in."""
-    return tx.one("SELECT 1 FROM results WHERE session_id = ? LIMIT 1", session_id) is not None
+    """Whether the session, or one that it goes on from, has something to read on in."""
+    row = tx.one(_LINE + "SELECT 1 FROM results JOIN line USING (session_id) LIMIT 1", session_id)
+    return row is not None
 
 
 def erase_of_turn(tx: Tx, turn_id: str) -> int:

@@ -38,7 +38,8 @@ class ResultRead(Arguments):
 
 
 class Results:
-    """Keeps long results; see `guard.chain.Shelf`. A handle opens in its own session only."""
+    """Keeps long results; see `guard.chain.Shelf`. A handle opens in its session, and in
+    those that go on from it, only."""
 
     def __init__(self, *, database: Database, clock: Clock) -> None:
         self._database = database

@@ -34,6 +34,8 @@ class Place:
     """Texts that wait for a pack."""
     stops: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(number of the event, person)."""
+    leaves: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """As `stops`: what begins anew, and so ends a question to its person."""
     retries: int = 0
     asks_again: int = 0
     """Taps on *Answer again*."""

@@ -181,7 +181,7 @@ class Deeds:
 
     def new(self, place: Place) -> None:
         place.sessions[place.pack] += 1
-        self._command(place, "new")
+        self._leave(place, "new")
 
     def use(self, place: Place, pack: str = "") -> None:
         pack = pack or self.chance.choice(PACKS)
@@ -198,7 +198,12 @@ class Deeds:
 
     def retry(self, place: Place) -> None:
         place.retries += 1
-        self._command(place, "retry")
+        self._leave(place, "retry")
+
+    def _leave(self, place: Place, name: str) -> None:
+        person = self.chance.choice(place.people)
+        place.leaves.append((self.book.at, person))
+        self._command(place, name, person=person)
 
     def where(self, place: Place) -> None:
         place.wheres += 1

@@ -181,7 +181,7 @@ class Laws:
                 if text.mark not in answered[text.base] and not self._stopped(text, others):
                     yield f"the tap {text.mark} is not answered"
             elif not (versions := answered[text.base]):
-                if not self._stopped(text, others):
+                if not (self._stopped(text, others) or self._left(text)):
                     yield f"{text.mark} by {text.person} is not answered"
             elif text.base in self._told:
                 continue  # it answered a question, which stays answered
@@ -278,6 +278,15 @@ class Laws:
                 others[text.place.number] += 1
                 return True
         return False
+
+    def _left(self, text: Text) -> bool:
+        """Whether its turn asked something and its person left that question by a command."""
+        asks = any(
+            asked.kind == "ask" and text.base in {mark[:9] for mark in asked.marks}
+            for asked in self.play.model.asked
+        )
+        later = any(at > text.at and who == text.person for at, who in text.place.leaves)
+        return asks and later
 
     def _is_offered(self, text: Text) -> bool:
         """The newest words came too late, and there is a button for them, or they were stopped."""

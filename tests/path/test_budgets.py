@@ -89,17 +89,85 @@ async def test_the_owner_raises_it_and_the_refused_words_are_answered(world: Wor
     assert [m["content"] for m in world.model.requests[0]["messages"]].count("hello") == 1
 
 
-async def test_only_the_owner_raises_and_others_are_told_so(world: World) -> None:
+@pytest.mark.parametrize(
+    ("chat", "place"), [(BEN, "their private chat"), (FAMILY, "the group “Family”")]
+)
+async def test_the_owner_is_asked_in_private_to_raise_it_for_somebody_else(
+    world: World, chat: int, place: str
+) -> None:
+    """They see no chat of others, and may be in no group with them."""
     budgets(world, daily_usd=0.1)
     async with world.running() as bot:
-        shown = await refused(bot, user=BEN, chat=FAMILY)
-        no = await bot.people.tap(BEN, FAMILY, shown.id, button(shown, "Raise"))
+        shown = await refused(bot, user=BEN, chat=chat)
+        card = await bot.people.next_message(ADA, contains="Raise it for today?")
+        no = await bot.people.tap(BEN, chat, shown.id, button(card, "Raise"))
         unasked = len(world.model.requests)
-        await bot.people.tap(ADA, FAMILY, shown.id, button(shown, "Raise"))
-        await said(world, "hello", FAMILY)
+        await bot.people.tap(ADA, ADA, card.id, button(card, "Raise"))
+        await said(world, "hello", chat)
+        await said(world, f"{card.text}\n→ raised by $0.50")
+        await settled(bot)
+        there, asked = await answers(world, chat), await answers(world)
 
+    assert card.text.startswith(
+        f"Ben in {place} is not answered: today's budget does not allow this: $0.00 of $0.10 are "
+        "spent, and this answer may cost up to $0."
+    )
+    assert shown.text.endswith("or the owner raises budgets.daily_usd. I am asking them now.")
+    assert [each.text for each in shown.buttons] == ["Stop"]
     assert no == {"text": "Only the owner can decide this.", "show_alert": True}
     assert unasked == 0
+    assert there == ["Raised by $0.50 for today. Answering now.", "hello"]
+    assert asked == [f"{card.text}\n→ raised by $0.50"]
+
+
+async def test_a_card_of_the_owners_shows_that_the_person_left_it(world: World) -> None:
+    budgets(world, per_person_daily_usd=0.1)
+    async with world.running() as bot:
+        await bot.people.say(BEN, BEN, "hello")
+        shown = await bot.people.next_message(BEN, contains="Your budget of today")
+        card = await bot.people.next_message(ADA, contains="Raise it for today?")
+        await bot.people.tap(BEN, BEN, shown.id, button(shown, "Stop"))
+        await said(world, f"{card.text}\n→ left unanswered")
+        late = await bot.people.tap(ADA, ADA, card.id, button(card, "Raise"))
+
+    assert card.text.startswith("Ben in their private chat is not answered: their budget of today ")
+    assert late == {"text": "This question is closed.", "show_alert": True}
+    assert world.model.requests == []
+
+
+async def test_the_owners_card_outlives_a_restart_and_holds_no_word_off_the_record(
+    world: World,
+) -> None:
+    budgets(world, daily_usd=0.1)
+    async with world.running() as bot:
+        await bot.people.say(BEN, BEN, "/otr my secret")
+        card = await bot.people.next_message(ADA, contains="Raise it for today?")
+        await settled(bot)
+    async with world.running() as bot:
+        await bot.people.tap(ADA, ADA, card.id, button(card, "Raise"))
+        await said(
+            world, "Raised by $0.50 for today. Please say it again: your words were not kept.", BEN
+        )
+        await said(world, f"{card.text}\n→ raised by $0.50")
+
+    assert "secret" not in card.text
+    assert len(await answers(world, BEN)) == 1
+
+
+async def test_the_owner_is_not_asked_without_end(world: World) -> None:
+    """Then, and where the owner never wrote to the bot, nobody is told that they are asked."""
+    budgets(world, daily_usd=0.1)
+    world.config["security"] = {"approvals": {"per_hour": 1}}
+    async with world.running() as bot:
+        await refused(bot, user=BEN)
+        await bot.people.next_message(ADA, contains="Raise it for today?")
+        await bot.people.say(BEN, BEN, "again")
+        await eventually(lambda: bot.rows("SELECT 1 FROM budget_refusals LIMIT 1 OFFSET 1"))
+        await settled(bot)
+        told, asked = await answers(world, BEN), await answers(world)
+
+    assert [text.endswith("I am asking them now.") for text in told] == [True, False]
+    assert len(asked) == 1
 
 
 async def test_the_buttons_survive_a_restart(world: World) -> None:

@@ -13,7 +13,7 @@ from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Reply, Says
 from tests.fakes.model_server import CallPart as Call
-from tests.path.looking import said
+from tests.path.looking import said, settled
 from tests.path.world import ADA, BEN, World
 
 REPORT = (
@@ -123,6 +123,46 @@ async def test_a_handle_belongs_to_its_session_and_stays_in_it(world: World) -> 
     assert own.startswith("1: row 1: ")
     assert shown == [False, False, True, True]
     assert "sk-aaa" not in row["text"]
+
+
+async def test_a_handle_opens_after_the_session_went_on_in_a_fresh_one(world: World) -> None:
+    """The newest words went along, and the handle stands in them."""
+    world.config["advanced"] = {"session_tokens_max": 10_000}
+    handles: list[str] = []
+
+    def script(body: Body) -> Reply | str:
+        if "Summarise the conversation" in str(body["messages"][0]["content"]):
+            return "Ada wanted a report."
+        words = [str(m["content"]) for m in body["messages"] if m["role"] == "user"][-1]
+        if "report" in words and body["messages"][-1]["role"] != "tool":
+            return Says("", (Call("report"),), usage=(600, 0, 5))
+        if "how did it begin" in words and body["messages"][-1]["role"] != "tool":
+            return Says("", (Call("result_read", {"result": handles[0], "mode": "head"}),))
+        return Says(f"{words.rpartition(chr(10))[2]}!", usage=(690, 0, 5))
+
+    world.model._script = script
+    async with world.running() as bot:
+        for number in range(10):
+            await bot.people.say(ADA, ADA, f"sheep {number}")
+            await said(world, f"sheep {number}!")
+            await settled(bot)
+        await bot.people.say(ADA, ADA, "report")
+        await said(world, "report!")
+        await settled(bot)
+        (row,) = await bot.rows("SELECT id, session_id FROM results")
+        handles.append(row["id"])
+        for number in range(10, 13):
+            await bot.people.say(ADA, ADA, f"sheep {number}")
+            await said(world, f"sheep {number}!")
+            await settled(bot)
+        await bot.people.say(ADA, ADA, "how did it begin?")
+        await said(world, "how did it begin?!")
+        await settled(bot)
+        sessions = await bot.rows("SELECT id FROM sessions")
+
+    assert len(sessions) == 2
+    assert "result_read" in tools(world.model.requests[-1])
+    assert results(world.model.requests[-1])[-1].startswith("1: row 1: ")
 
 
 async def test_a_short_result_is_read_as_it_is(world: World) -> None:
