@@ -14,7 +14,6 @@ from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 class Db(Arguments):
     sql: str = ""
-    """one SELECT"""
     params: list[Any] | dict[str, Any] | str = ""
 
 

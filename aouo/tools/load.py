@@ -32,7 +32,7 @@ async def _load_skills(wish: Load, context: ToolContext, call_id: str) -> str:
 def load_tools() -> Tool:
     return tool(
         "load_tools",
-        "Bring in more tools, by name or group, before you use them.",
+        "Bring in more tools, by name or group.",
         Load,
         _load_tools,
         group="load",

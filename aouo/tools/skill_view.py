@@ -25,7 +25,7 @@ def skill_view(library: Callable[[], Library]) -> Tool:
 
     return tool(
         "skill_view",
-        "Read a skill's instructions before following it.",
+        "Read a skill.",
         SkillView,
         _view,
         reads=True,
