@@ -95,7 +95,7 @@ def _next_steps(home: Home) -> list[str]:
     elif not telegram.allowed_user_ids:
         steps.append(("config set telegram.allowed_user_ids …", "your id; the bot tells it on /id"))
     steps += [
-        ("pack install DIR", "install a pack"),
+        ("pack install notes", "install a pack that comes along"),
         ("doctor", "check everything"),
         ("start", "run the bot"),
         ("try", "try it without Telegram"),

@@ -31,7 +31,7 @@ def found(rows: Sequence[str]) -> str:
     shown = rows[:SHOWN_ROWS]
     if len(shown) == 1:
         return shown[0]
-    more = [f"(The first {SHOWN_ROWS} of more.)"] if len(rows) > SHOWN_ROWS else []
+    more = [f"(There are more than these {SHOWN_ROWS}.)"] if len(rows) > SHOWN_ROWS else []
     return "\n".join([*(f"- {row}" for row in shown), *more])
 
 

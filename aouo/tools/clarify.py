@@ -25,7 +25,7 @@ async def _ask(question: Clarify, context: ToolContext, call_id: str) -> str:
 def clarify() -> Tool:
     return tool(
         "clarify",
-        "Ask the person one question with buttons and get the answer.",
+        "Ask the person one question with buttons.",
         Clarify,
         _ask,
         timeout_s=None,

@@ -44,7 +44,7 @@ def load_tools() -> Tool:
 def load_skills() -> Tool:
     return tool(
         "load_skills",
-        "Read several skills at once.",
+        "Read several skills.",
         Load,
         _load_skills,
         group="load",

@@ -30,7 +30,7 @@ def onboarding_done(database: Database, clock: Clock) -> Tool:
 
     return tool(
         "onboarding_done",
-        "End the first conversation: all is asked, or they want to go on without.",
+        "End the first conversation, also if they want none.",
         OnboardingDone,
         _run,
         group=GROUP,

@@ -82,7 +82,7 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
 
     return tool(
         "persist",
-        "Keep and read rows in this pack's database; query takes a SELECT in sql.",
+        "Keep and read rows in this pack's database; query: a SELECT in sql.",
         Persist,
         _run,
         effect=lambda wish: wish.action not in ("recent", "query", "summary"),

@@ -61,7 +61,7 @@ def test_init_again_without_a_token_still_names_it_and_with_one_the_person(runne
     assert first == again
     assert again[0].split()[:4] == ["aouo", "config", "set", "telegram.bot_token"]
     assert with_token[0].split()[:4] == ["aouo", "config", "set", "telegram.allowed_user_ids"]
-    assert with_person[0] == "  aouo pack install DIR   install a pack"
+    assert with_person[0] == "  aouo pack install notes   install a pack that comes along"
 
 
 def test_the_next_steps_are_aligned(runner: CliRunner):

@@ -26,7 +26,7 @@ async def test_the_first_request_is_small_and_holds_only_the_active_pack(world: 
         await bot.ask("/use notes")
         await bot.ask("Hello")
 
-    body = json.dumps(world.model.requests[0], ensure_ascii=False)
+    body = json.dumps(world.model.requests[0], ensure_ascii=False, separators=(",", ":"))
     assert len(body.encode()) <= 6 * 1024
     assert "vocab" not in body.lower()
 

@@ -79,7 +79,7 @@ async def test_on_an_ordinary_day_it_says_what_was_done_and_nothing_else(
             if kept(world, pack)[: len(before)] != before:
                 strange.append(f"{item['say']!r} changed rows")
             elif "keeps" in item:
-                shown = " ".join(item["keeps"].split())
+                shown = " ".join(item["keeps"].split()).replace("||", "‖")
                 if new != [item["keeps"]] or f"“{shown}”" not in text or "Saved" not in text:
                     strange.append(f"{item['say']!r}: {new} {text!r}")
             elif new:
@@ -98,8 +98,9 @@ def only_rows(text: str, rows: list[str]) -> bool:
     """Whether an answer is a count of what there is, or rows that there are, or none."""
     if text in (f"Notes: {len(rows)}", f"Words: {len(rows)}", "There is nothing to show."):
         return True
+    text = text.removesuffix("\n(There are more than these 10.)")
     lines = [line.removeprefix("• ") for line in text.split("\n")]
-    known = [" ".join(row.split()) for row in rows]
+    known = [" ".join(row.split()).replace("||", "‖") for row in rows]
     return all(any(line.startswith(row) for row in known) for line in lines)
 
 
@@ -140,3 +141,41 @@ async def test_without_a_pack_it_says_what_it_is(world: World) -> None:
             "I am a very small model and did nothing with that: I cannot chat, remind you of "
             "anything or answer questions."
         )
+
+
+async def test_a_long_note_is_told_by_its_beginning_and_hides_no_other(world: World) -> None:
+    world.install("notes")
+    long = "a long day " * 360
+    begins = f"{long[:199]}…"
+    async with world.running() as bot:
+        await hears(bot, "note: buy milk")
+        saved = await hears(bot, f"note: {long}")
+        shown = await hears(bot, "what are my notes?")
+        found = await hears(bot, "find notes about day")
+
+        assert kept(world, "notes") == ["buy milk", long.strip()]
+        assert saved.text.removesuffix("\n\n— notes") == f"Saved as a note: “{begins}”."
+        assert shown.text.removesuffix("\n\n— notes") == f"• {begins}\n• buy milk"
+        assert found.text.removesuffix("\n\n— notes") == begins
+
+
+@pytest.mark.parametrize(
+    ("pack", "write", "look"),
+    [
+        ("notes", "note: number {0}", "show all my notes"),
+        ("vocab", "add word: número {0} = {0}", "show all my words"),
+        ("create", "idea: number {0}", "what ideas do I have?"),
+    ],
+)
+async def test_a_list_that_is_cut_says_so(world: World, pack: str, write: str, look: str) -> None:
+    world.install(pack)
+    async with world.running() as bot:
+        for number in range(12):
+            await hears(bot, write.format(number))
+        answer = await hears(bot, look)
+
+        *rows, more = answer.text.removesuffix(f"\n\n— {pack}").split("\n")
+        assert [row.partition("mber ")[2] or row.rpartition(" ")[2] for row in rows] == [
+            str(number) for number in range(11, 1, -1)
+        ]
+        assert more == "(There are more than these 10.)"

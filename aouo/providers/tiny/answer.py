@@ -46,7 +46,7 @@ def told(
     answer = as_object(result.text)
     rows = list(_rows(answer))
     if before:
-        return _written(rows, before, words)
+        return _written(rows or _asked_for(call, answer), before, words)
     if "deleted" in answer:
         return words.deleted(_count(answer["deleted"]))
     if any(_count(answer.get(key)) for key in ("saved", "inserted", "updated")):
@@ -62,6 +62,7 @@ def verbatim(text: object) -> str:
     """A value of a row as Markdown that shows it letter by letter, in one line."""
     line = one_line(str(text), MAX_VALUE_CHARS + 1)
     line = line if len(line) <= MAX_VALUE_CHARS else f"{line[: MAX_VALUE_CHARS - 1]}…"
+    line = line.replace("||", "‖")  # two bars hide what is between them however they are written
     return _NUMBER.sub(r"\1\\\2", _MARKS.sub(lambda mark: f"\\{mark[0]}", line))
 
 
@@ -79,6 +80,12 @@ def _written(rows: Sequence[Mapping[str, object]], option: Option, words: Words)
     example = option.examples[0]
     column = next((place[-1] for place, _ in example.slots), "")
     return words.saved(verbatim(rows[0].get(column, "")))
+
+
+def _asked_for(call: ToolCall, answer: Mapping[str, object]) -> list[dict[str, object]]:
+    """The row that was too long to be read back, which has the values that it was asked for by."""
+    where = as_object(call.arguments).get("where")
+    return [cast("dict[str, object]", where)] if isinstance(where, dict) and not answer else []
 
 
 def _row(row: Mapping[str, object], answer: str) -> str:

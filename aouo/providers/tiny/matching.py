@@ -13,11 +13,17 @@ from aouo.providers.tiny.options import Example, Option
 
 _POLITE = r"(?:(?:please|pls|hey|hi|hello|ok|okay|so|now|just)\b[\s,!.]*+)*+"
 _ASKED = r"(?P<asked>(?:can|could|would|will)\s+you\s+(?:please\s+)?)?"
+_MAY_I = re.compile(
+    _POLITE + r"(?:can|could)\s+(?:you|u|i|we)\s+(?:please\s+)?"
+    r"(?=(?:see|show|tell|give|get|list|count|know)\b)",
+    re.IGNORECASE,
+)
+"""Asks for a look politely; any other “can” asks what is possible."""
 _ARTICLES = ("a", "an", "the", "my")
 _FILLERS = frozenset(
     re.findall(
         r"\w+",
-        "a all am an any anything are can could do does everything get give got had has have hello "
+        "a all am an any anything are do does everything get give got had has have hello "
         "hey hi i is just know let me my now of ok okay please s see show so some tell the "
         "there to u us want we what which would you your",
     )
@@ -58,7 +64,8 @@ def _filled(option: Option, message: str) -> Match | None:
                 )
                 for at, (place, _) in enumerate(example.slots)
             }
-            if all(values.values()):
+            first = values[example.slots[0][0]]
+            if all(values.values()) and not _begins_later(option, example, first):
                 return Match(option, with_values(example.arguments, values))
     return None
 
@@ -92,7 +99,24 @@ def _words(text: str) -> str:
 
 def _has_mark(example: Example) -> bool:
     """A colon or the like stands before the first value, so what follows is meant to be one."""
-    return bool(re.search(r"[^\w\s]\s*$", example.message.partition(example.slots[0][1])[0]))
+    return bool(re.search(r"[^\w\s]\s*$", _before(example)))
+
+
+def _begins_later(option: Option, example: Example, value: str) -> bool:
+    """Whether `value` holds words that belong before it: of *add word: tree = Baum*, the example
+    *add a = b* would take *word: tree*."""
+    if _has_mark(example):
+        return False
+    if value.startswith(":") or value.endswith(":"):
+        return True
+    said = word_list(_before(example) + value)
+    longer = [word_list(_before(e)) for e in option.examples if e.slots]
+    own = len(word_list(_before(example)))
+    return any(own < len(w) < len(said) and said[: len(w)] == w for w in longer)
+
+
+def _before(example: Example) -> str:
+    return example.message.partition(example.slots[0][1])[0]
 
 
 def _value(words: str, *, cut: bool) -> str:
@@ -103,6 +127,7 @@ def _value(words: str, *, cut: bool) -> str:
 def _looked(choices: Sequence[Option], message: str) -> list[Match]:
     """What only looks may be asked for in any order of its examples' words, and in no others;
     what shares most words with its examples."""
+    message = _MAY_I.sub("", message, count=1) if _MAY_I.match(message) else message
     said, spelt = set(word_list(message)), set(_spelt(message))
     plain = [
         (option, [example.message for example in option.examples if not example.slots])
