@@ -136,7 +136,7 @@ async def make(pack: Pack, shown: Shown, folder: Path, clock: Clock) -> str:
 class _Chat:
     async def dispatch_message(self, payload: Payload, call_id: str) -> SimpleNamespace:
         del call_id
-        return SimpleNamespace(ok=bool(payload.text), message_id="1", note="")
+        return SimpleNamespace(ok=bool(payload.text), message_id="1", note="", unknown=False)
 
 
 class _Person:
