@@ -12,14 +12,19 @@ from collections.abc import Mapping, Sequence
 
 _NUMBERS: Mapping[str, Mapping[str, int]] = {
     "x86_64": {
+        "open": 2,
+        "ioctl": 16,
         "socket": 41,
         "connect": 42,
         "bind": 49,
         "socketpair": 53,
         "clone": 56,
         "kill": 62,
+        "creat": 85,
         "chmod": 90,
+        "fchmod": 91,
         "chown": 92,
+        "fchown": 93,
         "lchown": 94,
         "ptrace": 101,
         "rt_sigqueueinfo": 129,
@@ -32,8 +37,10 @@ _NUMBERS: Mapping[str, Mapping[str, int]] = {
         "mount": 165,
         "setxattr": 188,
         "lsetxattr": 189,
+        "fsetxattr": 190,
         "removexattr": 197,
         "lremovexattr": 198,
+        "fremovexattr": 199,
         "tkill": 200,
         "sched_setaffinity": 203,
         "tgkill": 234,
@@ -42,6 +49,7 @@ _NUMBERS: Mapping[str, Mapping[str, int]] = {
         "request_key": 249,
         "keyctl": 250,
         "ioprio_set": 251,
+        "openat": 257,
         "mknodat": 259,
         "fchownat": 260,
         "futimesat": 261,
@@ -61,14 +69,20 @@ _NUMBERS: Mapping[str, Mapping[str, int]] = {
     "aarch64": {
         "setxattr": 5,
         "lsetxattr": 6,
+        "fsetxattr": 7,
         "removexattr": 14,
         "lremovexattr": 15,
+        "fremovexattr": 16,
+        "ioctl": 29,
         "ioprio_set": 30,
         "mknodat": 33,
         "mount": 40,
         "chroot": 51,
+        "fchmod": 52,
         "fchmodat": 53,
         "fchownat": 54,
+        "fchown": 55,
+        "openat": 56,
         "utimensat": 88,
         "unshare": 97,
         "ptrace": 117,
@@ -107,11 +121,13 @@ _EVERYWHERE: Mapping[str, int] = {
     "move_mount": 429,
     "fsopen": 430,
     "clone3": 435,
+    "openat2": 437,
     "pidfd_getfd": 438,
     "mount_setattr": 442,
     "fchmodat2": 452,
     "setxattrat": 463,
     "removexattrat": 466,
+    "file_setattr": 469,
 }
 _AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
@@ -132,10 +148,27 @@ _SIGNALS = (
 )
 # Landlock leaves these to whoever owns a file, wherever it lies.
 _OWNERSHIP = (
-    *("chown", "lchown", "fchownat", "setxattr", "lsetxattr", "removexattr", "lremovexattr"),
-    *("setxattrat", "removexattrat"),
+    *("chown", "lchown", "fchown", "fchownat", "file_setattr"),
+    *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
+    *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
 )
-_ATTRIBUTES = ("chmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat")
+_ATTRIBUTES = (
+    *("chmod", "fchmod", "fchmodat", "fchmodat2"),
+    *("utime", "utimes", "futimesat", "utimensat"),
+)
+_SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
+# What root's ordinary user writes is stored as root's, so a program must not run as its owner.
+_MODES = {
+    "chmod": 1,
+    "fchmod": 1,
+    "fchmodat": 2,
+    "fchmodat2": 2,
+    "open": 2,
+    "openat": 3,
+    "creat": 1,
+}
+"""The place of the mode among what a call is given."""
+_AS_OWNER_OR_GROUP = 0o6000
 
 _ALLOW = 0x7FFF0000
 _KILL = 0x80000000
@@ -144,6 +177,7 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06
 _AF_UNIX, _AF_INET, _AF_INET6, _SOCK_STREAM = 1, 2, 10, 1
 _NEW_NAMESPACES = 0x7E020080
 _NR_AT, _ARCH_AT, _ARG0_AT, _ARG1_AT = 0, 4, 16, 24
+_ARG_BYTES = 8
 
 
 def is_known() -> bool:
@@ -170,13 +204,35 @@ def program(*, network: bool, files: bool, signals: bool) -> bytes:
     if machine == "x86_64":
         code += [_step(_AT_LEAST, _X32_BIT, 0, 1), _step(_RETURN, _ERRNO | errno.EPERM)]
     code += _returns(numbers, denied, errno.EPERM)
-    code += _returns(numbers, ("clone3",), errno.ENOSYS)  # its flags cannot be seen; `clone`'s can
+    # Their flags and modes cannot be seen; those of `clone` and `openat` can.
+    code += _returns(numbers, ("clone3", "openat2"), errno.ENOSYS)
     # Changed in appearance only, so that copying a file with its times and mode still works.
     code += _returns(numbers, _ATTRIBUTES, 0) if files else []
+    code += _modes(numbers)
+    code += _flags_of_files(numbers) if files else []
     code += _sockets(numbers, network=network)
     flags = [_step(_LOAD, _ARG0_AT), _step(_ANY_BIT, _NEW_NAMESPACES, 0, 1), _refuse()]
     code += _only(numbers["clone"], flags)
     return b"".join([*code, _step(_RETURN, _ALLOW)])
+
+
+def _modes(numbers: Mapping[str, int]) -> list[bytes]:
+    """No file that runs as its owner or its group, whoever starts it."""
+    found: list[bytes] = []
+    for name, place in _MODES.items():
+        if name in numbers:
+            load = _step(_LOAD, _ARG0_AT + place * _ARG_BYTES)
+            asked = [load, _step(_ANY_BIT, _AS_OWNER_OR_GROUP, 0, 1), _refuse()]
+            found += _only(numbers[name], asked)
+    return found
+
+
+def _flags_of_files(numbers: Mapping[str, int]) -> list[bytes]:
+    """Those that a file system keeps for a file, which is open for reading perhaps."""
+    asked = [_step(_LOAD, _ARG1_AT)]
+    for request in _SET_FLAGS:
+        asked += [_step(_EQUAL, request, 0, 1), _refuse()]
+    return _only(numbers["ioctl"], asked)
 
 
 def _sockets(numbers: Mapping[str, int], *, network: bool) -> list[bytes]:

@@ -268,8 +268,14 @@ MATTERS = {
     "templates/USER.md.tmpl": "soul",
     "menu.json": "soul",
     "examples.yml": "soul",
+    "i18n/de.json": "soul",
+    "i18n/run.sh": "soul",
+    "evals/run.sh": "programs",
+    "migrations/run.sh": "programs",
+    "run": "programs",
+    "words.txt": "programs",
     "README.md": None,
-    "i18n/de.json": None,
+    "LICENSE": None,
     "evals/a.yml": None,
 }
 
@@ -310,6 +316,46 @@ def test_what_a_schedule_tells_the_model_is_part_of_the_text(make_pack: MakePack
     one = summary(make_pack, cron_defaults=jobs, permissions={"cron": True})
     jobs[0]["prompt"] = "Ask for the card."
     two = summary(make_pack, "two", cron_defaults=jobs, permissions={"cron": True})
+
+    assert [(one.topic, one.item) for one in compare(one, two).asks] == [("soul", "pack.yml")]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "CREATE TRIGGER gone AFTER INSERT ON items BEGIN DELETE FROM items; END;",
+        "CREATE VIEW IF NOT EXISTS seen AS SELECT name FROM items;",
+        "INSERT INTO items (name) VALUES ('Ask for the card.');",
+    ],
+)
+def test_what_a_schema_runs_and_gives_to_read_is_shown_and_asks(
+    make_pack: MakePack, more: str
+) -> None:
+    one = summary(make_pack)
+    two = summary(make_pack, "two", schema=TABLE.format("") + more)
+
+    assert [(one.topic, one.item) for one in compare(one, two).asks] == [("programs", "schema.sql")]
+
+
+@pytest.mark.parametrize("name", ["README.md", "evals/run.yml", "i18n/run.json", "LICENSE"])
+def test_a_file_that_a_command_starts_is_a_program_whatever_its_name(
+    make_pack: MakePack, name: str
+) -> None:
+    def of(root: str, text: str) -> Summary:
+        made = folder(make_pack, root, {name: text})
+        tool = {"name": "run", "command": f"sh ./{name}"}
+        manifest = {**BASE, "runtime": {"external_tools": [tool]}}
+        (made / "pack.yml").write_text(yaml.safe_dump(manifest))
+        return summarize(cast("Pack", load_pack(made).draft))
+
+    found = compare(of("one", "true"), of("two", "false")).asks
+
+    assert [(one.topic, one.item) for one in found] == [("programs", name)]
+
+
+def test_more_of_a_person_in_the_prompt_is_shown_and_asks(make_pack: MakePack) -> None:
+    one = summary(make_pack, context={"memory_policy": "none"})
+    two = summary(make_pack, "two", context={"memory_policy": "full"})
 
     assert [(one.topic, one.item) for one in compare(one, two).asks] == [("soul", "pack.yml")]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
-from aouo.packs.data.schema_guard import Guard
+from aouo.packs.data.schema_guard import Guard, SchemaRefused
 
 KEYED = "CREATE TABLE IF NOT EXISTS w (word TEXT PRIMARY KEY, n INTEGER DEFAULT 0);\n"
 PLAIN = "CREATE TABLE IF NOT EXISTS w (id INTEGER PRIMARY KEY, word TEXT, n INTEGER DEFAULT 0);\n"
@@ -216,3 +216,30 @@ def test_each_seed_comes_once_whatever_author_and_person_do(
                     expected = {k: f"{v}!" if v == what else v for k, v in expected.items()}
 
         assert [word for word, _ in database.rows] == sorted(expected.values())
+
+
+def test_many_first_rows_take_a_schema_few_statements_a_row() -> None:
+    """Each was held against all others, so that ten thousand took hours."""
+    many = (
+        "INSERT INTO w (word) WITH RECURSIVE n(i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n "
+        "LIMIT {}) SELECT 'w' || i FROM n;"
+    )
+    with closing((database := Database()).connection):
+        statements: list[str] = []
+        database.connection.set_trace_callback(statements.append)
+        database.schema(PLAIN + many.format(0, 2_000))
+
+        assert len(database.rows) == 2_000
+        assert len(statements) < 20 * 2_000
+
+
+def test_first_rows_have_an_end_in_however_many_statements() -> None:
+    one = (
+        "INSERT INTO w (word) WITH RECURSIVE n(i) AS (SELECT {} UNION ALL SELECT i + 1 FROM n "
+        "LIMIT 10000) SELECT 'w' || i FROM n;"
+    )
+    with closing((database := Database()).connection):
+        with pytest.raises(SchemaRefused, match="at most 20,000 in all"):
+            database.schema(PLAIN + "".join(one.format(10_000 * i) for i in range(5)))
+
+        assert not database.connection.execute("SELECT 1 FROM sqlite_master").fetchall()

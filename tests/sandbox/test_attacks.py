@@ -419,3 +419,41 @@ async def test_a_runtime_that_is_killed_takes_the_tool_with_it(place: Place) -> 
 def _contents(place: Place) -> dict[Path, bytes | None]:
     """Everything there is, links and special files too."""
     return {path: path.read_bytes() if path.is_file() else None for path in place.root.rglob("*")}
+
+
+MARKS = """
+def tried(call):
+    try:
+        call()
+    except OSError:
+        pass
+import fcntl
+for file in (os.path.dirname(__file__) + "/seen.py", data + "/mine"):
+    opened = os.open(file, os.O_RDONLY)
+    tried(lambda: os.fchmod(opened, 0o6755))
+    tried(lambda: os.chmod(file, 0o6755))
+    tried(lambda: os.setxattr(opened, "user.mark", b"x"))
+    tried(lambda: fcntl.ioctl(opened, 0x40086602, bytes([64, 0, 0, 0, 0, 0, 0, 0])))
+tried(lambda: os.close(os.open(data + "/new", os.O_CREAT | os.O_WRONLY, 0o6755)))
+return "done"
+"""
+
+
+@pytest.mark.parametrize("name", HERE)
+async def test_what_a_tool_may_only_read_keeps_its_mode_and_nothing_of_it_runs_as_its_owner(
+    tmp_path: Path, name: str
+) -> None:
+    """Landlock lets an owner change these through a file that is open for reading, and root's
+    ordinary user owns the system's; what that user writes is root's on the disk."""
+    place = Place(tmp_path, HERE[name])
+    order = place.order(MARKS)
+    seen = place.tools / "seen.py"
+    for file in (seen, place.data / "mine"):
+        file.write_text("")
+        file.chmod(0o644)
+
+    ran = await place.sandbox.run(order)
+
+    assert json.loads(ran.stdout) == {"value": "done"}
+    assert (seen.stat().st_mode & 0o7777, os.listxattr(seen)) == (0o644, [])
+    assert [file.name for file in place.data.iterdir() if file.stat().st_mode & 0o6000] == []

@@ -20,6 +20,7 @@ TABLE = (
 _COMPOUND = ("union", "except", "intersect")
 _MAX_ROWS = 10_000
 _MAX_CHARS = 16_000_000
+_MOST_ROWS = 20_000  # of a whole schema, which a trial runs twice
 _TAKEN = ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_ROWID")
 
 
@@ -31,6 +32,51 @@ class Seed:
     cells: Mapping[str, str]
     sql: str
     upserts: bool
+
+
+class _Given:
+    """The rows that one table was given, found again without looking at each."""
+
+    def __init__(self) -> None:
+        self.rows: list[Mapping[str, str]] = []
+        self._whole: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+        self._by_key: dict[tuple[str, ...], dict[tuple[str, ...], Mapping[str, str]]] = {}
+
+    def add(self, cells: Mapping[str, str]) -> None:
+        names = tuple(sorted(cells))
+        whole, values = self._whole.setdefault(names, set()), _values(cells, names)
+        if values in whole:
+            return
+        whole.add(values)
+        self.rows.append(dict(cells))
+        for key, found in self._by_key.items():
+            _file(found, key, self.rows[-1])
+
+    def with_key(self, key: tuple[str, ...], cells: Mapping[str, str]) -> Mapping[str, str] | None:
+        """The first row that says the same in the columns of a key."""
+        if key not in self._by_key:
+            found = self._by_key[key] = {}
+            for row in self.rows:
+                _file(found, key, row)
+        return self._by_key[key].get(_values(cells, key))
+
+    def within(self, cells: Mapping[str, str]) -> Mapping[str, str] | None:
+        """A row that says nothing else, though perhaps less: a table may have grown."""
+        for names, whole in self._whole.items():
+            if names and cells.keys() >= set(names) and _values(cells, names) in whole:
+                return {name: cells[name] for name in names}
+        return None
+
+
+def _values(cells: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(cells[name] for name in names)
+
+
+def _file(
+    found: dict[tuple[str, ...], Mapping[str, str]], key: tuple[str, ...], row: Mapping[str, str]
+) -> None:
+    if row.keys() >= set(key):
+        found.setdefault(_values(row, key), row)
 
 
 class Seeds:
@@ -53,19 +99,20 @@ class Seeds:
         self._guard = guard
         self._grown = grown
         self._order = order or {}
-        self._given: dict[str, list[dict[str, str]]] = {}
+        self._given: dict[str, _Given] = {}
+        self._left = 2 * _MOST_ROWS
 
     def recall(self) -> None:
         """Read what was given to this database before."""
         for name, cells in self._connection.execute("SELECT name, cells FROM _aouo_seeds"):
-            self._given.setdefault(name, []).append(json.loads(cells))
+            self._given.setdefault(name, _Given()).add(json.loads(cells))
 
     def record(self) -> None:
         """Keep what was given."""
         rows = [
             (name, json.dumps(cells, sort_keys=True, ensure_ascii=False))
             for name, given in self._given.items()
-            for cells in given
+            for cells in given.rows
         ]
         self._connection.executemany("INSERT OR IGNORE INTO _aouo_seeds VALUES (?, ?)", rows)
 
@@ -75,13 +122,21 @@ class Seeds:
         Raises:
             sqlite3.Error: as SQLite says.
         """
+        made: dict[str, list[tuple[str, ...]]] = {}
         for seed in self._seeds(statement):
-            given = self._given.setdefault(seed.table, [])
-            before = next((cells for cells in given if self._same(seed, cells)), None)
-            if before is None or (seed.upserts and before != seed.cells and self._is_there(seed)):
+            self._left -= 1
+            if self._left < 0:
+                raise sqlite3.DataError(f"first rows are at most {_MOST_ROWS:,} in all")
+            if seed.table not in made:
+                made[seed.table] = keys(self._connection, seed.table)
+            key = _key(seed, made[seed.table])
+            given = self._given.setdefault(seed.table, _Given())
+            before = given.with_key(key, seed.cells) if key else given.within(seed.cells)
+            if before is None or (
+                seed.upserts and before != seed.cells and key and self._is_there(seed, key)
+            ):
                 self._insert(seed)
-            if seed.cells not in given:
-                given.append(dict(seed.cells))
+            given.add(seed.cells)
 
     def _insert(self, seed: Seed) -> None:
         self._connection.execute("SAVEPOINT seed")
@@ -99,24 +154,11 @@ class Seeds:
             if self._connection.in_transaction:
                 self._connection.execute("RELEASE seed")
 
-    def _same(self, seed: Seed, before: Mapping[str, str]) -> bool:
-        for key in self._key(seed):
-            return all(before.get(name) == seed.cells[name] for name in key)
-        return bool(before) and before.items() <= seed.cells.items()
-
-    def _key(self, seed: Seed) -> Iterator[tuple[str, ...]]:
-        for key in keys(self._connection, seed.table):
-            names = tuple(name.lower() for name in key)
-            if all(name in seed.cells for name in names):
-                yield names
-
-    def _is_there(self, seed: Seed) -> bool:
-        for key in self._key(seed):
-            same = " AND ".join(f"{quoted(name)} IS ({seed.cells[name]})" for name in key)
-            query = f"SELECT 1 FROM {quoted(seed.table)} WHERE {same}"
-            with self._guard.allow("read"):
-                return self._connection.execute(query).fetchone() is not None
-        return False
+    def _is_there(self, seed: Seed, key: tuple[str, ...]) -> bool:
+        same = " AND ".join(f"{quoted(name)} IS ({seed.cells[name]})" for name in key)
+        query = f"SELECT 1 FROM {quoted(seed.table)} WHERE {same}"
+        with self._guard.allow("read"):
+            return self._connection.execute(query).fetchone() is not None
 
     def _drop_if_doubled(self, table: str, row: int) -> None:
         """Take a row back that says what an older one says, wherever it is not made up."""
@@ -177,13 +219,21 @@ class Seeds:
                 rows.append([_literal(value) for value in row])
                 chars += sum(map(len, rows[-1]))
                 if len(rows) > _MAX_ROWS or chars > _MAX_CHARS:
-                    raise sqlite3.DataError(
-                        f"first rows are at most {_MAX_ROWS:,} and {_MAX_CHARS // 1_000_000} MB"
-                    )
+                    most = f"{_MAX_ROWS:,} and {_MAX_CHARS // 1_000_000} MB"
+                    raise sqlite3.DataError(f"first rows of a query are at most {most}")
         return rows
 
     def _columns(self, table: str) -> list[str]:
         return [column.name.lower() for column in columns(self._connection, table)]
+
+
+def _key(seed: Seed, made: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The first key of the table that a row has in full, () = none."""
+    for key in made:
+        names = tuple(name.lower() for name in key)
+        if all(name in seed.cells for name in names):
+            return names
+    return ()
 
 
 def _find(found: Sequence[Token], word: str) -> int:
