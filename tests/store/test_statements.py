@@ -62,7 +62,7 @@ def statements() -> Iterator[tuple[str, str, str]]:
             local = assigned(function, module)
             for node in ast.walk(function):
                 for sql in texts(node, local, module):
-                    if re.match(r"(SELECT|UPDATE|DELETE|INSERT) ", sql):
+                    if re.match(r"(SELECT|UPDATE|DELETE|INSERT|WITH) ", sql):
                         yield file.stem, function.name, sql
 
 
