@@ -51,6 +51,13 @@ class Ledger:
 
         return await self._database.transact(take_up, durable=True)
 
+    async def begin(self, row: Delivery) -> bool:
+        """Record that a row is being sent; False = it was dropped or refused in that moment."""
+        now = stamp(self._clock)
+        return await self._database.transact(
+            lambda tx: deliveries.begin(tx, row.id, now), durable=True
+        )
+
     async def mark(
         self, row: Delivery, state: State, *, message_id: int = 0, error: str = ""
     ) -> Delivery | None:

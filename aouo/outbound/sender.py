@@ -84,8 +84,10 @@ class Sender:
             return  # withdrawn meanwhile
         self.sending = row.id
         try:
-            await self._ledger.mark(row, "sending")
-            await self._try(row)
+            if await self._ledger.begin(row):
+                await self._try(row)
+            elif row in self.rows:  # withdrawn in the moment in which its turn came
+                self.rows.remove(row)
         finally:
             self.sending = 0
 

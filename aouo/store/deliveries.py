@@ -184,6 +184,14 @@ def mark(
         tx.forget()
 
 
+def begin(tx: Tx, delivery_id: int, now: str) -> bool:
+    """Move a row on to `sending`, False = it does not wait any more."""
+    row = tx.one("SELECT 1 FROM deliveries WHERE id = ? AND state = 'queued'", delivery_id)
+    if row:
+        mark(tx, delivery_id, "sending", now)
+    return row is not None
+
+
 def is_off_record(tx: Tx, delivery_id: int) -> bool:
     """Whether its words are; while its turn runs they are only marked so with the turn."""
     row = tx.one(

@@ -196,6 +196,7 @@ async def test_a_reply_to_a_message_in_a_closed_topic_comes_elsewhere_too(world:
         world.model.say("two")
         await bot.people.say(ADA, HOUSEHOLD, "go", thread=VOCAB)
         await said(world, "two", HOUSEHOLD, 1)
+        await settled(bot)
         general = await answers(world, HOUSEHOLD, 1)
 
     assert general == [CLOSED.format("vocab"), "look here", "two"]
