@@ -8,7 +8,7 @@ from dataclasses import replace
 import structlog
 
 from aouo import notices
-from aouo.errors import ProviderError, Refused
+from aouo.errors import ProviderError, Refused, StopAsked
 from aouo.flow.activity import typing
 from aouo.flow.compacting import Plan, plan_of, rotate
 from aouo.flow.contexts import Contexts
@@ -74,15 +74,22 @@ class Renewing:
         ctx.model = model
         draft = await self._drafted(job, ctx, plan, generation, deadline)
         if isinstance(draft, Draft):
-            self._outbox.put(
-                await self._database.transact(lambda tx: self._write(tx, job, ctx, draft))
-            )
+            try:
+                row = await self._database.transact(lambda tx: self._write(tx, job, ctx, draft))
+            except StopAsked:
+                await self._pay(ctx)
+                raise
+            self._outbox.put(row)
             log.info("session_renewed", was=plan.begun.turn.session_id, messages=draft.messages)
             return None
         generation.compactor.rest(plan.begun.turn.session_id)
+        await self._pay(ctx)
+        return draft if draft is not StopReason.TIMEOUT else None
+
+    async def _pay(self, ctx: TurnContext) -> None:
+        """What was spent is spent, whatever came of it."""
         now = stamp(self._clock)
         await self._database.transact(lambda tx: record_all(tx, ctx.spent, now))
-        return draft if draft is not StopReason.TIMEOUT else None
 
     async def _plan(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -132,6 +139,7 @@ class Renewing:
         try:
             draft = await self._running.run(job.id, deadline, work)
         except asyncio.CancelledError:
+            await self._pay(ctx)
             await self._database.transact(lambda tx: jobs.release(tx, job))
             raise
         if isinstance(draft, Draft):

@@ -138,7 +138,9 @@ async def test_stop_ends_a_message_whose_session_is_being_renewed(
         model.stalls = False
         await count_sheep(talk, bot, 14, 14)
         used = await sessions(bot)
+        paid = await bot.rows("SELECT 1 FROM usage_events WHERE scope = 'summary'")
 
+    assert paid
     assert told[-1] == "Stopped."
     assert "sheep 13" not in model.prompts[-1]
     assert len(used) in (1, 2)
