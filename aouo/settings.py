@@ -125,19 +125,21 @@ class Provider(Section):
     """`openai`, `groq`, `gemini`, `deepseek`, `local` or a name under `providers`."""
     model: str = ""
     """Empty = the backend's default."""
-    max_tokens: Positive = 8192
-    """The longest answer; clamped to what the model's window leaves."""
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
-    """0 = always the likeliest word."""
+    max_tokens: Positive = 16384
+    """The most a model may think and answer together; clamped to what its window leaves."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """0 = always the likeliest word; null = the model's own, for many refuse another one."""
+    effort: str = ""
+    """How much a model thinks, in its service's word; empty = the service's default."""
     max_retries: Count = 3
     """Tries after a passing error while no fallback is set."""
     vision: Literal["auto", "on", "off"] = "auto"
     """Whether the model sees pictures."""
     fallback: tuple[Fallback, ...] = ()
     """Models to try, in order, when this one fails."""
-    request_timeout_s: Seconds = 90
+    request_timeout_s: Seconds = 300
     """How long a model may take to begin its answer."""
-    stream_idle_timeout_s: Seconds = 60
+    stream_idle_timeout_s: Seconds = 300
     """How long an answer that began may pause."""
 
 
@@ -430,7 +432,7 @@ class Advanced(Section):
     """The share of the window at which older messages are summarised."""
     max_history_messages: Positive = 200
     """Messages of a session that are sent along."""
-    turn_timeout_s: Seconds = 300
+    turn_timeout_s: Seconds = 900
     """How long a turn may take, waiting for people not counted."""
 
 

@@ -100,8 +100,9 @@ class Usage:
 class ModelRequest:
     """One call: the stable prefix first, so that a provider can cache it.
 
-    `context` is the part that changes every turn (time, conversation); it goes behind the
-    history, right before the newest words. `max_tokens` bounds the answer.
+    `context` is the part that changes every turn (time, conversation, memory); it goes into the
+    newest message of the person, before its words. `max_tokens` bounds thoughts and answer
+    together. `temperature` and `effort` (how much to think) are sent only if the owner set them.
     """
 
     system: str
@@ -109,7 +110,8 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...]
     context: str = ""
     max_tokens: int = 4096
-    temperature: float = 0.7
+    temperature: float | None = None
+    effort: str = ""
 
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "unknown"]

@@ -42,7 +42,8 @@ def test_the_sample_in_the_repository_is_what_init_writes():
 def test_the_sample_holds_every_key_and_loads_without_a_problem():
     tree = sample()
 
-    assert [key for key in known_keys() if get(tree, key) is None] == []
+    assert [key for key in known_keys() if get(tree, key) is None] == ["provider.temperature"]
+    assert tree["provider"]["temperature"] is None
     assert parse(dump(tree), {}).notes == ()
 
 
@@ -51,8 +52,11 @@ def test_defaults_are_those_of_the_contract():
 
     assert settings.telegram.message_batch_ms == 0
     assert settings.provider.backend == "local"
-    assert settings.provider.max_tokens == 8192
-    assert settings.provider.stream_idle_timeout_s == 60
+    assert settings.provider.max_tokens == 16384
+    assert settings.provider.temperature is None
+    assert settings.provider.request_timeout_s == 300
+    assert settings.provider.stream_idle_timeout_s == 300
+    assert settings.advanced.turn_timeout_s == 900
     assert settings.security.fence_mode == "deny"
     assert settings.cron.enabled
     assert settings.dashboard.port == 9800

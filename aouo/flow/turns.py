@@ -310,6 +310,7 @@ def _executor(generation: Generation, calls: Calls, quota: Quota) -> Executor:
         quota=quota,
         max_tokens=provider.max_tokens,
         temperature=provider.temperature,
+        effort=provider.effort,
     )
 
 

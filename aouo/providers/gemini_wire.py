@@ -47,12 +47,12 @@ def gemini_body(request: ModelRequest, *, model: str) -> dict[str, Any]:
         body["systemInstruction"] = {"parts": [{"text": text} for text in system if text]}
     if request.tools:
         body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
+    config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
+    if request.temperature is not None:
+        config["temperature"] = request.temperature
     return body | {
         "contents": _contents(request, signed=not _bare(model).startswith(_WITHOUT_SIGNATURES)),
-        "generationConfig": {
-            "maxOutputTokens": request.max_tokens,
-            "temperature": request.temperature,
-        },
+        "generationConfig": config,
     }
 
 

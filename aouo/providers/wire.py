@@ -77,8 +77,10 @@ def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
     found: dict[str, Any] = {"stream": True, dialect.max_tokens: request.max_tokens}
     if dialect.stream_options:
         found["stream_options"] = {"include_usage": True}
-    if dialect.temperature:
+    if dialect.temperature and request.temperature is not None:
         found["temperature"] = request.temperature
+    if request.effort:
+        found["reasoning_effort"] = request.effort
     return found
 
 

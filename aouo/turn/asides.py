@@ -107,7 +107,6 @@ class Asides:
             messages=(UserSaid(f"<<{mark}>>\n{material}\n<<{mark}>>"),),
             tools=(),
             max_tokens=min(ANSWER_TOKENS, payer.model.context_window // 4),
-            temperature=0.2,
         )
         row = replace(payer.row, scope=scope, session_id="")
         begun_s = time.perf_counter()

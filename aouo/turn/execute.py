@@ -32,12 +32,14 @@ class Executor:
         calls: Calls,
         quota: Quota,
         max_tokens: int,
-        temperature: float,
+        temperature: float | None,
+        effort: str,
     ) -> None:
         self._calls = calls
         self._quota = quota
         self._max_tokens = max_tokens
         self._temperature = temperature
+        self._effort = effort
 
     async def dispatch(self, ctx: DispatchContext) -> None:
         """Ask the model; make its calls; leave the answer in the context.
@@ -55,6 +57,7 @@ class Executor:
             context=turn.changing,
             max_tokens=min(self._max_tokens, 4096, window // 4),
             temperature=self._temperature,
+            effort=self._effort,
         )
         finished = await self._ask(ctx, ctx.request)
         calls = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)

@@ -46,7 +46,6 @@ class Sight:
             messages=(UserSaid(words, (image,)),),
             tools=(),
             max_tokens=_ANSWER_TOKENS,
-            temperature=0.2,
         )
         said = ""
         async with (

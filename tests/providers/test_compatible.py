@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 
 import aiohttp
 import pytest
@@ -514,7 +515,8 @@ async def test_what_is_no_answer_is_an_error_although_the_status_is_200(
 async def test_an_optional_field_a_service_refuses_is_left_out_from_then_on(
     session: aiohttp.ClientSession,
 ) -> None:
-    """OpenAI's reasoning models: no `max_tokens`, no temperature of ours."""
+    """OpenAI's reasoning models: no `max_tokens`, no temperature of the owner's."""
+    warm = replace(HELLO, temperature=0.5)
 
     def script(body: dict[str, object]) -> Says | Fails:
         for field in ("max_tokens", "temperature"):
@@ -524,7 +526,7 @@ async def test_an_optional_field_a_service_refuses_is_left_out_from_then_on(
 
     async with ModelServer(script) as server:
         model = model_at(server.base_url, session)
-        texts = [(await finished(model)).said.text for _ in range(2)]
+        texts = [(await finished(model, warm)).said.text for _ in range(2)]
 
     assert texts == ["Thought through."] * 2
     assert len(server.requests) == 4
