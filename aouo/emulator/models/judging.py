@@ -58,6 +58,28 @@ def refused(
     return Refused(name, about, trouble.status, body, headers, trouble.inside)
 
 
+def called_up(profile: Profile, name: str, asked: Asked, now_s: float) -> Refused:
+    """A trouble that somebody asked for, though the request is sound: it quotes likely things."""
+    likely = {
+        "limit": 8_000,
+        "used": 7_000,
+        "requested": 12_000,
+        "reset_ms": round((now_s + 10_800) * 1000),
+        "reset_text": str(round((now_s + 10_800) * 1000)),
+        "wait": "7.66",
+        "wait_s": 8,
+        "field": "temperature",
+        "value": 0.7,
+        "role": "system",
+        "after": "assistant",
+        "id": "call_1",
+        "ids": "call_1",
+        "name": "add",
+        "at": 2,
+    }
+    return refused(profile, name, asked, "it was asked for", likely)
+
+
 def thinks(asked: Asked, model: Model) -> bool:
     """Whether the model thinks at this request."""
     if model.thinks in ("always", "never"):
@@ -167,6 +189,8 @@ def _not_back(back: Back, asked: Asked, memory: Memory) -> orders.Facts | None:
 
 def _lost(back: Back, entry: Entry, call: Call, memory: Memory) -> bool:
     found = at(entry.raw if back.within == "message" else call.raw, back.at)
+    if back.filled and not found:
+        found = ...
     issued = memory.issued.get(call.id)
     if isinstance(found, str) and found in back.accept:
         return False
@@ -175,7 +199,18 @@ def _lost(back: Back, entry: Entry, call: Call, memory: Memory) -> bool:
     sent = at(issued.message if back.within == "message" else issued.call, back.at)
     if sent is ...:
         return back.foreign and found is ...
-    return found != sent if back.same else found is ...
+    return _merged(found) != _merged(sent) if back.same else found is ...
+
+
+def _merged(value: Any) -> Any:
+    """Details of thoughts as they came, in pieces, are the same as put together."""
+    if not isinstance(value, list):
+        return value
+    pieces = cast("list[dict[str, Any]]", value)
+    return tuple(
+        "".join(str(piece.get(name) or "") for piece in pieces)
+        for name in ("text", "summary", "data", "signature")
+    )
 
 
 def _over(
@@ -197,6 +232,7 @@ def _over(
         "wait": f"{max(wait_s, 0.01):.2f}",
         "wait_s": max(1, round(wait_s)),
         "reset_ms": round((now_s + wait_s) * 1000),
+        "reset_text": str(round((now_s + wait_s) * 1000)),
     }
     return refused(profile, name, asked, f"{limit.of} in {limit.seconds} s", facts)
 

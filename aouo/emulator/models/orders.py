@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from aouo.emulator.models.asked import Asked, Entry
 from aouo.emulator.models.profile import Order
@@ -17,6 +17,18 @@ _SYSTEM = ("system", "developer")
 def wrong(order: Order, asked: Asked) -> Facts | None:
     """What is wrong with the order, None = nothing."""
     return _CHECKS[order](asked.entries)
+
+
+def _empty_part(entries: tuple[Entry, ...]) -> Facts | None:
+    """Empty words are fine where they carry a signature: Gemini sends such parts itself."""
+    for at, entry in enumerate(entries):
+        parts = entry.raw.get("parts")
+        if not isinstance(parts, list):
+            continue
+        for part in cast("list[dict[str, Any]]", parts) or [{"text": ""}]:
+            if part.get("text") == "" and "thoughtSignature" not in part:
+                return {"at": at}
+    return None
 
 
 def _first_user(entries: tuple[Entry, ...]) -> Facts | None:
@@ -93,6 +105,7 @@ def _results_together(entries: tuple[Entry, ...]) -> Facts | None:
 
 
 _CHECKS: Mapping[Order, Callable[[tuple[Entry, ...]], Facts | None]] = {
+    "empty_part": _empty_part,
     "first_user": _first_user,
     "last_assistant": _last_assistant,
     "orphan_result": _orphan_result,

@@ -42,6 +42,8 @@ def _each(page: Page, name: str, model: Model) -> Body:
 def _facts(name: str, model: Model) -> Body:
     return {
         "model": name,
+        "path": f"models/{name}",
+        "kind": "vlm" if model.sees else "llm",
         "window": model.window,
         "loaded": window(model),
         "output": model.output,

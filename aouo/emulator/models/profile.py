@@ -16,6 +16,7 @@ Wire: TypeAlias = Literal["chat", "responses", "gemini"]
 Certainty: TypeAlias = Literal["reproduced", "sourced", "memory"]
 Body: TypeAlias = dict[str, Any]
 Order: TypeAlias = Literal[
+    "empty_part",
     "first_user",
     "last_assistant",
     "orphan_result",
@@ -51,14 +52,15 @@ class Back:
 
     `within` says where the place begins: in the message that holds the call, or in the call. `same`
     compares it with what was sent; else it must be there. `accept` are values that serve too.
-    `foreign`: also where another service made the call. `turn`: only calls after the newest words
-    of the person. `first`: only the first call of a message.
+    `filled`: an empty value is none. `foreign`: also where another service made the call.
+    `turn`: only calls after the newest words of the person. `first`: only a message's first one.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     at: str
     within: Literal["message", "call"] = "message"
     same: bool = False
+    filled: bool = False
     accept: tuple[str, ...] = ()
     foreign: bool = False
     turn: bool = False
@@ -70,10 +72,10 @@ class Rule:
     """What is refused, and how. All conditions that a rule has must hold.
 
     Places are dotted paths in the request's body. `differs`: it is there and is none of these.
-    `unless`: the rule is off where it is one of these. `above`: it is a larger number. `fields`
-    are all that are known, `message_fields` all that a message has. `unmatched`: ids of calls that are not of this form. `thinking`: the
-    model thinks at this request. `too_long`: the prompt does not fit the window, `max_tokens`
-    counted along where it says `with_answer`.
+    `unless`: the rule is off where it is one of these. `above`, `below`: it is a number beyond.
+    `fields` are all that are known, `message_fields` all that a message has. `unmatched`: an id
+    of a call is not of this form. `thinking`: the model thinks at this request. `too_long`: the
+    prompt does not fit the window, `max_tokens` counted along where it says `with_answer`.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
@@ -139,13 +141,15 @@ class Limit:
 @dataclass(frozen=True, slots=True)
 class Caching:
     """How the service finds a prompt that it has read before; `marked`: only up to
-    `cache_control`, else by itself in blocks of that many tokens."""
+    `cache_control`, else by itself in blocks of that many tokens. `marked_models` are those of
+    a service of many families that want marks."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     source: str
     kind: Literal["blocks", "marked", "none"] = "blocks"
     block_tokens: int = 128
     least_tokens: int = 1_024
+    marked_models: tuple[str, ...] = ()
     certainty: Certainty = "sourced"
 
 

@@ -19,7 +19,7 @@ from aiohttp import web
 from aouo.emulator.door import only_ours
 from aouo.emulator.models import chat, gemini, responses
 from aouo.emulator.models.asked import Asked, read
-from aouo.emulator.models.judging import Refused, judge, refused
+from aouo.emulator.models.judging import Refused, called_up, judge, refused
 from aouo.emulator.models.memory import Memory
 from aouo.emulator.models.pages import page_for
 from aouo.emulator.models.profile import Body, Profile, Wire
@@ -126,7 +126,7 @@ class ModelService(Told):
     async def _reply(self, request: web.Request, asked: Asked, now_s: float) -> web.StreamResponse:
         match self.next_reply(asked):
             case Meets(name):
-                return self._refuse(refused(self.profile, name, asked, "it was asked for"))
+                return self._refuse(called_up(self.profile, name, asked, now_s))
             case Fails() as fails:
                 return _failed(fails.status, fails.body, fails.headers)
             case Raw() as raw:

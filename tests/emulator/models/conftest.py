@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeAlias
@@ -22,8 +23,9 @@ async def ask() -> AsyncIterator[Ask]:
         async def send(service: ModelService, path: str, body: Any = None) -> tuple[int, Any]:
             headers = {"Authorization": f"Bearer {KEY}", "x-goog-api-key": KEY}
             method = "GET" if body is None else "POST"
+            data = None if body is None else io.BytesIO(json.dumps(body).encode())
             async with session.request(
-                method, service.url + path, json=body, headers=headers
+                method, service.url + path, data=data, headers=headers
             ) as answer:
                 text = await answer.text()
             if answer.content_type == "application/json":
