@@ -7,7 +7,7 @@ A profile is data with its sources. `loading` reads it, `judging` holds a reques
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatch
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -219,6 +219,11 @@ class Profile:
         if self.built_in:
             return {"provider": provider, self.backend: where}
         return {"provider": provider, "providers": {self.backend: where}}
+
+    def loaded_with(self, tokens: int) -> Profile:
+        """The same family, each model with a window of that size."""
+        models = {name: replace(model, loaded=tokens) for name, model in self.models.items()}
+        return replace(self, models=models)
 
     @property
     def living(self) -> dict[str, Model]:

@@ -36,8 +36,9 @@ _STREAMED, _WHOLE = "streamGenerateContent", "generateContent"
 class ModelService(Told):
     """The service; an async context manager that listens while it is open.
 
-    `plan` is one of the profile's whose limits count, "" = none do. Without `keep` requests and
-    answers are counted and forgotten.
+    `plan` is one of the profile's whose limits count, "" = none do. `loaded` is the window that
+    all its models run with, in tokens, 0 = their own. Without `keep` requests and answers are
+    counted and forgotten.
     """
 
     def __init__(
@@ -47,11 +48,12 @@ class ModelService(Told):
         *,
         port: int = 0,
         plan: str = "",
+        loaded: int = 0,
         api_key: str = KEY,
         keep: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(profile, script, keep=keep)
+        super().__init__(profile.loaded_with(loaded) if loaded else profile, script, keep=keep)
         self.memory = Memory()
         self._port = port
         self._plan = plan

@@ -91,15 +91,15 @@ class Told:
         """Answer with several tool calls in one response, perhaps with words before them."""
         self.reply(Says(text, parts))
 
-    def trouble(self, name: str) -> None:
-        """Meet a request with one of the profile's troubles.
+    def trouble(self, name: str, times: int = 1) -> None:
+        """Meet so many requests with one of the profile's troubles.
 
         Raises:
             KeyError: the profile has none of that name.
         """
         if name not in self.profile.troubles:
             raise KeyError(f"{name}; there are {', '.join(self.profile.troubles)}")
-        self.reply(Meets(name))
+        self.reply(*[Meets(name)] * times)
 
     def fail(
         self, status: int, body: object = None, headers: Mapping[str, str] | None = None
