@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from aouo.emulator.models.judging import filled, refused, window
+from aouo.emulator.models.judging import filled, refused
 from aouo.emulator.models.profile import Body, Model, Page, Profile
 
 
@@ -45,7 +45,7 @@ def _facts(name: str, model: Model) -> Body:
         "path": f"models/{name}",
         "kind": "vlm" if model.sees else "llm",
         "window": model.window,
-        "loaded": window(model),
+        "loaded": model.in_force,
         "output": model.output,
         "modalities": ["text", "image"] if model.sees else ["text"],
         "sees": model.sees,

@@ -10,6 +10,8 @@ from aouo.emulator.models.replies import CallPart, Meets, Reply, Says
 
 _CALL = re.compile(r"^call\s+(\S+)\s*(\{.*\})?\s*\Z", re.MULTILINE | re.DOTALL)
 _TROUBLE = re.compile(r"^trouble(?:\s+(\S+))?\s*\Z", re.MULTILINE)
+_CONTEXT = re.compile(r"\A\[.*?\]\s*", re.DOTALL)
+"""What the runtime puts before a person's words: time, chat and the like, in brackets."""
 _QUOTED_CHARS = 600
 
 
@@ -35,11 +37,12 @@ class SaysBack:
         last = asked.entries[-1]
         if last.role == "tool":
             return Says(f"The tool answered: {_result(asked)}")
-        if found := _CALL.search(asked.words):
+        words = _CONTEXT.sub("", asked.words)
+        if found := _CALL.search(words):
             return self._call(asked, found[1], found[2] or "{}")
-        if found := _TROUBLE.search(asked.words):
+        if found := _TROUBLE.search(words):
             return Says(self._promised(found[1] or ""))
-        return Says(f"(No model is here.) You said: {asked.words[-_QUOTED_CHARS:]}")
+        return Says(f"(No model is here.) You said: {words[-_QUOTED_CHARS:]}")
 
     def _call(self, asked: Asked, tool: str, arguments: str) -> Says:
         if tool not in asked.tools:

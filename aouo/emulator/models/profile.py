@@ -121,6 +121,11 @@ class Model:
     listed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     certainty: Certainty = "sourced"
 
+    @property
+    def in_force(self) -> int:
+        """The window that counts, in tokens."""
+        return self.loaded or self.window
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:

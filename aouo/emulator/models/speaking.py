@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import replace
 
 from aouo.emulator.models.asked import BYTES_A_TOKEN, Asked
-from aouo.emulator.models.judging import thinks, window
 from aouo.emulator.models.profile import Profile
 from aouo.emulator.models.replies import Answer, CallPart, Counted, Says
+from aouo.emulator.models.rules import thinks
 
 _THOUGHTS = "I look at what was asked."
 _NINE = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -25,8 +25,8 @@ def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial
     )
     text, reason = says.text, says.reason
     prompt = asked.prompt_tokens
-    if prompt > window(model):  # no rule refused it
-        prompt = window(model)
+    if prompt > model.in_force:  # no rule refused it
+        prompt = model.in_force
         if profile.stream.overflow == "cut":
             text, calls, reason = text[: len(text) // 2], (), "length"
         elif profile.stream.overflow == "empty":
