@@ -60,7 +60,7 @@ FAILS: dict[str, dict[str, int]] = {
     "parallel": FIRST_MESSAGE | {"google": 8, "openrouter": 8},
     "context": FIRST_MESSAGE,
     "summary": FIRST_MESSAGE,
-    "foreign": FIRST_MESSAGE | {"google": 8, "kimi": 22},
+    "foreign": FIRST_MESSAGE | {"google": 8, "openrouter": 8, "kimi": 22},
     "photo": FIRST_MESSAGE | {"deepseek": 12, "kimi": 12, "xai": 12},
     "temperature": {"anthropic": 4, "kimi": 4, "mistral": 17},
     "thoughts": {"mistral": 17},

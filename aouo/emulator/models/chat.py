@@ -10,7 +10,8 @@ from aouo.emulator.models.memory import Issued
 from aouo.emulator.models.profile import Body, Stream
 from aouo.emulator.models.replies import Answer, CallPart, Counted, split
 
-_FORMAT = "anthropic-claude-v1"
+_GOOGLES = "google/"
+"""Models whose thoughts OpenRouter signs in an item of its own, which names the call."""
 
 
 def pieces(answer: Answer, asked: Asked, stream: Stream) -> list[bytes]:
@@ -63,7 +64,7 @@ def message_of(answer: Answer, stream: Stream) -> Body:
                 message[stream.thoughts] = answer.thoughts
             case "reasoning_details":
                 message["reasoning"] = answer.thoughts
-                message["reasoning_details"] = [_detail(answer)]
+                message["reasoning_details"] = _details(answer, [answer.thoughts])
             case "parts":
                 message["content"] = [_thinking(answer.thoughts), *_text_parts(answer)]
             case "silent":
@@ -105,28 +106,24 @@ def _thoughts(answer: Answer, stream: Stream) -> list[Body]:
         case "reasoning_content" | "reasoning":
             return [{stream.thoughts: part} for part in parts]
         case "reasoning_details" if parts:
-            found: list[Body] = [
-                {"reasoning": part, "reasoning_details": [_detail(answer) | {"text": part}]}
-                for part in parts
-            ]
-            for delta in found:
-                del delta["reasoning_details"][0]["signature"]
-            signed: Body = {key: value for key, value in _detail(answer).items() if key != "text"}
-            return [*found, {"reasoning_details": [signed]}]
+            *said, signed = _details(answer, parts)
+            deltas = [{"reasoning": one["text"], "reasoning_details": [one]} for one in said]
+            return [*deltas, {"reasoning_details": [signed]}]
         case "parts":
             return [{"content": [_thinking(part)]} for part in parts]
         case _:
             return []
 
 
-def _detail(answer: Answer) -> Body:
-    return {
-        "type": "reasoning.text",
-        "text": answer.thoughts,
-        "signature": answer.signature,
-        "format": _FORMAT,
-        "index": 0,
-    }
+def _details(answer: Answer, parts: list[str]) -> list[Body]:
+    """Thoughts in so many items, and one that signs them."""
+    google = answer.model.startswith(_GOOGLES)
+    kept: Body = {"format": "google-gemini-v1" if google else "anthropic-claude-v1", "index": 0}
+    said: list[Body] = [{"type": "reasoning.text", "text": part} | kept for part in parts]
+    if not google:
+        return [*said, {"type": "reasoning.text", "signature": answer.signature} | kept]
+    named = {"id": answer.calls[0].id} if answer.calls else {}
+    return [*said, {"type": "reasoning.encrypted", "data": answer.signature} | named | kept]
 
 
 def _thinking(text: str) -> Body:

@@ -52,7 +52,8 @@ class Back:
 
     `within` says where the place begins: in the message that holds the call, or in the call. `same`
     compares it with what was sent; else it must be there. `accept` are values that serve too.
-    `filled`: an empty value is none. `foreign`: also where another service made the call.
+    `filled`: an empty value is none. `paired`: an item with an id names a call of its message.
+    `foreign`: also where another service made the call.
     `turn`: only calls after the newest words of the person. `first`: only a message's first one.
     """
 
@@ -61,6 +62,7 @@ class Back:
     within: Literal["message", "call"] = "message"
     same: bool = False
     filled: bool = False
+    paired: bool = False
     accept: tuple[str, ...] = ()
     foreign: bool = False
     turn: bool = False

@@ -90,39 +90,47 @@ def _not_back(back: Back, asked: Asked, memory: Memory) -> orders.Facts | None:
     """The call that did not bring back what it has to, None = all did."""
     users = [place for place, entry in enumerate(asked.entries) if entry.role == "user"]
     since = users[-1] if users and back.turn else 0
+    sent = {_key(_at(back, one.message, one.call)) for one in memory.issued.values()}
     for place, entry in enumerate(asked.entries):
         if place < since:
             continue
         for call in entry.calls[: 1 if back.first else None]:
-            if _lost(back, entry, call, memory):
+            if _lost(back, entry, call, memory, sent):
                 return {"id": call.id, "name": call.name, "at": place + 1}
     return None
 
 
-def _lost(back: Back, entry: Entry, call: Call, memory: Memory) -> bool:
-    found = at(entry.raw if back.within == "message" else call.raw, back.at)
-    if back.filled and not found:
-        found = ...
-    issued = memory.issued.get(call.id)
-    if isinstance(found, str) and found in back.accept:
+def _lost(back: Back, entry: Entry, call: Call, memory: Memory, sent: set[str]) -> bool:
+    """Ids need not be those that were sent: what came with a call tells where it is from."""
+    found = _at(back, entry.raw, call.raw)
+    if found is ... or (back.filled and not found):
+        issued = memory.issued.get(call.id)
+        return (
+            back.foreign or (issued and _at(back, issued.message, issued.call) is not ...) is True
+        )
+    if back.paired and not _named(found) <= {one.id for one in entry.calls}:
+        return True
+    if any(word in str(found) for word in back.accept):
         return False
-    if issued is None:
-        return back.foreign and found is ...
-    sent = at(issued.message if back.within == "message" else issued.call, back.at)
-    if sent is ...:
-        return back.foreign and found is ...
-    return _merged(found) != _merged(sent) if back.same else found is ...
+    return back.same and _key(found) not in sent
 
 
-def _merged(value: Any) -> Any:
+def _named(found: Any) -> set[str]:
+    items = cast("list[dict[str, Any]]", found if isinstance(found, list) else [])
+    return {str(item["id"]) for item in items if item.get("id")}
+
+
+def _at(back: Back, message: Any, call: Any) -> Any:
+    return at(message if back.within == "message" else call, back.at)
+
+
+def _key(value: Any) -> str:
     """Details of thoughts as they came, in pieces, are the same as put together."""
     if not isinstance(value, list):
-        return value
+        return str(value)
     pieces = cast("list[dict[str, Any]]", value)
-    return tuple(
-        "".join(str(piece.get(name) or "") for piece in pieces)
-        for name in ("text", "summary", "data", "signature")
-    )
+    names = ("text", "summary", "data", "signature")
+    return str(["".join(str(piece.get(name) or "") for piece in pieces) for name in names])
 
 
 def thinks(asked: Asked, model: Model) -> bool:

@@ -157,16 +157,23 @@ async def test_thoughts_go_back_to_openrouter_as_they_came_in_one_or_in_pieces(a
         call = call_of(events)
         deltas = [choice["delta"] for event in events for choice in event["choices"]]
         pieces = [one for delta in deltas for one in delta.get("reasoning_details") or []]
-        whole = {**pieces[-1], "text": "".join(piece.get("text", "") for piece in pieces)}
+        text = "".join(piece.get("text", "") for piece in pieces)
+        whole = [{**pieces[0], "text": text}, pieces[-1]]
 
         status, told = await sent(service, ask, after_a_call("openrouter", call))
         assert (status, error(told)["message"]) == (400, "Provider returned error")
         assert "thought_signature" in error(told)["metadata"]["raw"]
-        for good in (pieces, [whole]):
+        for good in (pieces, whole):
             body = after_a_call("openrouter", call, reasoning_details=good)
             assert (await sent(service, ask, body))[0] == 200
-        changed = after_a_call("openrouter", call, reasoning_details=[whole | {"text": "x"}])
-        assert (await sent(service, ask, changed))[0] == 400
+        changed = [whole[0] | {"text": "x"}, whole[1]]
+        under_another_id = [whole[0], whole[1] | {"id": "call_x"}]
+        for bad in (changed, under_another_id):
+            body = after_a_call("openrouter", call, reasoning_details=bad)
+            assert (await sent(service, ask, body))[0] == 400
+        skipped = [{"type": "reasoning.encrypted", "data": "skip_thought_signature_validator"}]
+        foreign = after_a_call("openrouter", CALL, reasoning_details=skipped)
+        assert (await sent(service, ask, foreign))[0] == 200
 
 
 async def test_googles_compatible_address_wants_its_signature_back(ask: Ask) -> None:
