@@ -33,9 +33,10 @@ def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial
             text, calls, thoughts = "", (), ""
     thought = says.reasoning_tokens or _tokens(thoughts)
     said = _tokens(text) + thought + sum(_tokens(call.tool + call.text) for call in calls)
-    if asked.max_tokens and said > asked.max_tokens and not says.usage:
-        text, calls, reason = text[: (asked.max_tokens - thought) * BYTES_A_TOKEN], (), "length"
-        said = asked.max_tokens
+    if asked.max_tokens and said > asked.max_tokens and not says.usage:  # thoughts count too
+        left = max(0, asked.max_tokens - thought)
+        text, calls, reason = text[: left * BYTES_A_TOKEN], (), "length"
+        said, thought = asked.max_tokens, min(thought, asked.max_tokens)
     counted = Counted(prompt, min(cached, prompt), said, thought)
     if says.usage:
         counted = Counted(*says.usage, says.reasoning_tokens)

@@ -121,6 +121,32 @@ async def test_a_temperature_is_refused_with_and_without_its_name(ask: Ask) -> N
             assert (await sent(service, ask, body))[0] == 200
 
 
+async def test_thoughts_use_the_room_of_the_answer_up(ask: Ask) -> None:
+    """Finding 5: length, no text, all of it paid for."""
+    async with ModelService(profile("gemini")) as service:
+        service.think("Hm.", "The answer", reasoning_tokens=5_000)
+        body = plain(service.profile, "gemini") | {"generationConfig": {"maxOutputTokens": 4_096}}
+
+        _, events = await ask(service, path_of(service, "gemini"), body)
+
+    last = events[-1]
+    assert said_in("gemini", events) == ""
+    assert last["candidates"][0]["finishReason"] == "MAX_TOKENS"
+    assert last["usageMetadata"]["thoughtsTokenCount"] == 4_096
+
+
+async def test_openai_sends_nothing_while_a_model_thinks(ask: Ask) -> None:
+    """Finding 7: on Chat Completions thoughts are a pause, and a number in the usage."""
+    async with ModelService(profile("openai")) as service:
+        service.think("Who may it be?", "Come in.", reasoning_tokens=900)
+        body = plain(service.profile, CHAT) | {"stream_options": {"include_usage": True}}
+
+        _, events = await sent(service, ask, body)
+
+    assert "Who may" not in str(events)
+    assert events[-1]["usage"]["completion_tokens_details"] == {"reasoning_tokens": 900}
+
+
 async def test_too_long_has_another_body_everywhere(ask: Ask) -> None:
     """Finding 6."""
     told: dict[str, Any] = {}

@@ -62,6 +62,18 @@ async def test_a_model_that_nobody_knows_is_refused(name: str, wire: Wire, ask: 
     assert service.refusals[0].trouble == "no_model"
 
 
+@pytest.mark.parametrize("name", [name for name in names() if profile(name).key != "none"])
+async def test_a_wrong_key_is_refused_before_anything_else(name: str, ask: Ask) -> None:
+    async with ModelService(profile(name), api_key="another") as service:
+        wire = next(iter(service.profile.paths))
+
+        status, _ = await ask(service, path_of(service, wire), plain(service.profile, wire))
+
+    assert status in (400, 401)
+    assert [wrong.trouble for wrong in service.refusals] == ["wrong_key"]
+    assert service.requests == []
+
+
 @pytest.mark.parametrize("name", names())
 async def test_every_trouble_can_be_called_up_and_the_next_request_is_answered(
     name: str, ask: Ask
