@@ -434,3 +434,24 @@ async def test_a_model_that_is_on_responses_only_answers_with_tools(
         service.call("add", {"row": "milk"})
 
         assert (await answered(model, asked(HELLO))).said.calls[0].name == "add"
+
+
+@each("comments", only=("openrouter",))
+async def test_twenty_thousand_comments_before_the_first_word_are_no_answer_and_no_error(
+    service: ModelService, model: ChatModel
+) -> None:
+    """Issue 12, "Bad input"."""
+    said = b'data: {"choices": [{"index": 0, "delta": {"content": "So"}, "finish_reason": "stop"}]}'
+    service.raw(*[b": OPENROUTER PROCESSING\n\n" * 1_000] * 20, said + b"\n\ndata: [DONE]\n\n")
+
+    assert (await answered(model, bare(HELLO))).said.text == "So"
+
+
+@each("long thoughts", only=("deepseek", "openrouter", "llamacpp", "ollama"))
+async def test_ten_megabytes_of_thoughts_are_no_part_of_the_answer(
+    service: ModelService, model: ChatModel
+) -> None:
+    """Issue 12, "Bad input"."""
+    service.think("Hm, well. " * 1_000_000, "So", reasoning_tokens=10)
+
+    assert (await answered(model, bare(HELLO))).said.text == "So"
