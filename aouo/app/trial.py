@@ -16,6 +16,7 @@ from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
 from aouo.app.inside import running
 from aouo.app.lifecycle import Runtime
+from aouo.app.local_service import local_service, without_services
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
@@ -51,14 +52,17 @@ async def run(
     port: int = 0,
     language: str = "en",
     command: str = "scripts/try",
+    service: str = "",
 ) -> None:
     """Serve the chat page until a signal comes; `tell` gets lines of progress.
 
     Edits of the packs count at once. `language` is that of everybody's Telegram, `command` what
-    somebody types to run this again.
+    somebody types to run this again. `service` is a local model service to answer in place of
+    the embedded model, "" = none.
     """
     async with (
-        _trial(home, environ, packs, tell, port, language) as (local, app, runtime),
+        local_service(service, tell) as served,
+        _trial(home, environ, packs, tell, port, served, language) as (local, app, runtime),
         _taking_up_edits(app, packs, tell),
     ):
         stop_on_signals(runtime)
@@ -101,8 +105,9 @@ async def say(
     *,
     text: str,
     pack: str,
+    service: str = "",
 ) -> str:
-    """Say one thing as Ada and return what she reads as the answer.
+    """Say one thing as Ada and return what she reads as the answer; see `run`.
 
     Raises:
         SetupError: no answer came.
@@ -113,7 +118,8 @@ async def say(
     if pack not in names:
         raise SetupError(f"There is no pack {pack!r} to try.", fix=f"Choose: {', '.join(names)}.")
     async with (
-        _trial(home, environ, packs, tell, 0) as (local, app, runtime),
+        local_service(service, tell) as served,
+        _trial(home, environ, packs, tell, 0, served) as (local, app, runtime),
         EmulatorClient(local.url) as people,
     ):
         tell("ready; asking")
@@ -159,6 +165,7 @@ async def _trial(
     packs: Sequence[Path],
     tell: Callable[[str], None],
     port: int,
+    served: Mapping[str, Any],
     language: str = "en",
 ) -> AsyncGenerator[tuple[Local, App, Runtime]]:
     """A fresh home beside the owner's, a local Telegram in its own process, and the runtime."""
@@ -167,7 +174,7 @@ async def _trial(
         tell("starting a local Telegram")
         topics = [folder.name for folder in packs]
         async with _emulator(port, topics, language) as local:
-            loaded = _furnish(home, environ, packs, local)
+            loaded = _furnish(home, environ, packs, local, served)
             redactor = Redactor(loaded.settings.secrets())
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
@@ -175,7 +182,13 @@ async def _trial(
                     yield local, app, runtime
 
 
-def _furnish(home: Home, environ: Mapping[str, str], packs: Sequence[Path], local: Local) -> Loaded:
+def _furnish(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    local: Local,
+    served: Mapping[str, Any],
+) -> Loaded:
     """Empty the home, whose lock we hold, and fill it: each try begins with a clean slate."""
     for child in home.path.iterdir():
         if child == home.run:
@@ -190,11 +203,13 @@ def _furnish(home: Home, environ: Mapping[str, str], packs: Sequence[Path], loca
             "allowed_user_ids": [ADA, BEN],
             "message_batch_ms": 250,
             "api_base_url": local.url,
-        }
+        },
+        **served,
     }
     write_atomically(home.config, json.dumps(config, indent=2))
     real = ("TELEGRAM_BOT_TOKEN", "AOUO_TELEGRAM__")  # the owner's Telegram is not this one
-    own = {key: value for key, value in environ.items() if not key.startswith(real)}
+    told = without_services(environ, served)
+    own = {key: value for key, value in told.items() if not key.startswith(real)}
     return load_settings(home.path, own)
 
 

@@ -14,10 +14,14 @@ from aouo.home import Home
 @click.option("--say", "text", help="Say this, print the answer and end.")
 @click.option("--pack", default="notes", show_default=True, help="Which pack --say talks to.")
 @click.option("--port", default=0, help="Where the chat page listens; 0 takes a free port.")
-def try_(text: str | None, pack: str, port: int) -> None:
+@click.option("--service", default="", help="A local model service to keep to, such as `groq`.")
+def try_(text: str | None, pack: str, port: int, service: str) -> None:
     """Chat with aouo in a browser: a local Telegram, the real channel, an embedded model.
 
     No account, no key, no network. It uses a home of its own inside the home, made anew each time.
+
+    With --service the real provider code talks to a local service that refuses what the family's
+    own would refuse; no model answers then. An unknown name lists those that there are.
     """
     import asyncio
 
@@ -26,10 +30,12 @@ def try_(text: str | None, pack: str, port: int) -> None:
 
     if text is None:
         home = Home(current_home().path / "try")
-        asyncio.run(trial.run(home, os.environ, sample_packs(), _tell, port=port))
+        asyncio.run(trial.run(home, os.environ, sample_packs(), _tell, port=port, service=service))
         return
     home = Home(current_home().path / "try-say")
-    answer = asyncio.run(trial.say(home, os.environ, sample_packs(), _tell, text=text, pack=pack))
+    answer = asyncio.run(
+        trial.say(home, os.environ, sample_packs(), _tell, text=text, pack=pack, service=service)
+    )
     click.echo(answer)
 
 

@@ -17,6 +17,7 @@ from scripts.benchmarks.imports import imports
 from scripts.benchmarks.interleaved import interleaved
 from scripts.benchmarks.limits import limits
 from scripts.benchmarks.request import request
+from scripts.benchmarks.services import services
 from scripts.benchmarks.table import Row, render
 
 Figure: TypeAlias = Callable[..., list[Row]]
@@ -31,6 +32,7 @@ FIGURES: dict[str, Figure] = {
     "imports": imports,
     "driver": driver,
     "interleaved": interleaved,
+    "services": services,
 }
 HEAD = ("figure", "aouo", "floor", "ratio", "aim")
 

@@ -1,0 +1,204 @@
+"""A request as a service reads it, the same for all formats."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from aouo.emulator.models.profile import Body, Wire
+
+BYTES_A_TOKEN = 4
+BARE = "bare"
+IMAGE_TOKENS = 765
+"""About what services charge for a picture; its bytes are no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call in the history: its id, its name, and the object it stands in."""
+
+    id: str
+    name: str
+    raw: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the conversation; `answers` are the ids of the calls it is the results of."""
+
+    role: str
+    raw: Body
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    answers: tuple[str, ...] = ()
+    images: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request: `prompt` are its pieces as text, tools first; `marked` those with a mark."""
+
+    wire: Wire
+    model: str
+    body: Body
+    entries: tuple[Entry, ...]
+    prompt: tuple[str, ...]
+    marked: tuple[int, ...]
+    prompt_tokens: int
+    max_tokens: int
+
+    @property
+    def words(self) -> str:
+        """What the newest entry of a person says."""
+        said = (entry.text for entry in reversed(self.entries) if entry.role == "user")
+        return next((text for text in said if text), "")
+
+    @property
+    def tools(self) -> list[str]:
+        found = cast("list[Body]", self.body.get("tools") or [])
+        if self.wire == "gemini":
+            return [tool["name"] for one in found for tool in one.get("functionDeclarations", ())]
+        return [str(tool.get("name") or tool.get("function", {}).get("name")) for tool in found]
+
+
+def read(wire: Wire, body: Body, model: str = "") -> Asked:
+    """Raises `KeyError`, `TypeError` or `AttributeError` where the body has another shape."""
+    entries = tuple(_READERS[wire](body))
+    tools: list[Any] = list(body.get("tools") or ())
+    pieces = [_plain(value) for value in (*tools, *(entry.raw for entry in entries))]
+    images = sum(entry.images for entry in entries)
+    chars = sum(len(piece.encode("utf-8", "replace")) for piece, _ in pieces)
+    return Asked(
+        wire=wire,
+        model=model or str(body.get("model") or ""),
+        body=body,
+        entries=entries,
+        prompt=tuple(piece for piece, _ in pieces),
+        marked=tuple(at for at, (_, marked) in enumerate(pieces) if marked),
+        prompt_tokens=chars // BYTES_A_TOKEN + images * IMAGE_TOKENS + 1,
+        max_tokens=_max_tokens(body),
+    )
+
+
+def at(value: Any, path: str) -> Any:
+    """What stands at a dotted path, `...` where nothing does."""
+    for name in path.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return ...
+        value = cast("Body", value)[name]
+    return value
+
+
+def _max_tokens(body: Body) -> int:
+    for path in (
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "generationConfig.maxOutputTokens",
+    ):
+        if isinstance(found := at(body, path), int):
+            return found
+    return 0
+
+
+def _plain(value: Any) -> tuple[str, bool]:
+    """As text without pictures and marks, and whether there was a mark."""
+    marked = False
+
+    def walk(value: Any) -> Any:
+        nonlocal marked
+        if isinstance(value, dict):
+            known = cast("Body", value)
+            marked = marked or "cache_control" in known
+            if "mimeType" in known:
+                return {"image": _short(str(known.get("data")))}
+            return {key: walk(one) for key, one in known.items() if key != "cache_control"}
+        if isinstance(value, list):
+            return [walk(one) for one in cast("list[Any]", value)]
+        if isinstance(value, str) and value.startswith("data:"):
+            return _short(value)
+        return value
+
+    return json.dumps(walk(value), ensure_ascii=False), marked
+
+
+def _short(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = cast("list[Body]", content if isinstance(content, list) else [])
+    return "".join(str(part.get("text") or "") for part in parts)
+
+
+def _images(content: Any) -> int:
+    parts = cast("list[Body]", content if isinstance(content, list) else [])
+    return sum(1 for part in parts if part.get("type") in ("image_url", "input_image"))
+
+
+def _of_chat(body: Body) -> Iterator[Entry]:
+    for said in cast("list[Body]", body["messages"]):
+        content = said.get("content")
+        calls = tuple(
+            Call(str(call.get("id") or ""), str(call["function"]["name"]), call)
+            for call in cast("list[Body]", said.get("tool_calls") or [])
+        )
+        answers = (str(said.get("tool_call_id") or ""),) if said["role"] == "tool" else ()
+        yield Entry(said["role"], said, _text(content), calls, answers, _images(content))
+
+
+def _of_responses(body: Body) -> Iterator[Entry]:
+    if body.get("instructions"):
+        yield Entry("system", {"instructions": body["instructions"]}, body["instructions"])
+    given = body["input"]
+    if isinstance(given, str):
+        yield Entry("user", {"content": given}, given)
+        return
+    thought = ""
+    for item in cast("list[Body]", given):
+        match item.get("type", "message"):
+            case "message":
+                content = item.get("content")
+                yield Entry(item["role"], item, _text(content), images=_images(content))
+            case "function_call":
+                # An item without an id of its own asks for no item of thoughts before it.
+                told = item | {"reasoning": thought if item.get("id") else BARE}
+                call = Call(str(item.get("call_id") or ""), str(item["name"]), told)
+                yield Entry("assistant", item, calls=(call,))
+            case "reasoning":
+                thought = f"{item.get('id')} {item.get('encrypted_content')}"
+                yield Entry("reasoning", item)
+            case "function_call_output":
+                yield Entry("tool", item, answers=(str(item.get("call_id") or ""),))
+            case kind:
+                yield Entry(str(kind), item)
+
+
+def _of_gemini(body: Body) -> Iterator[Entry]:
+    told = body.get("systemInstruction") or body.get("system_instruction")
+    if told:
+        yield Entry("system", told, _text(told["parts"]))
+    for content in cast("list[Body]", body["contents"]):
+        parts = cast("list[Body]", content["parts"])
+        calls = tuple(
+            Call(str(part["functionCall"].get("id") or ""), part["functionCall"]["name"], part)
+            for part in parts
+            if "functionCall" in part
+        )
+        answers = tuple(
+            str(part["functionResponse"].get("id") or part["functionResponse"]["name"])
+            for part in parts
+            if "functionResponse" in part
+        )
+        images = sum(1 for part in parts if "inlineData" in part)
+        given = "assistant" if content["role"] == "model" else str(content["role"])
+        role = "tool" if answers else given
+        yield Entry(role, content, _text(parts), calls, answers, images)
+
+
+_READERS = {"chat": _of_chat, "responses": _of_responses, "gemini": _of_gemini}

@@ -1,0 +1,187 @@
+"""An answer in the format of Chat Completions, with the habits of the family that sends it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aouo.emulator.models.asked import Asked, at
+from aouo.emulator.models.memory import Issued
+from aouo.emulator.models.profile import Body, Stream
+from aouo.emulator.models.replies import Answer, CallPart, Counted, split
+
+_GOOGLES = "google/"
+"""Models whose thoughts OpenRouter signs in an item of its own, which names the call."""
+
+
+def pieces(answer: Answer, asked: Asked, stream: Stream) -> list[bytes]:
+    """The stream as it goes out, one chunk a piece."""
+    deltas = list(_thoughts(answer, stream))
+    deltas += [{"content": part} for part in split(answer.text, answer.chunks)]
+    deltas += _calls(answer, stream)
+    if stream.role_first or not deltas:
+        deltas.insert(0, {"role": "assistant", "content": ""})
+    else:
+        deltas[0] = {"role": "assistant"} | deltas[0]
+    chunks: list[Body] = [{"choices": [_choice(delta, None)]} for delta in deltas]
+    last: Body = {"choices": [_choice({}, _reason(answer, stream))]}
+    usage = usage_of(answer.counted, stream)
+    chunks.append(last)
+    match stream.usage:
+        case "with_finish":
+            last["usage"] = usage
+        case "x_groq":
+            last["x_groq"] = {"id": f"req_{answer.id}", "usage": usage}
+        case "last_chunk":
+            chunks.append({"choices": [], "usage": usage})
+        case "asked" if at(asked.body, "stream_options.include_usage") is True:
+            chunks.append({"choices": [], "usage": usage})
+        case _:
+            pass
+    head = _head(answer, "chat.completion.chunk")
+    lines = [json.dumps(head | chunk, ensure_ascii=False) for chunk in chunks]
+    if stream.done:
+        lines.append("[DONE]")
+    return [*(f"{one}\n\n".encode() for one in stream.comments), *(_event(one) for one in lines)]
+
+
+def whole(answer: Answer, _asked: Asked, stream: Stream) -> Body:
+    """The answer to a request that did not ask for a stream."""
+    message = message_of(answer, stream)
+    reason = _reason(answer, stream)
+    return _head(answer, "chat.completion") | {
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": usage_of(answer.counted, stream),
+    }
+
+
+def message_of(answer: Answer, stream: Stream) -> Body:
+    """The assistant's message, with all that may have to come back."""
+    message: Body = {"role": "assistant", "content": answer.text or None}
+    if answer.thoughts:
+        match stream.thoughts:
+            case "reasoning_content" | "reasoning":
+                message[stream.thoughts] = answer.thoughts
+            case "reasoning_details":
+                message["reasoning"] = answer.thoughts
+                message["reasoning_details"] = _details(answer, [answer.thoughts])
+            case "parts":
+                message["content"] = [_thinking(answer.thoughts), *_text_parts(answer)]
+            case "silent":
+                pass
+    if answer.calls:
+        message["tool_calls"] = [
+            _call(answer, stream, place, call) for place, call in enumerate(answer.calls)
+        ]
+    return message
+
+
+def issued(answer: Answer, stream: Stream) -> dict[str, Issued]:
+    message = message_of(answer, stream)
+    return {call["id"]: Issued(message, call) for call in message.get("tool_calls", ())}
+
+
+def usage_of(counted: Counted, stream: Stream) -> Body:
+    usage: Body = {
+        "prompt_tokens": counted.prompt,
+        "completion_tokens": counted.said,
+        "total_tokens": counted.prompt + counted.said,
+    }
+    if counted.thought:
+        usage["completion_tokens_details"] = {"reasoning_tokens": counted.thought}
+    match stream.cached:
+        case "details":
+            usage["prompt_tokens_details"] = {"cached_tokens": counted.cached}
+        case "hit_tokens":
+            usage["prompt_cache_hit_tokens"] = counted.cached
+            usage["prompt_cache_miss_tokens"] = counted.prompt - counted.cached
+        case "none":
+            pass
+    return usage
+
+
+def _thoughts(answer: Answer, stream: Stream) -> list[Body]:
+    parts = split(answer.thoughts, 2)
+    match stream.thoughts:
+        case "reasoning_content" | "reasoning":
+            return [{stream.thoughts: part} for part in parts]
+        case "reasoning_details" if parts:
+            *said, signed = _details(answer, parts)
+            deltas = [{"reasoning": one["text"], "reasoning_details": [one]} for one in said]
+            return [*deltas, {"reasoning_details": [signed]}]
+        case "parts":
+            return [{"content": [_thinking(part)]} for part in parts]
+        case _:
+            return []
+
+
+def _details(answer: Answer, parts: list[str]) -> list[Body]:
+    """Thoughts in so many items, and one that signs them."""
+    google = answer.model.startswith(_GOOGLES)
+    kept: Body = {"format": "google-gemini-v1" if google else "anthropic-claude-v1", "index": 0}
+    said: list[Body] = [{"type": "reasoning.text", "text": part} | kept for part in parts]
+    if not google:
+        return [*said, {"type": "reasoning.text", "signature": answer.signature} | kept]
+    named = {"id": answer.calls[0].id} if answer.calls else {}
+    return [*said, {"type": "reasoning.encrypted", "data": answer.signature} | named | kept]
+
+
+def _thinking(text: str) -> Body:
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+
+
+def _text_parts(answer: Answer) -> list[Body]:
+    return [{"type": "text", "text": answer.text}] if answer.text else []
+
+
+def _calls(answer: Answer, stream: Stream) -> list[Body]:
+    deltas: list[Body] = []
+    for place, call in enumerate(answer.calls):
+        told = _indexed(stream, place) | _call(answer, stream, place, call)
+        if stream.whole_calls:
+            deltas.append({"tool_calls": [told]})
+            continue
+        head = told | {"function": {"name": call.tool, "arguments": ""}}
+        deltas.append({"tool_calls": [head]})
+        deltas += [
+            {"tool_calls": [_indexed(stream, place) | {"function": {"arguments": part}}]}
+            for part in split(call.text, 2)
+        ]
+    return deltas
+
+
+def _call(answer: Answer, stream: Stream, place: int, call: CallPart) -> Body:
+    told: Body = {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.tool, "arguments": call.text},
+    }
+    if stream.signature == "extra_content" and answer.signature and place == 0:
+        told["extra_content"] = {"google": {"thought_signature": answer.signature}}
+    return told
+
+
+def _indexed(stream: Stream, place: int) -> Body:
+    match stream.index:
+        case "own":
+            return {"index": place}
+        case "zero":
+            return {"index": 0}
+        case "none":
+            return {}
+
+
+def _head(answer: Answer, kind: str) -> Body:
+    return {"id": f"chatcmpl-{answer.id}", "object": kind, "created": 1, "model": answer.model}
+
+
+def _choice(delta: Body, reason: str | None) -> Body:
+    return {"index": 0, "delta": delta, "finish_reason": reason}
+
+
+def _reason(answer: Answer, stream: Stream) -> str:
+    return answer.reason or (stream.calls_reason if answer.calls else "stop")
+
+
+def _event(data: Any) -> bytes:
+    return f"data: {data}\n\n".encode()

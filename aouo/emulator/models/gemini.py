@@ -1,0 +1,68 @@
+"""An answer in Gemini's own format: parts, signatures on the first call, totals in each event."""
+
+from __future__ import annotations
+
+import json
+
+from aouo.emulator.models.asked import Asked
+from aouo.emulator.models.memory import Issued
+from aouo.emulator.models.profile import Body, Stream
+from aouo.emulator.models.replies import Answer, split
+
+
+def pieces(answer: Answer, _asked: Asked, _stream: Stream) -> list[bytes]:
+    """Events that end in CRLF, and no last word but the end of the stream."""
+    parts = _parts(answer)
+    events = [_event(answer, [part]) for part in parts] or [_event(answer, [])]
+    events[-1]["candidates"][0]["finishReason"] = _reason(answer)
+    return [b"data: %b\r\n\r\n" % json.dumps(event).encode() for event in events]
+
+
+def whole(answer: Answer, _asked: Asked, _stream: Stream) -> Body:
+    event = _event(answer, _parts(answer))
+    event["candidates"][0]["finishReason"] = _reason(answer)
+    return event
+
+
+def issued(answer: Answer, _stream: Stream) -> dict[str, Issued]:
+    """By the calls' ids; calls without one cannot be told apart later."""
+    calls = [part for part in _parts(answer) if "functionCall" in part]
+    found = {part["functionCall"].get("id", ""): Issued({}, part) for part in calls}
+    return {name: one for name, one in found.items() if name}
+
+
+def _parts(answer: Answer) -> list[Body]:
+    parts: list[Body] = [{"text": part} for part in split(answer.text, answer.chunks)]
+    for place, call in enumerate(answer.calls):
+        function = {"name": call.tool, "args": call.value} | ({"id": call.id} if call.id else {})
+        part: Body = {"functionCall": function}
+        if answer.signature and place == 0:
+            part["thoughtSignature"] = answer.signature
+        parts.append(part)
+    if answer.signature and not answer.calls:
+        parts.append({"text": "", "thoughtSignature": answer.signature})
+    return parts
+
+
+def _event(answer: Answer, parts: list[Body]) -> Body:
+    counted = answer.counted
+    usage: Body = {
+        "promptTokenCount": counted.prompt,
+        "candidatesTokenCount": counted.said - counted.thought,
+        "totalTokenCount": counted.prompt + counted.said,
+    }
+    if counted.thought:
+        usage["thoughtsTokenCount"] = counted.thought
+    if counted.cached:
+        usage["cachedContentTokenCount"] = counted.cached
+    return {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}],
+        "usageMetadata": usage,
+        "modelVersion": answer.model,
+        "responseId": answer.id,
+    }
+
+
+def _reason(answer: Answer) -> str:
+    named = {"length": "MAX_TOKENS", "content_filter": "SAFETY", "": "STOP"}
+    return named.get(answer.reason, answer.reason)

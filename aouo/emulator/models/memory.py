@@ -1,0 +1,95 @@
+"""What a service remembers between requests: what it issued, what was spent, what it has read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from dataclasses import dataclass, field
+
+from aouo.emulator.models.asked import BYTES_A_TOKEN, Asked
+from aouo.emulator.models.profile import Body, Caching, Limit, matches
+
+_SEEN_MAX = 1_000_000
+_LOOK_BACK = 20
+"""So many pieces before a mark are looked at too (Anthropic, "Prompt caching")."""
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A call as it was sent: the message and the call, with all that has to come back."""
+
+    message: Body
+    call: Body
+
+
+@dataclass(slots=True)
+class Memory:
+    """Of one service, from its start on."""
+
+    issued: dict[str, Issued] = field(default_factory=dict[str, Issued])
+    spent: deque[tuple[float, str, int]] = field(default_factory=deque[tuple[float, str, int]])
+    """When, by which model, how many tokens."""
+    _seen: set[bytes] = field(default_factory=set[bytes])
+
+    def spend(self, now_s: float, model: str, tokens: int) -> None:
+        self.spent.append((now_s, model, tokens))
+        while self.spent[0][0] < now_s - _DAY_S:
+            self.spent.popleft()
+
+    def used(self, limit: Limit, now_s: float) -> tuple[int, float]:
+        """What counts against a limit now, and in how many seconds the oldest of it does not."""
+        counted = [
+            (when, tokens if limit.of == "tokens" else 1)
+            for when, model, tokens in self.spent
+            if when > now_s - limit.seconds and matches(model, limit.models)
+        ]
+        wait_s = counted[0][0] + limit.seconds - now_s if counted else 0.0
+        return sum(amount for _, amount in counted), wait_s
+
+    def cached_tokens(self, asked: Asked, caching: Caching) -> int:
+        """How much of the prompt's beginning was read before; all of it counts as read now."""
+        by_marks = caching.marked_models and matches(asked.model, caching.marked_models)
+        match "marked" if by_marks else caching.kind:
+            case "none":
+                return 0
+            case "blocks":
+                found = self._blocks(asked, caching.block_tokens)
+            case "marked":
+                found = self._marked(asked)
+        return found if found >= caching.least_tokens else 0
+
+    def _blocks(self, asked: Asked, tokens: int) -> int:
+        text = "\n".join((asked.model, *asked.prompt)).encode("utf-8", "replace")
+        size = tokens * BYTES_A_TOKEN
+        known, counting, link = 0, True, b""
+        for at in range(0, len(text) - size + 1, size):
+            link = _chained(link, text[at : at + size])
+            counting = counting and link in self._seen
+            known += tokens * counting
+            self._note(link)
+        return known
+
+    def _marked(self, asked: Asked) -> int:
+        links: list[bytes] = []
+        sums: list[int] = []
+        link, total = asked.model.encode(), 0
+        for piece in asked.prompt:
+            data = piece.encode("utf-8", "replace")
+            link, total = _chained(link, data), total + len(data) // BYTES_A_TOKEN
+            links.append(link)
+            sums.append(total)
+        looked_at = {at for mark in asked.marked for at in range(mark - _LOOK_BACK, mark + 1)}
+        known = [sums[at] for at in looked_at if at >= 0 and links[at] in self._seen]
+        for mark in asked.marked:
+            self._note(links[mark])
+        return max(known, default=0)
+
+    def _note(self, link: bytes) -> None:
+        if len(self._seen) >= _SEEN_MAX:
+            self._seen.clear()
+        self._seen.add(link)
+
+
+def _chained(link: bytes, data: bytes) -> bytes:
+    return hashlib.blake2b(link + data, digest_size=16).digest()

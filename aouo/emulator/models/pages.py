@@ -1,0 +1,53 @@
+"""Lists and facts that a service gives besides answers: its models, their windows, its state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from aiohttp import web
+
+from aouo.emulator.models.judging import filled, refused
+from aouo.emulator.models.profile import Body, Model, Page, Profile
+
+
+async def page_for(request: web.Request, profile: Profile) -> web.Response | None:
+    """The page at a request's path, None where there is none."""
+    for page in profile.pages:
+        if (page.method, page.path) != (request.method, request.path):
+            continue
+        name = await _named(request) if page.method == "POST" else ""
+        if page.method == "POST" and name not in profile.models:
+            wrong = refused(profile, "no_model", None, "no such model", {"model": name})
+            return web.json_response(wrong.body, status=wrong.status)
+        return web.json_response(_body(page, profile, name or profile.model))
+    return None
+
+
+async def _named(request: web.Request) -> str:
+    body: Any = json.loads(await request.read() or b"{}")
+    return str(body.get("model") or body.get("name") or "")
+
+
+def _body(page: Page, profile: Profile, name: str) -> Any:
+    listed = [_each(page, one, model) for one, model in profile.living.items()]
+    facts = _facts(name, profile.models[name]) | {"models": listed}
+    return filled(page.body, facts)
+
+
+def _each(page: Page, name: str, model: Model) -> Body:
+    return {**filled(dict(page.each), _facts(name, model)), **model.listed}
+
+
+def _facts(name: str, model: Model) -> Body:
+    return {
+        "model": name,
+        "path": f"models/{name}",
+        "kind": "vlm" if model.sees else "llm",
+        "window": model.window,
+        "loaded": model.in_force,
+        "output": model.output,
+        "modalities": ["text", "image"] if model.sees else ["text"],
+        "sees": model.sees,
+        "shutdown": model.shutdown.isoformat() if model.shutdown else None,
+    }

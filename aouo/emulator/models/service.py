@@ -1,0 +1,226 @@
+"""A local model service of one family: it judges what it is asked, and answers in its way.
+
+async with ModelService(profile("groq")) as service:
+    service.say("Hello")
+    settings = Settings.model_validate(service.settings())
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType, TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from aouo.emulator.door import only_ours
+from aouo.emulator.models import chat, gemini, responses
+from aouo.emulator.models.asked import Asked, read
+from aouo.emulator.models.judging import Refused, called_up, judge, refused
+from aouo.emulator.models.memory import Memory
+from aouo.emulator.models.pages import page_for
+from aouo.emulator.models.profile import Body, Profile, Wire
+from aouo.emulator.models.replies import Fails, Meets, Raw, Says, Script
+from aouo.emulator.models.speaking import answer_of
+from aouo.emulator.models.telling import Told
+
+KEY = "sk-local"
+MAX_BODY_BYTES = 60_000_000
+_FORMATS: Mapping[Wire, ModuleType] = {"chat": chat, "responses": responses, "gemini": gemini}
+_STREAMED, _WHOLE = "streamGenerateContent", "generateContent"
+
+
+class ModelService(Told):
+    """The service; an async context manager that listens while it is open.
+
+    `plan` is one of the profile's whose limits count, "" = none do. `loaded` is the window that
+    all its models run with, in tokens, 0 = their own. Without `keep` requests and answers are
+    counted and forgotten.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        script: Script | None = None,
+        *,
+        port: int = 0,
+        plan: str = "",
+        loaded: int = 0,
+        api_key: str = KEY,
+        keep: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(profile.loaded_with(loaded) if loaded else profile, script, keep=keep)
+        self.memory = Memory()
+        self._port = port
+        self._plan = plan
+        self._api_key = api_key
+        self._clock = clock
+        self._serial = 0
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def base_url(self) -> str:
+        """The address as aouo's configuration takes it."""
+        return self.url + self.profile.address
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    def settings(self, model: str = "") -> Body:
+        """The part of aouo's configuration that points here."""
+        return self.profile.settings(self.url, model, key=self._api_key)
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[only_ours])
+        app.router.add_route("*", "/{path:.*}", self._receive)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
+        except BaseException:
+            await self._runner.cleanup()
+            raise
+        self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release.set()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _receive(self, request: web.Request) -> web.StreamResponse:
+        """One request: a page, a refusal or an answer."""
+        profile = self.profile
+        if not self._admits(request):
+            return self._refuse(refused(profile, "wrong_key", None, "the key is wrong"))
+        found = _wire_of(request, profile)
+        if found is None:
+            page = await page_for(request, profile)
+            return page or web.Response(status=404, text="404 page not found")
+        wire, model = found
+        data = await request.read()
+        try:
+            body: Body = json.loads(data)
+            asked = read(wire, body, model)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return web.json_response({"error": {"message": f"unreadable: {error!r}"}}, status=400)
+        self.note_request(body, request.headers, request.path)
+        now_s = self._clock()
+        wrong = judge(asked, profile, self.memory, now_s=now_s, plan=self._plan)
+        return self._refuse(wrong) if wrong else await self._reply(request, asked, now_s)
+
+    async def _reply(self, request: web.Request, asked: Asked, now_s: float) -> web.StreamResponse:
+        match self.next_reply(asked):
+            case Meets(name):
+                return self._refuse(called_up(self.profile, name, asked, now_s))
+            case Fails() as fails:
+                return _failed(fails.status, fails.body, fails.headers)
+            case Raw() as raw:
+                return await self._write(
+                    request, raw.pieces, raw.content_type, cut=raw.cut, encoding=raw.encoding
+                )
+            case says:
+                return await self._speak(request, asked, says, now_s)
+
+    async def _speak(
+        self, request: web.Request, asked: Asked, says: Says, now_s: float
+    ) -> web.StreamResponse:
+        self._serial += 1
+        cached = self.memory.cached_tokens(asked, self.profile.caching)
+        answer = answer_of(says, asked, self.profile, cached=cached, serial=self._serial)
+        self.note_answer(answer)
+        self.memory.spend(now_s, asked.model, answer.counted.prompt + answer.counted.said)
+        form, stream = _FORMATS[asked.wire], self.profile.stream
+        self.memory.issued.update(form.issued(answer, stream))
+        if not (asked.body.get("stream") or request.path.endswith(_STREAMED)):
+            return web.json_response(form.whole(answer, asked, stream))
+        pieces: list[bytes] = form.pieces(answer, asked, stream)
+        return await self._write(
+            request,
+            pieces if says.cut_after is None else pieces[: says.cut_after],
+            cut=says.cut_after is not None,
+            stall_after=says.stall_after,
+        )
+
+    def _refuse(self, wrong: Refused) -> web.Response:
+        self.note_refusal(wrong)
+        if wrong.inside:
+            event = b"data: %b\n\n" % json.dumps(wrong.body).encode()
+            return web.Response(body=event, content_type="text/event-stream")
+        return _failed(wrong.status, wrong.body, wrong.headers)
+
+    def _admits(self, request: web.Request) -> bool:
+        match self.profile.key:
+            case "none":
+                return True
+            case "bearer":
+                return request.headers.get("Authorization") == f"Bearer {self._api_key}"
+            case "google":
+                return request.headers.get("x-goog-api-key") == self._api_key
+
+    async def _write(
+        self,
+        request: web.Request,
+        pieces: Sequence[bytes],
+        content_type: str = "text/event-stream",
+        *,
+        cut: bool = False,
+        encoding: str = "",
+        stall_after: int | tuple[int, ...] | None = None,
+    ) -> web.StreamResponse:
+        stalls = stall_after if isinstance(stall_after, tuple) else (stall_after,)
+        encoded = {"Content-Encoding": encoding} if encoding else {}
+        response = web.StreamResponse(headers={"Content-Type": content_type, **encoded})
+        try:
+            await response.prepare(request)
+            for at, piece in enumerate(pieces):
+                if at in stalls:
+                    self.stalled.set()
+                    await self.release.wait()
+                await response.write(piece)
+            if cut and request.transport is not None:
+                request.transport.abort()
+                return response
+            await response.write_eof()
+        except (ConnectionError, asyncio.CancelledError):
+            self.closed_by_client.set()
+            raise
+        return response
+
+
+def _wire_of(request: web.Request, profile: Profile) -> tuple[Wire, str] | None:
+    """Which format a request is in, and the model that its path names; None = it is no question."""
+    if request.method != "POST":
+        return None
+    for wire, path in profile.paths.items():
+        if wire != "gemini" and request.path == path:
+            return wire, ""
+        model, _, verb = request.path.removeprefix(path).partition(":")
+        if wire == "gemini" and request.path.startswith(path) and verb in (_STREAMED, _WHOLE):
+            return wire, model
+    return None
+
+
+def _failed(status: int, body: Any, headers: Mapping[str, str]) -> web.Response:
+    if body is None:
+        body = {"error": {"message": f"status {status}", "type": None, "code": None}}
+    if isinstance(body, str):
+        kind = "text/html" if body.lstrip().startswith("<") else "text/plain"
+        return web.Response(status=status, text=body, headers=headers, content_type=kind)
+    return web.json_response(body, status=status, headers=headers)

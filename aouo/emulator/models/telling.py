@@ -1,0 +1,146 @@
+"""What a service is told to answer, reply by reply, and what it notes of being asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aouo.emulator.models.asked import Asked
+from aouo.emulator.models.judging import Refused
+from aouo.emulator.models.profile import Body, Profile
+from aouo.emulator.models.replies import (
+    Answer,
+    CallPart,
+    Counted,
+    Fails,
+    Meets,
+    Raw,
+    Reply,
+    Says,
+    Script,
+)
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a service was asked since its start."""
+
+    requests: int = 0
+    refused: int = 0
+    answers: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    said_tokens: int = 0
+
+    def add(self, counted: Counted) -> None:
+        self.answers += 1
+        self.prompt_tokens += counted.prompt
+        self.cached_tokens += counted.cached
+        self.said_tokens += counted.said
+
+
+class Told:
+    """Replies in order, one for each request that is taken; then the newest words are said back.
+
+    `script` answers by what was asked instead.
+    """
+
+    def __init__(self, profile: Profile, script: Script | None, *, keep: bool) -> None:
+        self.profile = profile
+        self.requests: list[Body] = []
+        """The bodies as received."""
+        self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        self.refusals: list[Refused] = []
+        self.answers: list[Answer] = []
+        self.release = asyncio.Event()
+        """Set it to let stalled answers go on."""
+        self.stalled = asyncio.Event()
+        """Set when an answer has begun to stall."""
+        self.closed_by_client = asyncio.Event()
+        """Set when a client left before its answer was all written."""
+        self._keep = keep
+        self._figures = Figures()
+        self._replies: deque[Reply] = deque()
+        self._script = script
+
+    @property
+    def left(self) -> int:
+        """Scripted replies nobody has asked for yet."""
+        return len(self._replies)
+
+    def figures(self) -> dict[str, int]:
+        """Counts since the start: requests, refusals, answers, and their tokens."""
+        return asdict(self._figures)
+
+    def say(self, text: str, *, chunks: int = 1, usage: tuple[int, int, int] | None = None) -> None:
+        self.reply(Says(text, chunks=chunks, usage=usage))
+
+    def think(self, thoughts: str, text: str, *, reasoning_tokens: int = 0) -> None:
+        """Think aloud, as far as the family does, then say `text`."""
+        self.reply(Says(text, thoughts=thoughts, reasoning_tokens=reasoning_tokens))
+
+    def call(self, tool: str, args: Mapping[str, Any] | str | None = None, id: str = "") -> None:  # noqa: A002
+        """Answer with one tool call."""
+        self.calls(CallPart(tool, args if args is not None else {}, id))
+
+    def calls(self, *parts: CallPart, text: str = "") -> None:
+        """Answer with several tool calls in one response, perhaps with words before them."""
+        self.reply(Says(text, parts))
+
+    def trouble(self, name: str, times: int = 1) -> None:
+        """Meet so many requests with one of the profile's troubles.
+
+        Raises:
+            KeyError: the profile has none of that name.
+        """
+        if name not in self.profile.troubles:
+            raise KeyError(f"{name}; there are {', '.join(self.profile.troubles)}")
+        self.reply(*[Meets(name)] * times)
+
+    def fail(
+        self, status: int, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.reply(Fails(status, body, headers or {}))
+
+    def cut(self, after_chunks: int, text: str = "The connection breaks here") -> None:
+        """Break the connection after that many of five chunks."""
+        self.reply(Says(text, chunks=5, cut_after=after_chunks))
+
+    def stall(self, after_chunks: int = 0, text: str = "Slowly but surely") -> None:
+        """Fall silent after that many of five chunks until `release` is set."""
+        self.reply(Says(text, chunks=5, stall_after=after_chunks))
+
+    def raw(
+        self, *pieces: bytes, content_type: str = "text/event-stream", cut: bool = False
+    ) -> None:
+        self.reply(Raw(pieces, content_type=content_type, cut=cut))
+
+    def reply(self, *replies: Reply) -> None:
+        self._replies.extend(replies)
+
+    def next_reply(self, asked: Asked) -> Reply:
+        if self._script is not None:
+            reply = self._script(asked)
+            return Says(reply) if isinstance(reply, str) else reply
+        return self._replies.popleft() if self._replies else Says(asked.words)
+
+    def note_request(self, body: Body, headers: Mapping[str, str], path: str) -> None:
+        self._figures.requests += 1
+        if self._keep:
+            self.requests.append(body)
+            self.headers.append(dict(headers))
+            self.paths.append(path)
+
+    def note_answer(self, answer: Answer) -> None:
+        self._figures.add(answer.counted)
+        if self._keep:
+            self.answers.append(answer)
+
+    def note_refusal(self, wrong: Refused) -> None:
+        self._figures.refused += 1
+        if self._keep:
+            self.refusals.append(wrong)

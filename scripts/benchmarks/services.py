@@ -1,0 +1,109 @@
+"""A conversation with each family of model services: what its cache saves, what learning costs.
+
+Each runs the real channel, runtime and provider code against a local service that keeps the
+family's rules (`aouo.emulator.models`); every third message calls a tool, every fifteenth writes
+into a memory file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from aouo.app.idle import idle
+from aouo.app.inside import running
+from aouo.app.samples import sample_packs
+from aouo.config_file import load_settings
+from aouo.emulator import ADA, Emulator
+from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
+from aouo.emulator.models.asked import Asked
+from aouo.home import Home
+from aouo.logs import Logs, Nowhere
+from aouo.store import jobs
+from scripts.benchmarks.table import Row
+
+_WAIT_S = 300.0
+_ANSWER = "This is the answer to what you just asked of me here, in a sentence or two. " * 3
+_TOOL = "memory"
+_CALLS = {
+    "look it up": {"action": "read"},
+    "note it": {"action": "append", "content": "They asked for it."},
+}
+
+
+def services(_bench: Any, *, quick: bool) -> list[Row]:
+    """Cached share of the prompts, and requests for one answer, by profile."""
+    return asyncio.run(_all(9 if quick else 60))
+
+
+async def _all(turns: int) -> list[Row]:
+    """All at the same time, for Telegram takes no more than a message a second in one chat."""
+    with Logs(stderr=Nowhere()):
+        async with asyncio.TaskGroup() as group:
+            talks = [group.create_task(_conversation(name, turns)) for name in names()]
+    return [row for talk in talks for row in talk.result()]
+
+
+async def _conversation(name: str, turns: int) -> list[Row]:
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        telegram = await stack.enter_async_context(Emulator(parts=()))
+        # Windows as an owner would set them who read what the docs say of Ollama's 4,096.
+        loaded = 0 if profile(name).key == "bearer" or name == "gemini" else 32_768
+        service = ModelService(profile(name), _answer, keep=False, loaded=loaded)
+        await stack.enter_async_context(service)
+        home = Home(folder)
+        home.create()
+        packs = {pack.name: pack for pack in sample_packs()}
+        (home.packs / "notes").symlink_to(packs["notes"].resolve())
+        told = {
+            "telegram": {
+                "bot_token": telegram.token,
+                "allowed_user_ids": [ADA],
+                "api_base_url": telegram.base_url,
+                "streaming": "off",
+            },
+            **service.settings(),
+        }
+        home.config.write_text(json.dumps(told))
+        home.config.chmod(0o600)
+        with home.lock():
+            async with (
+                running(home, load_settings(folder, {})) as (app, _),
+                asyncio.timeout(_WAIT_S),
+            ):
+                for at in range(turns):
+                    before = await app.database.read(jobs.count)
+                    await telegram.client.say(ADA, ADA, f"{at}: {_words(at)}")
+                    await idle(app, at_least=before + 1)
+        return _rows(name, turns, service.figures())
+
+
+def _answer(asked: Asked) -> Reply:
+    last = asked.entries[-1]
+    for words, how in _CALLS.items():
+        if last.role == "user" and last.text.endswith(words) and _TOOL in asked.tools:
+            return Says(calls=(CallPart(_TOOL, {"target": "memory"} | how),))
+    return Says(_ANSWER)
+
+
+def _words(at: int) -> str:
+    if at % 15 == 8:
+        return "note it"
+    return "look it up" if at % 3 == 2 else "What do you think of this?"
+
+
+def _rows(name: str, turns: int, figures: dict[str, int]) -> list[Row]:
+    read = figures["prompt_tokens"] or 1
+    share = 100 * figures["cached_tokens"] / read
+    refused = f"{figures['refused']} refused, {figures['answers']} answers to {turns} messages"
+    return [
+        Row(f"{name}: cached share of the prompts", "%", share, digits=1, n=turns),
+        Row(
+            f"{name}: requests per message", "", figures["requests"] / turns, n=turns, note=refused
+        ),
+    ]

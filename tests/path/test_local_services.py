@@ -1,0 +1,59 @@
+"""`aouo try --service`: the real channel, the real provider code, and a service's own rules."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from aouo.app import trial
+from aouo.app.samples import sample_packs
+from aouo.errors import SetupError
+from aouo.home import Home
+
+WAIT_S = 120.0
+ELSEWHERE = {
+    "AOUO_PROVIDER__BACKEND": "openai",
+    "AOUO_DEEPSEEK__BASE_URL": "http://127.0.0.1:9",
+    "DEEPSEEK_API_KEY": "sk-of-the-owner",
+}
+"""What the owner's shell may say about a real service."""
+
+
+async def said(tmp_path: Path, text: str, service: str) -> tuple[list[str], str]:
+    """The lines of progress and the answer."""
+    told: list[str] = []
+    async with asyncio.timeout(WAIT_S):
+        answer = await trial.say(
+            Home(tmp_path / "home"),
+            ELSEWHERE,
+            sample_packs(),
+            told.append,
+            text=text,
+            pack="notes",
+            service=service,
+        )
+    return told, answer
+
+
+async def test_what_a_person_writes_comes_back_and_the_first_line_says_that_no_model_is_there(
+    tmp_path: Path,
+) -> None:
+    told, answer = await said(tmp_path, "Buy milk", "deepseek")
+
+    assert told[0].startswith("No model answers here: the rules are those of DeepSeek")
+    assert answer.startswith("(No model is here.) You said: Buy milk")
+
+
+async def test_a_person_can_call_a_tool_and_reads_what_it_answered(tmp_path: Path) -> None:
+    _, answer = await said(tmp_path, 'call memory {"action": "read"}', "gemini")
+
+    assert answer.startswith("The tool answered: ")
+
+
+async def test_an_unknown_service_is_answered_with_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"no local service 'nobody'.*anthropic, deepseek"):
+        await said(tmp_path, "Buy milk", "nobody")
+
+    assert not (tmp_path / "home").exists()
