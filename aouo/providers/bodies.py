@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.wire import (
-    PLAIN,
-    Dialect,
     chat_message,
     chat_messages,
     chat_tool,

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
+from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.wire import sendable_name
 from aouo.transcript import (
     AssistantSaid,
@@ -31,11 +32,18 @@ Part: TypeAlias = dict[str, Any]
 
 _FOREIGN = "skip_thought_signature_validator"
 """The documented signature of a call that another model made."""
+_BUDGETS = {"none": 0, "minimal": 1_024, "low": 1_024, "medium": 8_192, "high": 24_576}
+"""Tokens for thoughts by effort, as Google's OpenAI-compatible address counts them for 2.5.
+
+Source: ai.google.dev/gemini-api/docs/openai, "Thinking".
+"""
+_BY_BUDGET = ("gemini-1", "gemini-2")
+"""Models that know budgets and no levels (ai.google.dev/gemini-api/docs/thinking)."""
 _WITHOUT_SIGNATURES = ("gemini-1", "gemini-2", "gemma")
 """Models that ask for none."""
 
 
-def gemini_body(request: ModelRequest, *, model: str) -> dict[str, Any]:
+def gemini_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) -> dict[str, Any]:
     """The body of `POST …/models/<model>:streamGenerateContent`.
 
     `request.context` sits right before the newest words, in brackets: the format knows no system
@@ -48,12 +56,25 @@ def gemini_body(request: ModelRequest, *, model: str) -> dict[str, Any]:
     if request.tools:
         body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
     config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
-    if request.temperature is not None:
+    if dialect.temperature and request.temperature is not None:
         config["temperature"] = request.temperature
+    if effort := dialect.effort_of(request):
+        config["thinkingConfig"] = _thinking(effort, _bare(model))
     return body | {
         "contents": _contents(request, signed=not _bare(model).startswith(_WITHOUT_SIGNATURES)),
         "generationConfig": config,
     }
+
+
+def _thinking(effort: str, model: str) -> dict[str, Any]:
+    """An effort as a level or, for older models, as a number of tokens; both in one request are
+    refused."""
+    if not model.startswith(_BY_BUDGET):
+        return {"thinkingLevel": effort}
+    budget = _BUDGETS.get(effort)
+    if budget is None and effort.removeprefix("-").isdecimal():
+        budget = int(effort)
+    return {"thinkingLevel": effort} if budget is None else {"thinkingBudget": budget}
 
 
 def dump_native(parts: Sequence[Part]) -> str:

@@ -6,9 +6,9 @@ import base64
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from aouo.providers.dialect import PLAIN, Dialect
 from aouo.transcript import (
     AssistantSaid,
     Image,
@@ -19,35 +19,6 @@ from aouo.transcript import (
     UserSaid,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What one service takes of the optional fields; learnt from its own refusals.
-
-    Reasoning models at OpenAI want `max_completion_tokens` and no temperature; some older
-    servers know no `stream_options`.
-    """
-
-    max_tokens: str = "max_tokens"
-    temperature: bool = True
-    stream_options: bool = True
-    thoughts: bool = False
-    """Calls in the history want the field `reasoning_content`, be it empty (DeepSeek)."""
-
-    def without(self, parameter: str) -> Dialect:
-        """This dialect after the service refused `parameter`; the same one if it needs it."""
-        match parameter:
-            case "max_tokens" if self.max_tokens == "max_tokens":
-                return replace(self, max_tokens="max_completion_tokens")
-            case "temperature":
-                return replace(self, temperature=False)
-            case "stream_options" | "stream_options.include_usage":
-                return replace(self, stream_options=False)
-            case _:
-                return self
-
-
-PLAIN = Dialect()
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _WIRE = "chat"
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -74,13 +45,18 @@ def chat_body(
 
 def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
     """The small fields of a body, which stand between messages and tools."""
-    found: dict[str, Any] = {"stream": True, dialect.max_tokens: request.max_tokens}
+    found: dict[str, Any] = {"stream": True}
+    if dialect.max_tokens:
+        found[dialect.max_tokens] = request.max_tokens
     if dialect.stream_options:
         found["stream_options"] = {"include_usage": True}
     if dialect.temperature and request.temperature is not None:
         found["temperature"] = request.temperature
-    if request.effort:
-        found["reasoning_effort"] = request.effort
+    effort = dialect.effort_of(request)
+    if effort == "none" and dialect.switched:
+        found["thinking"] = {"type": "disabled"}
+    elif effort:
+        found["reasoning_effort"] = effort
     return found
 
 
@@ -147,7 +123,7 @@ def chat_message(message: Message) -> dict[str, Any]:
                         "type": "function",
                         "function": {
                             "name": sendable_name(call.name),
-                            "arguments": _sendable_arguments(call.arguments),
+                            "arguments": sendable_arguments(call.arguments),
                         },
                     }
                     for call in calls
@@ -164,7 +140,7 @@ def sendable_name(name: str) -> str:
     return (name if name[:1].isalpha() or name[:1] == "_" else f"_{name}")[:64]
 
 
-def _sendable_arguments(text: str) -> str:
+def sendable_arguments(text: str) -> str:
     """Arguments as one JSON object: some servers parse them again. Broken ones stay visible."""
     try:
         value: object = json.loads(text or "{}")

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.providers.bodies import Bodies
-from aouo.providers.wire import Dialect, chat_body, encode, with_thoughts
+from aouo.providers.dialect import Dialect
+from aouo.providers.wire import chat_body, encode, with_thoughts
 from aouo.transcript import (
     AssistantSaid,
     Image,
