@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from aouo.providers.answers import AnswerReader
@@ -11,7 +12,8 @@ from aouo.providers.bodies import Bodies
 from aouo.providers.failures import ParameterRefused
 from aouo.providers.printed import read_printed
 from aouo.providers.service import Service, ServiceModel
-from aouo.providers.wire import Dialect
+from aouo.providers.thoughts import wants_thoughts
+from aouo.providers.wire import Dialect, wants_marks
 from aouo.transcript import ModelEvent, ModelRequest
 
 if TYPE_CHECKING:
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
 class CompatibleModel(ServiceModel):
     """A `ChatModel` over a `ChatEndpoint`; remembers which optional fields its service refused."""
 
-    reader = AnswerReader
-
     def __init__(self, **service: Unpack[Service]) -> None:
         super().__init__(**service)
+        self.reader = partial(AnswerReader, model=self._model)
         self._bodies = Bodies(model=self._model, provider=self._provider)
-        self._dialect = Dialect(thoughts=self._provider == "deepseek")
+        self._dialect = Dialect(
+            thoughts=wants_thoughts(self._provider, self._model),
+            cache_marks=wants_marks(self._provider, self._base_url, self._model),
+        )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model; calls that it prints as text are read as calls."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from aouo.providers.http import Session
 
@@ -35,7 +35,7 @@ class ServiceModel(ABC):
     an answer in the service's format.
     """
 
-    reader: ClassVar[Callable[..., Reader]]
+    reader: Callable[..., Reader]
 
     def __init__(
         self,
