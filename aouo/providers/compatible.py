@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -17,6 +18,8 @@ from aouo.providers.responses_answers import ResponsesReader
 from aouo.providers.responses_bodies import ResponsesBodies
 from aouo.providers.responses_wire import Asked
 from aouo.providers.service import Service, ServiceModel
+from aouo.providers.thoughts import wants_thoughts
+from aouo.providers.wire import wants_marks
 from aouo.transcript import ModelEvent, ModelRequest
 
 if TYPE_CHECKING:
@@ -31,12 +34,16 @@ class CompatibleModel(ServiceModel):
     """A `ChatModel` over a `ChatEndpoint`, on the wire and in the dialect that its service takes:
     what that is, refusals say (`dialect`), and it is learnt once."""
 
-    reader = AnswerReader
-
     def __init__(self, **service: Unpack[Service]) -> None:
         super().__init__(**service)
+        self.reader = partial(AnswerReader, model=self._model)
         self._bodies = Bodies(model=self._model, provider=self._provider)
         self._responses = ResponsesBodies(Asked(self._provider, self._model))
+        self._first = replace(
+            self._first,
+            thoughts=wants_thoughts(self._provider, self._model),
+            cache_marks=wants_marks(self._provider, self._base_url, self._model),
+        )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model; calls that it prints as text are read as calls."""

@@ -33,7 +33,9 @@ class Dialect:
     temperature: bool = True
     stream_options: bool = True
     thoughts: bool = False
-    """Calls in the history want the field `reasoning_content`, be it empty (DeepSeek)."""
+    """Every answer in the history wants the field `reasoning_content` (DeepSeek, Kimi)."""
+    cache_marks: bool = False
+    """Where what stays of a prompt ends is marked, for nothing is cached otherwise (Claude)."""
     wire: Wire = "chat"
     effort: bool = True
     """The owner's word of how much to think is taken."""
@@ -69,7 +71,7 @@ class Dialect:
 PLAIN = Dialect()
 
 
-def first_dialect(provider: str, model: str, base_url: str) -> Dialect:
+def first_dialect(model: str, base_url: str) -> Dialect:
     """What to begin with, before anything is learnt.
 
     At OpenAI's own address the Responses API: only there do its models think and use tools in one
@@ -78,7 +80,6 @@ def first_dialect(provider: str, model: str, base_url: str) -> Dialect:
     host = urlsplit(base_url).hostname or ""
     return Dialect(
         max_tokens="max_completion_tokens" if _THINKS.match(model) else "max_tokens",
-        thoughts=provider == "deepseek",
         wire="responses" if f".{host}".endswith(f".{_OPENAI}") else "chat",
         switched=bool(_SWITCHED.fullmatch(model)),
     )
@@ -110,6 +111,10 @@ def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Diale
             return (replace(dialect, temperature=False),)
         case "stream_options" if dialect.stream_options:
             return (replace(dialect, stream_options=False),)
+        case "reasoning_content" if not dialect.thoughts:
+            return (replace(dialect, thoughts=True),)
+        case "cache_control" if dialect.cache_marks:
+            return (replace(dialect, cache_marks=False),)
         case "include" if dialect.encrypted:
             return (replace(dialect, encrypted=False),)
         case "reasoning_effort" | "reasoning" | "thinking":

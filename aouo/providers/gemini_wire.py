@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.order import in_order
 from aouo.providers.wire import sendable_name
 from aouo.transcript import (
     AssistantSaid,
@@ -44,15 +45,10 @@ _WITHOUT_SIGNATURES = ("gemini-1", "gemini-2", "gemma")
 
 
 def gemini_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) -> dict[str, Any]:
-    """The body of `POST …/models/<model>:streamGenerateContent`.
-
-    `request.context` sits right before the newest words, in brackets: the format knows no system
-    words inside a conversation.
-    """
-    system = [request.system, *(m.text for m in request.messages if isinstance(m, SystemSaid))]
+    """The body of `POST …/models/<model>:streamGenerateContent`."""
     body: dict[str, Any] = {}
-    if any(system):
-        body["systemInstruction"] = {"parts": [{"text": text} for text in system if text]}
+    if request.system:
+        body["systemInstruction"] = {"parts": [{"text": request.system}]}
     if request.tools:
         body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
     config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
@@ -87,22 +83,18 @@ def _bare(model: str) -> str:
 
 
 def _contents(request: ModelRequest, *, signed: bool) -> list[dict[str, Any]]:
-    messages = request.messages
-    newest = max((at for at, m in enumerate(messages) if isinstance(m, UserSaid)), default=-1)
-    context: list[Part] = [{"text": f"[{request.context}]"}] if request.context else []
+    messages = in_order(request).messages
     turns: list[tuple[str, list[Part]]] = []
     for at, message in enumerate(messages):
         match message:
             case UserSaid():
-                turns.append(("user", (context if at == newest else []) + _words(message)))
+                turns.append(("user", _words(message)))
             case AssistantSaid():
                 parts = _replayed(message) or _told(message, signed=signed)
                 turns.append(("model", parts))
                 turns.append(("user", _responses(message, parts, messages[at + 1 :])))
             case SystemSaid() | ToolReturned():
-                pass  # in systemInstruction; beside the calls
-    if newest < 0:
-        turns.append(("user", context))
+                pass  # there is none any more; beside the calls
     return [{"role": role, "parts": parts} for role, parts in turns if parts]
 
 
@@ -126,11 +118,14 @@ def _replayed(said: AssistantSaid) -> list[Part]:
 
 
 def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
-    """What another model said, in this format."""
+    """What another model said, in this format; Gemini 3.5 and later pair results by the ids.
+
+    Source: docs.litellm.ai/blog/gemini_3_5_flash.
+    """
     parts: list[Part] = [{"text": said.text}] if said.text else []
     for at, call in enumerate(said.calls):
         named = sendable_name(call.name)
-        part: Part = {"functionCall": {"name": named, "args": _object(call)}}
+        part: Part = {"functionCall": {"id": call.id, "name": named, "args": _object(call)}}
         if signed and at == 0:  # one signature serves all calls of a turn
             part["thoughtSignature"] = _FOREIGN
         parts.append(part)

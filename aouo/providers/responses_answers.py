@@ -77,7 +77,7 @@ class ResponsesReader:
         calls = _calls(items, cut=cut)
         if calls and reason == "stop":
             reason = "tool_calls"
-        native = dump_native(self._asked, items) if reason in ("stop", "tool_calls") else ""
+        native = dump_native(self._asked, items, calls) if reason in ("stop", "tool_calls") else ""
         said = AssistantSaid(self._words(items), calls, native)
         return Finished(said, _usage(as_object(self._response.get("usage"))), reason)
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections import deque
 
-from aouo.providers.bodies import BYTES_MAX, PIECE_BYTES_MAX
+from aouo.providers.bodies import (
+    BESIDE_BYTES,
+    BYTES_MAX,
+    PIECE_BYTES_MAX,
+    Piece,
+    reads_the_same,
+)
 from aouo.providers.dialect import Dialect
 from aouo.providers.order import in_order
 from aouo.providers.responses_wire import (
     Asked,
+    given_ids,
     items_of,
     replayed,
     responses_options,
     responses_tool,
 )
 from aouo.providers.wire import encode
-from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolSpec
+from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolReturned, ToolSpec
 
 _TOOLS_KEPT = 16
-_BESIDE_BYTES = 300
-"""What remembering a message takes besides its bytes, about."""
 
 
 class ResponsesBodies:
@@ -33,14 +38,12 @@ class ResponsesBodies:
         self._asked = asked
         self._bytes_max = bytes_max
         self._bytes = 0
-        # Each message is kept with its piece, so that its id cannot become another one's.
-        self._pieces: dict[int, tuple[Message, bytes]] = {}
+        self._pieces: dict[tuple[int, str], Piece] = {}
         self._tools: deque[tuple[tuple[ToolSpec, ...], bytes]] = deque(maxlen=_TOOLS_KEPT)
         self._forgotten: set[str] = set()
 
     def body(self, request: ModelRequest, dialect: Dialect) -> bytes:
         """The body of one request."""
-        lasting = set(map(id, request.messages))
         system = (b',"instructions":', encode(request.system)) if request.system else ()
         tools = (b',"tools":', self._tools_of(request.tools)) if request.tools else ()
         return b"".join(
@@ -49,17 +52,30 @@ class ResponsesBodies:
                 encode(self._asked.model),
                 *system,
                 b',"input":[',
-                b",".join(
-                    piece
-                    for said in in_order(request)
-                    if (piece := self._piece(said, lasting=id(said) in lasting))
-                ),
+                b",".join(filter(None, self._input(request))),
                 b"],",
                 encode(responses_options(request, dialect))[1:-1],
                 *tools,
                 b"}",
             )
         )
+
+    def _input(self, request: ModelRequest) -> list[bytes]:
+        lasting = set(map(id, request.messages))
+        ids: dict[str, str] = {}
+        pieces: list[bytes] = []
+        for said in in_order(request).messages:
+            named = ids.get(said.call_id, "") if ids and type(said) is ToolReturned else ""
+            key = (id(said), named)
+            piece = self._pieces.get(key)
+            if piece is None:
+                piece = self._written(said, named)
+                if id(said) in lasting:
+                    self._remember(key, piece)
+            if piece.ids:
+                ids |= piece.ids
+            pieces.append(piece.written)
+        return pieces
 
     def forget_thoughts(self, request: ModelRequest) -> bool:
         """Tell the answers of this request without their thoughts from now on, for the service
@@ -72,39 +88,28 @@ class ResponsesBodies:
         told = [said for said in thought if replayed(said, self._asked)]
         self._forgotten.update(said.native for said in told)
         for said in told:
-            self._pieces.pop(id(said), None)
+            self._pieces.pop((id(said), ""), None)
         return bool(told)
 
-    def _piece(self, said: Message, *, lasting: bool) -> bytes:
-        known = self._pieces.get(id(said)) if lasting else None
-        if known:
-            return known[1]
+    def _written(self, said: Message, named: str) -> Piece:
         thoughts = type(said) is not AssistantSaid or said.native not in self._forgotten
-        piece = encode(items_of(said, self._asked, thoughts=thoughts))[1:-1]
-        size = len(piece) + _BESIDE_BYTES
-        if lasting and size <= PIECE_BYTES_MAX:
-            self._remember(said, piece, size)
-        return piece
+        items = items_of(said, self._asked, named, thoughts=thoughts)
+        return Piece(said, encode(items)[1:-1], given_ids(said, self._asked) if thoughts else {})
 
-    def _remember(self, said: Message, piece: bytes, size: int) -> None:
+    def _remember(self, key: tuple[int, str], piece: Piece) -> None:
+        size = len(piece.written) + BESIDE_BYTES
+        if size > PIECE_BYTES_MAX:
+            return
         if self._bytes + size > self._bytes_max:
             self._pieces.clear()
             self._bytes = 0
         self._bytes += size
-        self._pieces[id(said)] = (said, piece)
+        self._pieces[key] = piece
 
     def _tools_of(self, specs: tuple[ToolSpec, ...]) -> bytes:
         for known, written in self._tools:
-            if len(known) == len(specs) and all(map(_is_the_same, known, specs)):
+            if len(known) == len(specs) and all(map(reads_the_same, known, specs)):
                 return written
         written = encode([responses_tool(spec) for spec in specs])
         self._tools.append((specs, written))
         return written
-
-
-def _is_the_same(one: ToolSpec, other: ToolSpec) -> bool:
-    """Equal schemas are not enough: 1 and true are equal."""
-    return one is other or (
-        one.parameters is other.parameters
-        and (one.name, one.description) == (other.name, other.description)
-    )

@@ -52,7 +52,7 @@ def responses_body(request: ModelRequest, asked: Asked, dialect: Dialect) -> dic
     body: dict[str, Any] = {"model": asked.model}
     if request.system:
         body["instructions"] = request.system
-    body["input"] = [item for said in in_order(request) for item in items_of(said, asked)]
+    body["input"] = _input(request, asked)
     body |= responses_options(request, dialect)
     if request.tools:
         body["tools"] = [responses_tool(spec) for spec in request.tools]
@@ -78,8 +78,28 @@ def responses_tool(spec: ToolSpec) -> dict[str, Any]:
     return {"type": "function", **chat_tool(spec)["function"], "strict": False}
 
 
-def items_of(said: Message, asked: Asked, *, thoughts: bool = True) -> list[Item]:
-    """One message as items; without `thoughts` it is told as if another model had said it."""
+def _input(request: ModelRequest, asked: Asked) -> list[Item]:
+    ids: dict[str, str] = {}
+    items: list[Item] = []
+    for said in in_order(request).messages:
+        ids |= given_ids(said, asked)
+        named = ids.get(said.call_id, "") if isinstance(said, ToolReturned) else ""
+        items += items_of(said, asked, named)
+    return items
+
+
+def given_ids(said: Message, asked: Asked) -> dict[str, str]:
+    """Our ids of an answer's calls, and the service's own for them, where it gave them."""
+    if not isinstance(said, AssistantSaid) or not said.calls:
+        return {}
+    items = [item for item in replayed(said, asked) if item["type"] == "function_call"]
+    pairs = zip(said.calls, items, strict=False)
+    return {call.id: item["call_id"] for call, item in pairs}
+
+
+def items_of(said: Message, asked: Asked, named: str = "", *, thoughts: bool = True) -> list[Item]:
+    """One message as items; without `thoughts` it is told as if another model had said it.
+    `named` is the service's id of a result's call, "" for one of another service."""
     match said:
         case UserSaid(text, images):
             return [_message("user", _parts(text, images) if images else text)]
@@ -87,18 +107,20 @@ def items_of(said: Message, asked: Asked, *, thoughts: bool = True) -> list[Item
             own = replayed(said, asked) if thoughts else []
             return own or [*_words(text), *map(_call, calls)]
         case ToolReturned(call_id, _, text):
-            output = {"type": "function_call_output", "call_id": _sendable_id(call_id)}
+            named = named or _sendable_id(call_id)
+            output = {"type": "function_call_output", "call_id": named}
             return [output | {"output": text}]
         case _:
             return [_message("developer", said.text)]
 
 
-def dump_native(asked: Asked, output: Sequence[Item]) -> str:
+def dump_native(asked: Asked, output: Sequence[Item], calls: Sequence[ToolCall]) -> str:
     """What `AssistantSaid.native` keeps of a model's turn: its thoughts, and what came between
     them; words and arguments are there already, unless there are several messages. "" when
     there is nothing that has to come back.
     """
-    items = [kept for item in output if (kept := _kept(item))]
+    ids = iter([call.id for call in calls])
+    items = [kept for item in output if (kept := _kept(item, ids))]
     while items and items[-1]["type"] == "reasoning":
         items.pop()  # refused when nothing follows it
     messages = [item for item in items if item["type"] == "message"]
@@ -117,7 +139,7 @@ def words_of(item: Item) -> str:
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
 
 
-def _kept(item: Item) -> Item:
+def _kept(item: Item, ids: Iterator[str]) -> Item:
     match item.get("type"):
         case "reasoning" if item.get("encrypted_content"):
             names = ("type", "id", "summary", "content", "encrypted_content")
@@ -128,7 +150,7 @@ def _kept(item: Item) -> Item:
             message: Item = {"type": "message", "text": words_of(item)}
             return message | ({"phase": item["phase"]} if item.get("phase") else {})
         case "function_call":
-            return {"type": "function_call"}
+            return {"type": "function_call", "call_id": next(ids)}
         case _:
             return {}
 
@@ -159,7 +181,7 @@ def _again(item: Item, said: AssistantSaid, calls: Iterator[ToolCall]) -> Item:
             (words,) = _words(item.get("text", said.text)) or [_message("assistant", "")]
             return words | ({"phase": item["phase"]} if "phase" in item else {})
         case "function_call":
-            return _call(next(calls))
+            return _call(next(calls)) | {"call_id": item["call_id"]}
         case _:
             return item
 

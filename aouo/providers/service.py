@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import structlog
 
@@ -44,7 +44,7 @@ class ServiceModel(ABC):
     an answer in the service's format.
     """
 
-    reader: ClassVar[Callable[..., Reader]]
+    reader: Callable[..., Reader]
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ServiceModel(ABC):
         self._brief = brief
         self._sees = sees
         self._dialects = dialects or Dialects()
-        self._first = first_dialect(self._provider, self._model, self._base_url)
+        self._first = first_dialect(self._model, self._base_url)
         self._endpoint: ChatEndpoint | None = None
         self._connecting = asyncio.Lock()
 

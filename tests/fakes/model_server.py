@@ -26,6 +26,9 @@ from tests.fakes import responses_stream
 
 Body: TypeAlias = dict[str, Any]
 
+CONTEXT = "[From the runtime, not the person. "
+"""What stands before the words that began a turn begins so."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallPart:
@@ -262,11 +265,26 @@ class ModelServer:
 
 
 def last_words(body: Body) -> str:
-    """What the last user message of a request says."""
+    """What the last user message of a request says, without what the runtime says before it."""
     for message in reversed(body.get("messages") or body["input"]):
         if message.get("role") == "user":
-            return str(message["content"])
+            return words_of(message)
     return ""
+
+
+def text_of(message: Body) -> str:
+    """All text of a message, in one form or the other."""
+    content = message["content"]
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if part["type"] == "text")
+    return str(content)
+
+
+def words_of(message: Body) -> str:
+    """A person's own words in a message, which stand after what the runtime says."""
+    text = text_of(message)
+    _, told, rest = text.partition(CONTEXT)
+    return rest.partition("]\n\n")[2] if told else text
 
 
 def _failed(fails: Fails) -> web.Response:

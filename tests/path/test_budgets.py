@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, ChatMessage
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Says
+from tests.fakes.model_server import Says, words_of
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
@@ -86,7 +86,7 @@ async def test_the_owner_raises_it_and_the_refused_words_are_answered(world: Wor
     )
     assert after.buttons == ()
     assert late == {"text": "This question is closed.", "show_alert": True}
-    assert [m["content"] for m in world.model.requests[0]["messages"]].count("hello") == 1
+    assert [words_of(m) for m in world.model.requests[0]["messages"]].count("hello") == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from aouo.app.retention import prune
 from aouo.emulator import ChatMessage
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, Running, World
 
@@ -185,7 +185,7 @@ async def test_a_model_empties_a_file_only_when_it_says_so_and_undo_brings_it_ba
     async with world.running() as bot:
         await bot.ask("I like tea")
         await bot.ask("forget all of me")
-        told = [m["content"] for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
+        told = [words_of(m) for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
         emptied = memory_file(world, "USER.md").read_text()
         shown = await card(bot)
         undone = await card(bot, "/memory undo")
@@ -317,7 +317,7 @@ async def test_a_pack_without_a_state_is_told_what_it_has(world: World) -> None:
         await bot.ask("lesson 3 is done")
 
     assert _targets(world, 0) == ["user", "memory"]
-    told = world.model.requests[-1]["messages"][-1]["content"]
+    told = words_of(world.model.requests[-1]["messages"][-1])
     assert told == "There is no memory 'state': use user or memory."
 
 

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.app.lifecycle import terminal_inbound
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.world import ADA, World
 
 SKILLS = {
@@ -245,6 +245,6 @@ async def test_no_pack_reads_more_history_than_the_owner_lets_anybody(world: Wor
 
     await systems(world, *(f"message {number}" for number in range(6)))
 
-    texts = [str(message["content"]) for message in world.model.requests[-1]["messages"]]
+    texts = [words_of(message) for message in world.model.requests[-1]["messages"]]
     assert [text for text in texts if "message 2" in text] == []  # the newest four, and this one
     assert [text for text in texts if "message 3" in text] != []

@@ -140,12 +140,7 @@ async def test_a_request_in_its_own_words(server: GeminiServer, model: GeminiMod
     schema = {"type": "object", "properties": {"row": {"type": "string"}}}
     assert server.requests == [
         {
-            "systemInstruction": {
-                "parts": [
-                    {"text": "You are kind."},
-                    {"text": "[Previous conversation summary: tea]"},
-                ]
-            },
+            "systemInstruction": {"parts": [{"text": "You are kind."}]},
             "tools": [
                 {
                     "functionDeclarations": [
@@ -159,13 +154,15 @@ async def test_a_request_in_its_own_words(server: GeminiServer, model: GeminiMod
                 }
             ],
             "contents": [
-                {"role": "user", "parts": [{"text": "Hi"}]},
+                {
+                    "role": "user",
+                    "parts": [{"text": "[Previous conversation summary: tea]\n\nHi"}],
+                },
                 {"role": "model", "parts": [{"text": "Hello."}]},
                 {
                     "role": "user",
                     "parts": [
-                        {"text": "[It is noon.]"},
-                        {"text": "Add this"},
+                        {"text": "[It is noon.]\n\nAdd this"},
                         {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}},
                     ],
                 },
@@ -173,14 +170,22 @@ async def test_a_request_in_its_own_words(server: GeminiServer, model: GeminiMod
                     "role": "model",
                     "parts": [
                         {
-                            "functionCall": {"name": "add", "args": {"row": "milk"}},
+                            "functionCall": {"id": "c1", "name": "add", "args": {"row": "milk"}},
                             "thoughtSignature": FOREIGN,
                         }
                     ],
                 },
                 {
                     "role": "user",
-                    "parts": [{"functionResponse": {"name": "add", "response": {"output": "ok"}}}],
+                    "parts": [
+                        {
+                            "functionResponse": {
+                                "id": "c1",
+                                "name": "add",
+                                "response": {"output": "ok"},
+                            }
+                        }
+                    ],
                 },
             ],
             "generationConfig": {"maxOutputTokens": 99, "temperature": 0.25},
@@ -332,9 +337,11 @@ async def test_what_another_model_said_is_told_in_this_format(
 
     words, add, look = server.requests[0]["contents"][1]["parts"]
     assert words == {"text": "Wait."}
-    assert add["functionCall"] == {"name": "add", "args": {"": '{"row": '}}
+    assert add["functionCall"] == {"id": "a", "name": "add", "args": {"": '{"row": '}}
     assert add.get("thoughtSignature") == signature
-    assert look == {"functionCall": {"name": "look", "args": {}}}
+    assert look == {"functionCall": {"id": "b", "name": "look", "args": {}}}
+    results = [part["functionResponse"] for part in server.requests[0]["contents"][2]["parts"]]
+    assert [result["id"] for result in results] == ["a", "b"]
 
 
 async def test_signed_words_are_replayed_and_plain_ones_need_no_native_form(

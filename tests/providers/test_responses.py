@@ -26,7 +26,7 @@ from aouo.providers.dialect import Dialect
 from aouo.providers.responses_answers import ResponsesReader
 from aouo.providers.responses_bodies import ResponsesBodies
 from aouo.providers.responses_wire import Asked, responses_body
-from aouo.providers.wire import encode, with_thoughts
+from aouo.providers.wire import encode
 from aouo.transcript import (
     AssistantSaid,
     Finished,
@@ -199,6 +199,11 @@ async def test_a_conversation_goes_out_item_by_item_with_the_context_in_the_newe
         },
         {"type": "function_call_output", "call_id": "c1", "output": "ok"},
         {"type": "function_call_output", "call_id": shortened, "output": "no"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "[no answer yet]"}],
+        },
     ]
     assert seen["content"] == [
         {"type": "input_text", "text": "[It is noon.]\n\nAnd this?"},
@@ -216,11 +221,12 @@ async def test_sealed_thoughts_go_back_before_what_came_of_them_and_to_nobody_el
         Says("Added."),
     )
     said = (await finished(model, replace(HELLO, tools=(ADD,)))).said
-    after = replace(HELLO, messages=(UserSaid("Hi"), said, ToolReturned("c1", "add", "ok")))
+    ours = replace(said, calls=(replace(said.calls[0], id="ours"),))  # as a turn names it
+    after = replace(HELLO, messages=(UserSaid("Hi"), ours, ToolReturned("ours", "add", "ok")))
 
     await finished(model, after)
 
-    thought, words, call = server.requests[1]["input"][1:4]
+    thought, words, call, result = server.requests[1]["input"][1:]
     assert thought == {
         "type": "reasoning",
         "id": "rs_11",
@@ -229,8 +235,10 @@ async def test_sealed_thoughts_go_back_before_what_came_of_them_and_to_nobody_el
     }
     assert words["content"] == [{"type": "output_text", "text": "One moment."}]
     assert (call["call_id"], call["arguments"]) == ("c1", '{"row": "milk"}')
+    assert result["call_id"] == "c1"
     for other in (Asked("mine", "gpt-6-luna"), Asked("openai", "gpt-6-sol")):
         told = responses_body(after, other, Dialect())["input"]
+        assert {item["call_id"] for item in told if "call_id" in item} == {"ours"}
         assert [item["type"] for item in told] == [
             "message",
             "message",
@@ -397,7 +405,7 @@ def test_a_body_in_pieces_is_the_body_to_the_byte() -> None:
     says = Says("Well.", (CallPart("add", {"row": "é"}, "c1"),), thoughts="Hm.")
     reader.feed(b"".join(pieces(says, "mödel")))
     said = reader.finish().said
-    foreign = AssistantSaid("Hi", (), with_thoughts("deepseek", "hm"))
+    foreign = AssistantSaid("Hi", (), '{"wire": "chat", "provider": "deepseek", "thoughts": "hm"}')
     history = (UserSaid("\ud83d é"), said, ToolReturned("c1", "add", "ok"), foreign, UserSaid("Hm"))
     bodies = ResponsesBodies(asked, bytes_max=1_500)
     for upto in (1, 3, 5, 5):
