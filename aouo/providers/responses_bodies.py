@@ -40,7 +40,8 @@ class ResponsesBodies:
         self._bytes = 0
         self._pieces: dict[tuple[int, str], Piece] = {}
         self._tools: deque[tuple[tuple[ToolSpec, ...], bytes]] = deque(maxlen=_TOOLS_KEPT)
-        self._forgotten: set[str] = set()
+        self._forgotten: set[int] = set()
+        """Hashes of thoughts that the service did not take back."""
 
     def body(self, request: ModelRequest, dialect: Dialect) -> bytes:
         """The body of one request."""
@@ -83,16 +84,16 @@ class ResponsesBodies:
         thought = [
             said
             for said in request.messages
-            if type(said) is AssistantSaid and said.native and said.native not in self._forgotten
+            if type(said) is AssistantSaid and hash(said.native) not in self._forgotten
         ]
         told = [said for said in thought if replayed(said, self._asked)]
-        self._forgotten.update(said.native for said in told)
+        self._forgotten.update(hash(said.native) for said in told)
         for said in told:
             self._pieces.pop((id(said), ""), None)
         return bool(told)
 
     def _written(self, said: Message, named: str) -> Piece:
-        thoughts = type(said) is not AssistantSaid or said.native not in self._forgotten
+        thoughts = type(said) is not AssistantSaid or hash(said.native) not in self._forgotten
         items = items_of(said, self._asked, named, thoughts=thoughts)
         return Piece(said, encode(items)[1:-1], given_ids(said, self._asked) if thoughts else {})
 
