@@ -74,6 +74,7 @@ def whole(says: Says, model: str) -> Event:
                 "id": f"rs_{len(says.thoughts)}",
                 "summary": [],
                 "content": None,
+                "status": "completed",
                 "encrypted_content": sealed(says.thoughts),
             }
         )

@@ -11,9 +11,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from aouo.errors import ProviderRejected
+from aouo.errors import ProviderBusy, ProviderRejected
 from aouo.providers.compatible import CompatibleModel
-from aouo.providers.dialect import Dialects
+from aouo.providers.dialect import Dialects, first_dialect
 from aouo.providers.failures import UnexplainedRefusal
 from aouo.transcript import Finished, ModelRequest, ToolSpec, UserSaid
 from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says
@@ -181,6 +181,26 @@ async def test_a_new_model_answers_after_at_most_two_refusals_and_then_refuses_n
         assert len(set(paths)) == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "base_url", "wire", "max_tokens"),
+    [
+        ("gpt-6-luna", "https://api.openai.com/v1", "responses", "max_completion_tokens"),
+        ("gpt-4o-mini", "https://api.openai.com/v1", "responses", "max_tokens"),
+        ("o4-mini", "https://eu.api.openai.com/v1", "responses", "max_completion_tokens"),
+        ("gpt-6-luna", "https://gateway.example/openai/v1", "chat", "max_completion_tokens"),
+        ("gpt-6-luna", "https://api.openai.com.example/v1", "chat", "max_completion_tokens"),
+        ("openai/gpt-6-luna", "https://openrouter.ai/api/v1", "chat", "max_tokens"),
+        ("gpt-oss:20b", "http://127.0.0.1:11434/v1", "chat", "max_tokens"),
+    ],
+)
+def test_what_a_model_is_asked_like_at_first(
+    model: str, base_url: str, wire: str, max_tokens: str
+) -> None:
+    first = first_dialect(model, base_url)
+
+    assert (first.wire, first.max_tokens) == (wire, max_tokens)
+
+
 async def test_thinking_with_tools_stays_on_where_the_service_has_a_wire_for_both(
     session: aiohttp.ClientSession,
 ) -> None:
@@ -258,6 +278,20 @@ async def test_two_that_learn_at_once_do_not_unlearn_from_each_other(
         await answer(one, replace(HELLO, temperature=0.2))
 
         assert len(server.requests) == before + 1
+
+
+async def test_what_a_refusal_named_is_kept_though_the_next_try_is_not_answered(
+    session: aiohttp.ClientSession,
+) -> None:
+    replies: list[Reply] = [named("max_tokens"), Fails(503), Says("Hello.")]
+
+    async with ModelServer(lambda _: replies.pop(0)) as server:
+        model = model_at(server.base_url, "m", session)
+        with pytest.raises(ProviderBusy):
+            await answer(model, HELLO)
+        await answer(model, HELLO)
+
+    assert ["max_tokens" in body for body in server.requests] == [True, False, False]
 
 
 @pytest.mark.parametrize("code", ["unsupported_value", None])
