@@ -433,7 +433,7 @@ class Advanced(Section):
     compress_threshold: Annotated[float, Field(gt=0, le=1)] = 0.7
     """The share of the window at which older messages are summarised."""
     max_history_messages: Positive = 200
-    """Messages of a session that are sent along."""
+    """Messages of a session that are sent along at most; older ones get a summary, in blocks."""
     turn_timeout_s: Seconds = 900
     """How long a turn may take, waiting for people not counted."""
 

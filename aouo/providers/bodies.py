@@ -51,7 +51,7 @@ class Bodies:
         self._provider = provider
         self._bytes_max = bytes_max
         self._bytes = 0
-        self._pieces: dict[object, Piece] = {}
+        self._pieces: dict[bool, dict[object, Piece]] = {False: {}, True: {}}
         self._tools: deque[tuple[tuple[ToolSpec, ...], bytes]] = deque(maxlen=_TOOLS_KEPT)
 
     def body(self, request: ModelRequest, dialect: Dialect = PLAIN) -> bytes:
@@ -73,19 +73,20 @@ class Bodies:
     def _messages(self, request: ModelRequest, dialect: Dialect) -> list[bytes]:
         ordered = in_order(request)
         lasting = set(map(id, request.messages))
+        known = self._pieces[dialect.thoughts]
         ids: dict[str, str] = {}
         pieces: list[bytes] = []
         for message in ordered.messages:
             named = ids.get(message.call_id, "") if ids and type(message) is ToolReturned else ""
             # What is sent of a message depends on these alone: one model of one service is asked.
-            key = (id(message), dialect.thoughts, named)
-            piece = self._pieces.get(key)
+            key = (id(message), named) if named else id(message)
+            piece = known.get(key)
             if piece is None:
                 native = native_of(message, self._provider, self._model)
                 written = encode(chat_message(message, native, named, thoughts=dialect.thoughts))
                 piece = Piece(message, written, given_ids(message, native))
                 if id(message) in lasting:
-                    self._remember(key, piece)
+                    self._remember(known, key, piece)
             if piece.ids:
                 ids |= piece.ids
             pieces.append(piece.written)
@@ -96,15 +97,16 @@ class Bodies:
                 pieces[at] = encode(marked(chat_message(ordered.messages[at])))
         return [*map(encode, system), *pieces]
 
-    def _remember(self, key: object, piece: Piece) -> None:
+    def _remember(self, known: dict[object, Piece], key: object, piece: Piece) -> None:
         size = len(piece.written) + BESIDE_BYTES
         if size > PIECE_BYTES_MAX:
             return
         if self._bytes + size > self._bytes_max:
-            self._pieces.clear()
+            for kept in self._pieces.values():
+                kept.clear()
             self._bytes = 0
         self._bytes += size
-        self._pieces[key] = piece
+        known[key] = piece
 
     def _tools_of(self, specs: tuple[ToolSpec, ...]) -> bytes:
         for known, written in self._tools:

@@ -93,19 +93,24 @@ def stale_shortened(messages: Sequence[Message]) -> list[Message]:
 def newest_that_fit(messages: Sequence[Message], max_tokens: int, scale: Scale) -> list[Message]:
     """The newest turns whose estimate fits; a turn is kept whole or not at all.
 
-    A summary at the head stays whatever else goes.
+    The oldest go in blocks of up to half of what fits, so that what is sent begins with the same
+    words for some turns. A summary at the head stays whatever else goes.
     """
     if scale.at_most(messages) <= max_tokens:
         return list(messages)
     head = _head(messages)
     used = scale.entries(messages[:head]) if head else 0
     starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
-    kept_from = len(messages)
+    kept_from, fit = len(messages), 0
     for start in reversed(starts):
         used += scale.entries(messages[start:kept_from])
         if used > max_tokens:
             break
-        kept_from = start
+        kept_from, fit = start, fit + 1
+    if gone := len(starts) - fit:
+        block = 1 << max(0, (fit // 2).bit_length() - 1)
+        gone += -gone % block
+        kept_from = starts[gone] if fit else kept_from
     return [*messages[:head], *messages[kept_from:]]
 
 

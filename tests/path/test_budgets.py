@@ -365,6 +365,16 @@ async def test_usage_answers_without_a_model_and_shows_everybodys_only_to_the_ow
     assert len(world.model.requests) == 2
 
 
+async def test_what_was_read_from_a_cache_is_told_apart(world: World) -> None:
+    world.install("notes")
+    world.model.say("Hello.", usage=(1_000, 800, 5))
+    async with world.running() as bot:
+        await bot.ask("hello")
+        usage = await bot.ask("/usage")
+
+    assert "today – 1,005 tokens (800 cached), " in usage.text
+
+
 async def test_looking_up_too_much_is_ended_and_said(world: World) -> None:
     """Nobody waits for it meanwhile: see tests/store/test_snapshots.py."""
     world.install("notes")

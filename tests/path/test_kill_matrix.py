@@ -183,7 +183,7 @@ class Pictures(Scenario):
             )
 
     def model(self, body: Body) -> Reply | str:
-        parts = words_of(body["messages"][-1])
+        parts = body["messages"][-1]["content"]
         urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
         seen = [base64.b64decode(url.partition(",")[2]).removeprefix(_PNG) for url in urls]
         return self.answers[0] if seen == [b"first", b"second"] else f"I see {seen}."

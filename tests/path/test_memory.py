@@ -107,7 +107,7 @@ async def test_undo_takes_changes_back_one_after_another_and_is_a_version_itself
     ]
     assert last.text.startswith("Undone: MEMORY.md")
     assert nothing.text.startswith("There is no change to undo.")
-    assert "- one" not in world.model.requests[-1]["messages"][0]["content"]
+    assert "- one" not in str(world.model.requests[-1]["messages"][-1])
 
 
 async def test_what_the_owner_edits_by_hand_is_never_overwritten_silently(world: World) -> None:
@@ -301,12 +301,13 @@ async def test_a_pack_that_keeps_a_state_can_name_it_and_another_cannot(world: W
         shown = await card(bot)
 
     targets = _targets(world, 0)
-    system = world.model.requests[-1]["messages"][0]["content"]
+    system, *_, newest = world.model.requests[-1]["messages"]
     assert targets == ["user", "memory", "soul", "state"]
-    assert "# Persona notes" in system
-    assert "- be brief" in system
-    assert "# State" in system
-    assert "- lesson 3" in system
+    assert "# Persona notes" in system["content"]
+    assert "- be brief" in system["content"]
+    assert "# State" in newest["content"]
+    assert "- lesson 3" in newest["content"]
+    assert "# State" not in system["content"]
     assert [b.text for b in shown.buttons][:2] == ["Show SOUL.md", "Show STATE.md"]
 
 

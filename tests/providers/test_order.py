@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.providers.bodies import Bodies
+from aouo.providers.dialect import PLAIN, Dialect, alternatives
+from aouo.providers.failures import ParameterRefused
 from aouo.providers.gemini_wire import gemini_body
 from aouo.providers.order import in_order
-from aouo.providers.thoughts import sendable_id
-from aouo.providers.wire import PLAIN, Dialect, chat_body
+from aouo.providers.thoughts import sendable_id, wants_thoughts
+from aouo.providers.wire import chat_body, wants_marks
 from aouo.transcript import (
     AssistantSaid,
     Image,
@@ -267,8 +269,50 @@ def test_a_long_history_with_thoughts_is_written_once() -> None:
         ]
     bodies = Bodies(model="m", provider="p")
     bodies.body(ModelRequest("", (*said, UserSaid("one")), (), NOON))
-    kept = dict(bodies._pieces)
+    kept = dict(bodies._pieces[False])
     bodies.body(ModelRequest("", (*said, UserSaid("two")), (), NOON))
 
-    assert bodies._pieces == kept
+    assert bodies._pieces[False] == kept
     assert len(kept) == 200
+
+
+@pytest.mark.parametrize(
+    ("provider", "base_url", "model", "wanted"),
+    [
+        ("openrouter", "http://127.0.0.1:1/v1", "anthropic/claude-sonnet-5", True),
+        ("mine", "https://openrouter.ai/api/v1", "anthropic/claude-opus-4.7", True),
+        ("openrouter", "https://openrouter.ai/api/v1", "google/gemini-3-flash", False),
+        ("claude", "https://api.anthropic.com/v1", "claude-opus-4.7", False),
+        ("mine", "https://example.org/openrouters", "anthropic/claude-sonnet-5", False),
+    ],
+)
+def test_only_claude_at_openrouter_needs_marks(
+    provider: str, base_url: str, model: str, wanted: bool
+) -> None:
+    """Anthropic's own compatible address has no cache: platform.claude.com, openai-sdk."""
+    assert wants_marks(provider, base_url, model) is wanted
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "wanted"),
+    [
+        ("deepseek", "deepseek-flash", True),
+        ("mine", "kimi-k3", True),
+        ("vllm", "deepseek-ai/DeepSeek-V4", True),
+        ("openai", "gpt-6-luna", False),
+        ("mine", "moonshot-v1-8k", False),
+    ],
+)
+def test_which_models_want_thoughts_in_every_answer(
+    provider: str, model: str, wanted: bool
+) -> None:
+    assert wants_thoughts(provider, model) is wanted
+
+
+def test_a_refusal_teaches_that_thoughts_are_wanted_or_marks_are_not() -> None:
+    asked = ModelRequest("", (UserSaid("Hi"),), ())
+    (thinking,) = alternatives(PLAIN, ParameterRefused("", "reasoning_content"), asked)
+    marking = Dialect(cache_marks=True)
+    (unmarked,) = alternatives(marking, ParameterRefused("", "cache_control"), asked)
+
+    assert (thinking.thoughts, unmarked.cache_marks) == (True, False)

@@ -106,16 +106,24 @@ def test_the_newest_whole_turns_fit(messages: list[Message], room: int) -> None:
     assert not kept or isinstance(kept[0], UserSaid)
     assert paired(kept)
     left = messages[: len(messages) - len(kept)]
-    if left:  # one more turn would not have fitted, or only to a few tokens
-        newest = max(i for i, entry in enumerate(left) if isinstance(entry, UserSaid))
-        assert Scale().entries(messages[newest:]) + 2 * len(messages) > room
+    if left:  # half as many turns again would not have fitted, or only to a few tokens
+        starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
+        stay = sum(isinstance(entry, UserSaid) for entry in kept)
+        more = messages[starts[max(0, len(starts) - 2 * stay - 1)] :]
+        assert Scale().entries(more) + 2 * len(messages) > room
 
 
-@given(turns(), st.integers(0, 200))
-def test_more_room_never_means_less_history(messages: list[Message], room: int) -> None:
-    fewer, more = (newest_that_fit(messages, n, Scale()) for n in (room, room + 50))
+@pytest.mark.parametrize(("fit", "moves"), [(4, 30), (7, 30), (20, 8), (40, 5)])
+def test_the_front_of_a_history_that_fills_the_window_moves_in_blocks(fit: int, moves: int) -> None:
+    """Otherwise a service that caches prefixes, or one's own machine, reads all of it each turn."""
+    session = [UserSaid("some words " * 5), AssistantSaid("more words " * 5)]
+    room = Scale().entries(session * fit) + fit
+    lengths = [len(newest_that_fit(session * n, room, Scale())) // 2 for n in range(1, fit + 60)]
+    fronts = [n - length for n, length in enumerate(lengths, start=1)]
 
-    assert len(fewer) <= len(more)
+    assert fronts == sorted(fronts)
+    assert len(set(fronts)) - 1 <= moves
+    assert all(fit // 2 <= length <= fit for length in lengths[fit:])
 
 
 def test_a_summary_stays_whatever_else_goes() -> None:
