@@ -34,7 +34,7 @@ _QUOTES_NOBODY = frozenset(
     {
         *("event", "level", "timestamp", "logger", "kind", "status", "end", "scope", "origin"),
         *("job", "conversation", "session", "turn_id", "call", "delivery"),
-        *("pack", "provider", "model", "server"),
+        *("pack", "provider", "model", "server", "setting"),
     }
 )
 """Fields that hold names of ours; of what is `off_record` no other text is written."""

@@ -327,11 +327,13 @@ class BudgetStopped:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Model calls and tool calls of some days; `tokens` are input and output, money in USD."""
+    """Model calls and tool calls of some days; `tokens` are input and output, `cached` of them
+    were read from a cache, money in USD."""
 
     calls: int
     tokens: int
     usd: float
+    cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)

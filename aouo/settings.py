@@ -128,9 +128,11 @@ class Provider(Section):
     max_tokens: Positive = 16384
     """The most a model may think and answer together; clamped to what its window leaves."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """0 = always the likeliest word; null = the model's own, for many refuse another one."""
+    """0 = always the likeliest word; null = the model's own, for many refuse another one. One
+    that the service refuses is left out, and logged."""
     effort: str = ""
-    """How much a model thinks, in its service's word; empty = the service's default."""
+    """How much a model thinks, in its service's word (`none`, `low`, `high`, …); empty = the
+    service's default. A word that the service refuses is left out, and logged."""
     max_retries: Count = 3
     """Tries after a passing error while no fallback is set."""
     vision: Literal["auto", "on", "off"] = "auto"
@@ -431,7 +433,7 @@ class Advanced(Section):
     compress_threshold: Annotated[float, Field(gt=0, le=1)] = 0.7
     """The share of the window at which older messages are summarised."""
     max_history_messages: Positive = 200
-    """Messages of a session that are sent along."""
+    """Messages of a session that are sent along at most; older ones get a summary, in blocks."""
     turn_timeout_s: Seconds = 900
     """How long a turn may take, waiting for people not counted."""
 

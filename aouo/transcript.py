@@ -29,7 +29,9 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class SystemSaid:
-    """What the runtime puts before the history: the summary of what is not sent along any more."""
+    """What the runtime puts before the history: the summary of what is not sent along any more.
+
+    A model reads it before the first words of the person, not as words of the system."""
 
     text: str
 
@@ -47,7 +49,7 @@ class AssistantSaid:
     """The model's words and the calls it made with them.
 
     `native` is the provider's own form of it as JSON, `{"wire": NAME, …}`, or ""; only the wire
-    of that name reads it, to send back what it must not lose (Gemini's thought signatures).
+    of that name reads it, to send back what it must not lose (thoughts and their signatures).
     """
 
     text: str
@@ -101,8 +103,10 @@ class ModelRequest:
     """One call: the stable prefix first, so that a provider can cache it.
 
     `context` is the part that changes every turn (time, conversation, memory); it goes into the
-    newest message of the person, before its words. `max_tokens` bounds thoughts and answer
-    together. `temperature` and `effort` (how much to think) are sent only if the owner set them.
+    message of the person that began this turn, before its words: the first one after the `past`
+    messages of earlier turns; where nobody says how many these are, the newest one. `max_tokens`
+    bounds thoughts and answer together. `temperature` and `effort` (how much to think) are sent
+    only if the owner set them.
     """
 
     system: str
@@ -112,6 +116,7 @@ class ModelRequest:
     max_tokens: int = 4096
     temperature: float | None = None
     effort: str = ""
+    past: int | None = None
 
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "unknown"]

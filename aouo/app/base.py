@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import aiohttp
 
 from aouo.app.telegram import TelegramChannel
 from aouo.home import Home
 from aouo.ports import Clock
+from aouo.providers.dialect import Dialects
 from aouo.settings import Settings
 from aouo.store.database import Database
 
@@ -18,7 +19,8 @@ from aouo.store.database import Database
 class Base:
     """The resources of a runtime; `stack` closes what is built on them, last first.
 
-    Not `online`: no tool reaches the internet, whatever a pack may.
+    Not `online`: no tool reaches the internet, whatever a pack may. `dialects` is what all models
+    made here learn of their services.
     """
 
     home: Home
@@ -29,3 +31,4 @@ class Base:
     telegram: TelegramChannel | None
     stack: AsyncExitStack
     online: bool = True
+    dialects: Dialects = field(default_factory=Dialects)

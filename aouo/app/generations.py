@@ -132,7 +132,7 @@ async def build_generation(
         settings,
         installed,
         Registry([*tools, *pack_tools(installed, shop)], servers.sources),
-        model or await model_of(settings, base.session, base.stack, clock),
+        model or await model_of(settings, base.session, base.stack, clock, base.dialects),
         extended(pipelines),
         compactor,
         pack_budgets(installed),

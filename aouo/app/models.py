@@ -10,6 +10,7 @@ from aouo.errors import SetupError
 from aouo.outbound import wording_small
 from aouo.ports import ChatModel, Clock
 from aouo.providers.compatible import CompatibleModel
+from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
 from aouo.providers.windows import known, sees
 from aouo.settings import OpenAI, Settings
@@ -40,15 +41,20 @@ def key_missing(settings: Settings, backend: str) -> bool:
 
 
 async def model_of(
-    settings: Settings, session: aiohttp.ClientSession, stack: AsyncExitStack, clock: Clock
+    settings: Settings,
+    session: aiohttp.ClientSession,
+    stack: AsyncExitStack,
+    clock: Clock,
+    dialects: Dialects | None = None,
 ) -> FallbackModel:
-    """Build the configured models; what they start is closed with `stack`.
+    """Build the configured models; what they start is closed with `stack`. What they learn of
+    their services is kept in `dialects`.
 
     Raises:
         SetupError: no key, no address or no weights; says what to edit.
     """
     wanted = settings.provider
-    build = _Builder(settings, session, stack)
+    build = _Builder(settings, session, stack, dialects or Dialects())
     primary = build.model(wanted.backend, wanted.model, "provider")
     others = [
         build.model(other.backend, other.model, f"provider.fallback.{at}")
@@ -61,8 +67,13 @@ async def model_of(
 
 class _Builder:
     def __init__(
-        self, settings: Settings, session: aiohttp.ClientSession, stack: AsyncExitStack
+        self,
+        settings: Settings,
+        session: aiohttp.ClientSession,
+        stack: AsyncExitStack,
+        dialects: Dialects,
     ) -> None:
+        self._dialects = dialects
         self._settings = settings
         self._session = session
         self._stack = stack
@@ -97,6 +108,7 @@ class _Builder:
             session=self._session,
             request_timeout_s=float(settings.provider.request_timeout_s),
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
+            dialects=self._dialects,
         )
 
     def _gemini(self, model: str, api_key: str, window: int) -> ChatModel:
@@ -113,6 +125,7 @@ class _Builder:
             session=self._session,
             request_timeout_s=float(settings.provider.request_timeout_s),
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
+            dialects=self._dialects,
         )
 
     def _local(self) -> ChatModel:

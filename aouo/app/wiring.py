@@ -127,7 +127,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         owner=str(settings.telegram.owner),
         asks_per_hour=settings.security.approvals.per_hour,
         model_of=lambda backend, name: model_of(
-            with_model(settings, backend, name), base.session, base.stack, clock
+            with_model(settings, backend, name), base.session, base.stack, clock, base.dialects
         ),
         wake=lambda lane: lanes.wake(lane),
     )

@@ -34,4 +34,5 @@ def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Loo
 
 async def _spent(snapshot: Snapshot, query: Query[usage.Sum]) -> notices.Spending:
     found = await snapshot.ask(query)
-    return notices.Spending(found.calls, found.input_tokens + found.output_tokens, found.cost_usd)
+    tokens = found.input_tokens + found.output_tokens
+    return notices.Spending(found.calls, tokens, found.cost_usd, found.cached_tokens)

@@ -75,4 +75,5 @@ def _not_allowed(refused: errors.BudgetExceeded | notices.RaiseAsked) -> str:
 
 def _spent(spending: notices.Spending) -> str:
     calls = "1 call" if spending.calls == 1 else f"{spending.calls:,} calls"
-    return f"– {spending.tokens:,} tokens, {usd(spending.usd)}, {calls}"
+    cached = f" ({spending.cached:,} cached)" if spending.cached else ""
+    return f"– {spending.tokens:,} tokens{cached}, {usd(spending.usd)}, {calls}"

@@ -11,7 +11,7 @@ from uuid import uuid4
 from aouo.errors import ProviderBusy, ProviderRejected, ProviderTimeout
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
-from aouo.providers.wire import with_thoughts
+from aouo.providers.thoughts import Thoughts, merged
 from aouo.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
 
 _REASONS: dict[str, FinishReason] = {
@@ -37,6 +37,7 @@ class _Call:
     id: str
     name: str = ""
     arguments: list[str] = field(default_factory=list[str])
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 class AnswerReader:
@@ -45,18 +46,19 @@ class AnswerReader:
 
     `feed` returns the text that became readable; `finish`, at the end of the bytes, says what
     was said in all. Both raise `ProviderError`s only. What a model thought before it spoke
-    (`reasoning_content`, `reasoning`, parts of that type) is no part of what it said; with calls
-    it is kept in `AssistantSaid.native`.
+    (`reasoning_content`, `reasoning`, parts of that type) is no part of what it said; what the
+    service wants back of it is in `AssistantSaid.native`, as an answer of `model`.
     """
 
-    def __init__(self, provider: str, *, mask: Callable[[str], str] = str) -> None:
+    def __init__(self, provider: str, *, model: str = "", mask: Callable[[str], str] = str) -> None:
         self.done = False
         """The service said that this was all; nothing more is read."""
         self._provider = provider
+        self._model = model
         self._mask = mask
         self._events = EventStream(provider, mask=mask)
         self._text: list[str] = []
-        self._thoughts: list[str] = []
+        self._thoughts = Thoughts()
         self._calls: list[_Call] = []
         self._usage = Usage()
         self._reason: FinishReason | None = None
@@ -89,8 +91,9 @@ class AnswerReader:
             calls = (*calls[:-1], replace(calls[-1], arguments="{"))
         if calls and reason in ("stop", "unknown"):
             reason = "tool_calls"  # what Ollama and Gemini mean
-        thoughts = "".join(self._thoughts) if calls else ""
-        native = with_thoughts(self._provider, thoughts) if thoughts else ""
+        ids = [call.id if call.id == call.given else "" for call in self._calls]
+        extras = [call.extra for call in self._calls]
+        native = self._thoughts.native(self._provider, self._model, ids, extras)
         said = AssistantSaid("".join(self._text), calls, native)
         return Finished(said, self._usage, reason)
 
@@ -123,9 +126,7 @@ class AnswerReader:
         text = said.get("content") or said.get("refusal")
         if text:
             self._text.append(_plain_text(text))
-        thought = said.get("reasoning_content")
-        if isinstance(thought, str):
-            self._thoughts.append(thought)
+        self._thoughts.take(said)
         for piece in said.get("tool_calls") or _older_form(said):
             self._call(piece, whole=not streamed)
         reason = choice.get("finish_reason")
@@ -149,6 +150,7 @@ class AnswerReader:
             self._calls.append(call)
         if name and call.name != name:  # some repeat it with every piece
             call.name += name
+        call.extra = merged(call.extra, delta.get("extra_content"))
         arguments = function.get("arguments")
         if arguments:
             text = isinstance(arguments, str)
@@ -168,20 +170,36 @@ class AnswerReader:
         return None
 
     def _read_usage(self, chunk: dict[str, Any]) -> None:
-        usage = as_object(chunk.get("usage")) or as_object(
-            as_object(chunk.get("x_groq")).get("usage")
-        )
+        first = next(iter(chunk.get("choices") or ()), None)
+        places = (chunk, as_object(chunk.get("x_groq")), as_object(first))  # the last: Kimi
+        usage = next(filter(None, (as_object(place.get("usage")) for place in places)), None)
         if not usage:
             return
-        details = as_object(usage.get("prompt_tokens_details"))
-        cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
         thought = as_object(usage.get("completion_tokens_details")).get("reasoning_tokens")
         self._usage = Usage(
             input_tokens=count(usage.get("prompt_tokens")),
-            cached_tokens=count(cached),
+            cached_tokens=_cached(usage),
             output_tokens=count(usage.get("completion_tokens")),
             reasoning_tokens=count(thought),
         )
+
+
+def _cached(usage: dict[str, Any]) -> int:
+    """How many tokens of the prompt were read from a cache; they are among its tokens.
+
+    In `prompt_tokens_details` at OpenAI, Groq, xAI, OpenRouter and Google's compatible address;
+    by a name of its own at DeepSeek (api-docs.deepseek.com/guides/kv_cache), Kimi
+    (platform.kimi.ai/docs/api/chat), some of Mistral's and gateways before Anthropic.
+    """
+    details = as_object(usage.get("prompt_tokens_details"))
+    places: tuple[object, ...] = (
+        details.get("cached_tokens"),
+        usage.get("prompt_cache_hit_tokens"),
+        usage.get("cached_tokens"),
+        usage.get("num_cached_tokens"),
+        usage.get("cache_read_input_tokens"),
+    )
+    return next((found for place in places if (found := count(place))), 0)
 
 
 def count(value: object) -> int:

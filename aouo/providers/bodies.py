@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.order import in_order
+from aouo.providers.thoughts import native_of
 from aouo.providers.wire import (
-    PLAIN,
-    Dialect,
     chat_message,
-    chat_messages,
     chat_tool,
     encode,
-    newest_words,
+    given_ids,
+    mark_places,
+    marked,
     options,
+    system_message,
 )
-from aouo.transcript import AssistantSaid, Message, ModelRequest, SystemSaid, ToolSpec
+from aouo.transcript import Message, ModelRequest, ToolReturned, ToolSpec
 
 BYTES_MAX, PIECE_BYTES_MAX = 16_000_000, 100_000
 _TOOLS_KEPT = 16
-_BESIDE_BYTES = 300
+BESIDE_BYTES = 300
 """What remembering a message takes besides its bytes, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A message as it is sent, and the service's own ids of its calls.
+
+    The message is kept with it, so that its id in this process cannot become another one's.
+    """
+
+    message: Message
+    written: bytes
+    ids: Mapping[str, str]
 
 
 class Bodies:
@@ -30,12 +47,11 @@ class Bodies:
     """
 
     def __init__(self, *, model: str, provider: str = "", bytes_max: int = BYTES_MAX) -> None:
-        self._model = encode(model)
+        self._model = model
         self._provider = provider
         self._bytes_max = bytes_max
         self._bytes = 0
-        # Each message is kept with its piece, so that its id cannot become another one's.
-        self._pieces: dict[int, tuple[Message, bytes]] = {}
+        self._pieces: dict[bool, dict[object, Piece]] = {False: {}, True: {}}
         self._tools: deque[tuple[tuple[ToolSpec, ...], bytes]] = deque(maxlen=_TOOLS_KEPT)
 
     def body(self, request: ModelRequest, dialect: Dialect = PLAIN) -> bytes:
@@ -44,7 +60,7 @@ class Bodies:
         return b"".join(
             (
                 b'{"model":',
-                self._model,
+                encode(self._model),
                 b',"messages":[',
                 b",".join(self._messages(request, dialect)),
                 b"],",
@@ -55,41 +71,53 @@ class Bodies:
         )
 
     def _messages(self, request: ModelRequest, dialect: Dialect) -> list[bytes]:
-        said = request.messages
-        if dialect.thoughts or [m for m in said if type(m) is AssistantSaid and m.native]:
-            # What is sent of a message depends on the others and on who is asked.
-            every = chat_messages(request, self._provider, thoughts=dialect.thoughts)
-            return [encode(message) for message in every]
-        known = self._pieces
-        pieces = [(known.get(id(message)) or self._written(message))[1] for message in said]
-        if request.context:
-            pieces.insert(newest_words(said), encode(chat_message(SystemSaid(request.context))))
-        if request.system:
-            pieces.insert(0, encode(chat_message(SystemSaid(request.system))))
-        return pieces
+        ordered = in_order(request)
+        lasting = set(map(id, request.messages))
+        known = self._pieces[dialect.thoughts]
+        ids: dict[str, str] = {}
+        pieces: list[bytes] = []
+        for message in ordered.messages:
+            named = ids.get(message.call_id, "") if ids and type(message) is ToolReturned else ""
+            # What is sent of a message depends on these alone: one model of one service is asked.
+            key = (id(message), named) if named else id(message)
+            piece = known.get(key)
+            if piece is None:
+                native = native_of(message, self._provider, self._model)
+                written = encode(chat_message(message, native, named, thoughts=dialect.thoughts))
+                piece = Piece(message, written, given_ids(message, native))
+                if id(message) in lasting:
+                    self._remember(known, key, piece)
+            if piece.ids:
+                ids |= piece.ids
+            pieces.append(piece.written)
+        system = [system_message(request)] if request.system else []
+        if dialect.cache_marks:
+            system = [marked(message) for message in system]
+            for at in mark_places(ordered):
+                pieces[at] = encode(marked(chat_message(ordered.messages[at])))
+        return [*map(encode, system), *pieces]
 
-    def _written(self, message: Message) -> tuple[Message, bytes]:
-        piece = encode(chat_message(message))
-        size = len(piece) + _BESIDE_BYTES
+    def _remember(self, known: dict[object, Piece], key: object, piece: Piece) -> None:
+        size = len(piece.written) + BESIDE_BYTES
         if size > PIECE_BYTES_MAX:
-            return message, piece
+            return
         if self._bytes + size > self._bytes_max:
-            self._pieces.clear()
+            for kept in self._pieces.values():
+                kept.clear()
             self._bytes = 0
         self._bytes += size
-        self._pieces[id(message)] = found = (message, piece)
-        return found
+        known[key] = piece
 
     def _tools_of(self, specs: tuple[ToolSpec, ...]) -> bytes:
         for known, written in self._tools:
-            if len(known) == len(specs) and all(map(_reads_the_same, known, specs)):
+            if len(known) == len(specs) and all(map(reads_the_same, known, specs)):
                 return written
         written = encode([chat_tool(spec) for spec in specs])
         self._tools.append((specs, written))
         return written
 
 
-def _reads_the_same(one: ToolSpec, other: ToolSpec) -> bool:
+def reads_the_same(one: ToolSpec, other: ToolSpec) -> bool:
     """Equal schemas are not enough: 1 and true are equal."""
     return one is other or (
         one.parameters is other.parameters

@@ -4,47 +4,107 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
+from aouo.errors import ProviderRejected
 from aouo.providers.answers import AnswerReader
 from aouo.providers.bodies import Bodies
-from aouo.providers.failures import ParameterRefused
+from aouo.providers.dialect import Dialect, alternatives
+from aouo.providers.failures import ParameterRefused, UnexplainedRefusal
 from aouo.providers.printed import read_printed
+from aouo.providers.responses_answers import ResponsesReader
+from aouo.providers.responses_bodies import ResponsesBodies
+from aouo.providers.responses_wire import Asked
 from aouo.providers.service import Service, ServiceModel
-from aouo.providers.wire import Dialect
+from aouo.providers.thoughts import wants_thoughts
+from aouo.providers.wire import wants_marks
 from aouo.transcript import ModelEvent, ModelRequest
 
 if TYPE_CHECKING:
+    from aouo.providers.endpoint import ChatEndpoint
     from aouo.providers.openai_line import OpenAILine
+
+TRIES_MAX = 6
+"""Of one request, each one refused; a bound, for two refusals are what a service takes."""
 
 
 class CompatibleModel(ServiceModel):
-    """A `ChatModel` over a `ChatEndpoint`; remembers which optional fields its service refused."""
-
-    reader = AnswerReader
+    """A `ChatModel` over a `ChatEndpoint`, on the wire and in the dialect that its service takes:
+    what that is, refusals say (`dialect`), and it is learnt once."""
 
     def __init__(self, **service: Unpack[Service]) -> None:
         super().__init__(**service)
+        self.reader = partial(AnswerReader, model=self._model)
         self._bodies = Bodies(model=self._model, provider=self._provider)
-        self._dialect = Dialect(thoughts=self._provider == "deepseek")
+        self._responses = ResponsesBodies(Asked(self._provider, self._model))
+        self._first = replace(
+            self._first,
+            thoughts=wants_thoughts(self._provider, self._model),
+            cache_marks=wants_marks(self._provider, self._base_url, self._model),
+        )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model; calls that it prints as text are read as calls."""
         return read_printed(self._stream(request), request)
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """A service that refuses an optional field is asked again without it."""
+        """A service that refuses is asked again in the next likely dialect. What a refusal names
+        is learnt at once, what was guessed with the answer; if no guess helped, the refusal that
+        they began with is raised, unless the last one says more."""
         endpoint = await self._connected()
-        while True:
-            dialect = self._dialect
-            body = self._bodies.body(request, dialect)
+        known = self._dialect
+        tries, guessed = [known], None
+        for left in range(TRIES_MAX, 0, -1):
+            dialect, *tries = tries
+            answered = False
             try:
-                async with aclosing(endpoint.stream(body)) as events:
+                async with aclosing(self._asked(endpoint, request, dialect)) as events:
                     async for event in events:
+                        if not answered:
+                            answered = True
+                            self._learn(known, dialect.answering(), request, guessed)
                         yield event
                 return
-            except ParameterRefused as refused:
-                self._dialect = _learn(dialect, refused)
+            except ProviderRejected as refused:
+                if answered:
+                    raise
+                others = self._others(dialect, refused, request)
+                if _is_named(refused, dialect, others) and not guessed:
+                    self._learn(known, others[0], request, refused)
+                    known = others[0]
+                else:
+                    guessed = guessed or refused
+                tries = [*others, *tries]
+                if not tries or left == 1:
+                    if guessed is None or type(refused) is ProviderRejected:
+                        raise
+                    raise guessed from refused
+
+    def _others(
+        self, dialect: Dialect, refused: ProviderRejected, request: ModelRequest
+    ) -> tuple[Dialect, ...]:
+        """What to try next. Sealed thoughts that cannot be opened any more (another key, another
+        organization) are refused as input, without a name or as `input`.
+
+        Source: `invalid_encrypted_content`, github.com/openai/codex/issues/8119 (Dec 2025).
+        """
+        of_input = isinstance(refused, ParameterRefused) and refused.parameter.startswith("input")
+        perhaps = dialect.wire == "responses" and (
+            of_input or isinstance(refused, UnexplainedRefusal)
+        )
+        if perhaps and self._responses.forget_thoughts(request):
+            return (dialect,)
+        return alternatives(dialect, refused, request)
+
+    def _asked(
+        self, endpoint: ChatEndpoint, request: ModelRequest, dialect: Dialect
+    ) -> AsyncGenerator[ModelEvent, None]:
+        if dialect.wire == "chat":
+            return endpoint.stream(self._bodies.body(request, dialect))
+        reader = partial(ResponsesReader, model=self._model)
+        return endpoint.stream(self._responses.body(request, dialect), "/responses", reader)
 
     def _line(self) -> OpenAILine:
         from aouo.providers.openai_line import OpenAILine
@@ -52,9 +112,8 @@ class CompatibleModel(ServiceModel):
         return OpenAILine(base_url=self._base_url, api_key=self._key, session=self._session)
 
 
-def _learn(dialect: Dialect, refused: ParameterRefused) -> Dialect:
-    """The dialect to try next; raises `refused` when there is none."""
-    without = dialect.without(refused.parameter)
-    if without == dialect:
-        raise refused
-    return without
+def _is_named(refused: ProviderRejected, dialect: Dialect, others: tuple[Dialect, ...]) -> bool:
+    """Whether it is plain what to do: one field by its name, on the same wire."""
+    return isinstance(refused, ParameterRefused) and [other.wire for other in others] == [
+        dialect.wire
+    ]

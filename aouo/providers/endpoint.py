@@ -89,12 +89,17 @@ class ChatEndpoint:
     def mask(self, text: str) -> str:
         return text.replace(self._key, "…") if self._key else text
 
-    async def stream(self, body: bytes) -> AsyncGenerator[ModelEvent, None]:
+    async def stream(
+        self,
+        body: bytes,
+        path: str = "/chat/completions",
+        reader_of: Callable[..., Reader] | None = None,
+    ) -> AsyncGenerator[ModelEvent, None]:
         """Send `body` and yield what comes back; the socket is closed unless it was read out."""
-        response = await self._open("/chat/completions", body)
+        response = await self._open(path, body)
         try:
             pieces = response.aiter_bytes()
-            reader = self._reader(self._provider, mask=self.mask)
+            reader = (reader_of or self._reader)(self._provider, mask=self.mask)
             streamed = 0
             while not reader.done:
                 data = await self._next(pieces)

@@ -42,7 +42,12 @@ class ParameterRefused(ProviderRejected):
 
 class UnexplainedRefusal(ProviderRejected):
     """Something is wrong with the request, and no typed word says what: Gemini's
-    INVALID_ARGUMENT, which may also mean that the prompt is too long."""
+    INVALID_ARGUMENT and other services' bare 400 and 422, which may also mean that the prompt is
+    too long."""
+
+
+class NotServed(ProviderRejected):
+    """Nothing answers at this path, and no typed word says that it is about the model's name."""
 
 
 _BY_CODE: dict[str, type[ProviderError]] = {
@@ -76,10 +81,28 @@ _BY_CODE: dict[str, type[ProviderError]] = {
     "content_policy_violation": ContentFiltered,
     "responsibleaipolicyviolation": ContentFiltered,
     "data_inspection_failed": ContentFiltered,
+    "invalid_prompt": ContentFiltered,  # OpenAI's Responses, as the next ones
+    "bio_policy": ContentFiltered,
+    "misalignment_policy_violation": ContentFiltered,
+    "image_content_policy_violation": ContentFiltered,
     # a bug or a setting
     "model_not_found": ProviderRejected,
     "model_decommissioned": ProviderRejected,
     "not_found_error": ProviderRejected,
+    **dict.fromkeys(  # a picture, at OpenAI; also inside a stream
+        (
+            "empty_image_file",
+            "image_file_too_large",
+            "image_parse_error",
+            "image_too_large",
+            "image_too_small",
+            "invalid_base64_image",
+            "invalid_image",
+            "invalid_image_format",
+            "unsupported_image_media_type",
+        ),
+        ProviderRejected,
+    ),
     "invalid_argument": UnexplainedRefusal,
     # passing
     "rate_limit_exceeded": ProviderBusy,
@@ -161,10 +184,18 @@ def failure(
     text = ": ".join(part for part in (f"{provider}: {where}", mask(code), quote) if part)
     if kind is ProviderBusy:
         return ProviderBusy(text, retry_after_s=_retry_after_s(headers or {}, error))
-    parameter = rejected_parameter(error)
-    if kind is ProviderRejected and parameter:
-        return ParameterRefused(text, parameter)
+    if kind is ProviderRejected and not any(code in _BY_CODE for code in _codes(error)):
+        return _untyped(status, text, rejected_parameter(error))
     return kind(text)
+
+
+def _untyped(status: int, text: str, parameter: str) -> ProviderRejected:
+    """A refusal of which only the status, and perhaps a parameter, is known."""
+    if parameter:
+        return ParameterRefused(text, parameter)
+    if status in (404, 405):
+        return NotServed(text)
+    return UnexplainedRefusal(text) if status in (400, 422) else ProviderRejected(text)
 
 
 def broken(
@@ -199,9 +230,27 @@ def status_of(error: Mapping[str, Any]) -> int:
 
 
 def rejected_parameter(error: Mapping[str, Any]) -> str:
-    """The parameter a service names as the one it does not take, or ""."""
+    """The parameter a service names as the one it does not take, or "": in `param`, or as the
+    place in the body of FastAPI's `detail` (Mistral)."""
     param = error.get("param")
-    return param if isinstance(param, str) else ""
+    if isinstance(param, str) and param:
+        return param
+    places = [_place(item) for item in _detail(error)]
+    return next((place for place in places if place), "")
+
+
+def _detail(error: Mapping[str, Any]) -> list[object]:
+    """FastAPI's list of what is wrong; Mistral wraps it in `message`."""
+    message = error.get("message")
+    outer = cast("dict[str, Any]", message) if isinstance(message, dict) else error
+    detail = outer.get("detail")
+    return cast("list[object]", detail) if isinstance(detail, list) else []
+
+
+def _place(item: object) -> str:
+    loc = cast("dict[str, Any]", item).get("loc") if isinstance(item, dict) else None
+    names = cast("list[object]", loc) if isinstance(loc, list) else []
+    return ".".join(str(name) for name in names if name != "body")
 
 
 def _kind(status: int, error: Mapping[str, Any]) -> type[ProviderError]:

@@ -29,18 +29,28 @@ class GeminiModel(ServiceModel):
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model.
 
-        The service has no typed word for a prompt that is too long: an unexplained refusal of one
-        that by our own count fills the window is taken for it.
+        An unexplained refusal is met once without what the owner set. The service has no typed
+        word for a prompt that is too long: the refusal of one that by our own count fills the
+        window is taken for it.
         """
         endpoint = await self._connected()
-        body = encode(gemini_body(request, model=self._model))
-        try:
-            async with aclosing(endpoint.stream(body)) as events:
-                async for event in events:
-                    yield event
-        except UnexplainedRefusal as refused:
-            full = _request_tokens(request) > FULL * self._context_window
-            raise (PromptTooLong if full else ProviderRejected)(str(refused)) from refused
+        known, first, answered = self._dialect, None, False
+        quiet = known.quiet(request)
+        for dialect in dict.fromkeys((known, quiet)):
+            body = encode(gemini_body(request, model=self._model, dialect=dialect))
+            try:
+                async with aclosing(endpoint.stream(body)) as events:
+                    async for event in events:
+                        answered = True
+                        self._learn(known, dialect, request, first)
+                        yield event
+                return
+            except UnexplainedRefusal as refused:
+                first = first or refused
+                if answered or dialect == quiet:
+                    full = _request_tokens(request) > FULL * self._context_window
+                    kind = PromptTooLong if full else ProviderRejected
+                    raise kind(str(first)) from refused
 
     def _line(self) -> GeminiLine:
         from aouo.providers.gemini_line import GeminiLine

@@ -14,6 +14,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
+from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.order import in_order
 from aouo.providers.wire import sendable_name
 from aouo.transcript import (
     AssistantSaid,
@@ -31,29 +33,44 @@ Part: TypeAlias = dict[str, Any]
 
 _FOREIGN = "skip_thought_signature_validator"
 """The documented signature of a call that another model made."""
+_BUDGETS = {"none": 0, "minimal": 1_024, "low": 1_024, "medium": 8_192, "high": 24_576}
+"""Tokens for thoughts by effort, as Google's OpenAI-compatible address counts them for 2.5.
+
+Source: ai.google.dev/gemini-api/docs/openai, "Thinking".
+"""
+_BY_BUDGET = ("gemini-1", "gemini-2")
+"""Models that know budgets and no levels (ai.google.dev/gemini-api/docs/thinking)."""
 _WITHOUT_SIGNATURES = ("gemini-1", "gemini-2", "gemma")
 """Models that ask for none."""
 
 
-def gemini_body(request: ModelRequest, *, model: str) -> dict[str, Any]:
-    """The body of `POST …/models/<model>:streamGenerateContent`.
-
-    `request.context` sits right before the newest words, in brackets: the format knows no system
-    words inside a conversation.
-    """
-    system = [request.system, *(m.text for m in request.messages if isinstance(m, SystemSaid))]
+def gemini_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) -> dict[str, Any]:
+    """The body of `POST …/models/<model>:streamGenerateContent`."""
     body: dict[str, Any] = {}
-    if any(system):
-        body["systemInstruction"] = {"parts": [{"text": text} for text in system if text]}
+    if request.system:
+        body["systemInstruction"] = {"parts": [{"text": request.system}]}
     if request.tools:
         body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
     config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
-    if request.temperature is not None:
+    if dialect.temperature and request.temperature is not None:
         config["temperature"] = request.temperature
+    if effort := dialect.effort_of(request):
+        config["thinkingConfig"] = _thinking(effort, _bare(model))
     return body | {
         "contents": _contents(request, signed=not _bare(model).startswith(_WITHOUT_SIGNATURES)),
         "generationConfig": config,
     }
+
+
+def _thinking(effort: str, model: str) -> dict[str, Any]:
+    """An effort as a level or, for older models, as a number of tokens; both in one request are
+    refused."""
+    if not model.startswith(_BY_BUDGET):
+        return {"thinkingLevel": effort}
+    budget = _BUDGETS.get(effort)
+    if budget is None and effort.removeprefix("-").isdecimal():
+        budget = int(effort)
+    return {"thinkingLevel": effort} if budget is None else {"thinkingBudget": budget}
 
 
 def dump_native(parts: Sequence[Part]) -> str:
@@ -66,22 +83,18 @@ def _bare(model: str) -> str:
 
 
 def _contents(request: ModelRequest, *, signed: bool) -> list[dict[str, Any]]:
-    messages = request.messages
-    newest = max((at for at, m in enumerate(messages) if isinstance(m, UserSaid)), default=-1)
-    context: list[Part] = [{"text": f"[{request.context}]"}] if request.context else []
+    messages = in_order(request).messages
     turns: list[tuple[str, list[Part]]] = []
     for at, message in enumerate(messages):
         match message:
             case UserSaid():
-                turns.append(("user", (context if at == newest else []) + _words(message)))
+                turns.append(("user", _words(message)))
             case AssistantSaid():
                 parts = _replayed(message) or _told(message, signed=signed)
                 turns.append(("model", parts))
                 turns.append(("user", _responses(message, parts, messages[at + 1 :])))
             case SystemSaid() | ToolReturned():
-                pass  # in systemInstruction; beside the calls
-    if newest < 0:
-        turns.append(("user", context))
+                pass  # there is none any more; beside the calls
     return [{"role": role, "parts": parts} for role, parts in turns if parts]
 
 
@@ -105,11 +118,14 @@ def _replayed(said: AssistantSaid) -> list[Part]:
 
 
 def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
-    """What another model said, in this format."""
+    """What another model said, in this format; Gemini 3.5 and later pair results by the ids.
+
+    Source: docs.litellm.ai/blog/gemini_3_5_flash.
+    """
     parts: list[Part] = [{"text": said.text}] if said.text else []
     for at, call in enumerate(said.calls):
         named = sendable_name(call.name)
-        part: Part = {"functionCall": {"name": named, "args": _object(call)}}
+        part: Part = {"functionCall": {"id": call.id, "name": named, "args": _object(call)}}
         if signed and at == 0:  # one signature serves all calls of a turn
             part["thoughtSignature"] = _FOREIGN
         parts.append(part)

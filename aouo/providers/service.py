@@ -5,12 +5,20 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
+import structlog
+
+from aouo.errors import ProviderError
+from aouo.providers.dialect import Dialect, Dialects, first_dialect
 from aouo.providers.http import Session
+from aouo.transcript import ModelRequest
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint, Line, Reader
+
+
+log = structlog.get_logger()
 
 
 class Service(TypedDict):
@@ -26,6 +34,7 @@ class Service(TypedDict):
     stream_idle_timeout_s: NotRequired[float]
     brief: NotRequired[bool]
     sees: NotRequired[bool]
+    dialects: NotRequired[Dialects]
 
 
 class ServiceModel(ABC):
@@ -35,7 +44,7 @@ class ServiceModel(ABC):
     an answer in the service's format.
     """
 
-    reader: ClassVar[Callable[..., Reader]]
+    reader: Callable[..., Reader]
 
     def __init__(
         self,
@@ -50,6 +59,7 @@ class ServiceModel(ABC):
         stream_idle_timeout_s: float = 60.0,
         brief: bool = False,
         sees: bool = False,
+        dialects: Dialects | None = None,
     ) -> None:
         self._provider = provider
         self._model = model
@@ -61,6 +71,8 @@ class ServiceModel(ABC):
         self._stream_idle_timeout_s = stream_idle_timeout_s
         self._brief = brief
         self._sees = sees
+        self._dialects = dialects or Dialects()
+        self._first = first_dialect(self._model, self._base_url)
         self._endpoint: ChatEndpoint | None = None
         self._connecting = asyncio.Lock()
 
@@ -87,6 +99,33 @@ class ServiceModel(ABC):
     @property
     def candidates(self) -> tuple[tuple[str, str], ...]:
         return ((self._provider, self._model),)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Settings of the owner's that the service did not take; requests go without them."""
+        dialect = self._dialect
+        taken = {"provider.temperature": dialect.temperature, "provider.effort": dialect.effort}
+        return tuple(setting for setting, is_taken in taken.items() if not is_taken)
+
+    @property
+    def _dialect(self) -> Dialect:
+        return self._dialects.of(self._base_url, self._model, self._first)
+
+    def _learn(
+        self, was: Dialect, now: Dialect, request: ModelRequest, refused: ProviderError | None
+    ) -> None:
+        """Keep for all who ask this model what an answer or a refusal has shown."""
+        if now == was:
+            return
+        self._dialects.learn(self._base_url, self._model, was, now)
+        if refused is None:
+            return
+        who = {"provider": self._provider, "model": self._model, "error": str(refused)}
+        if was.effort and not now.effort and request.effort:
+            log.warning("setting_refused", setting="provider.effort", value=request.effort, **who)
+        if was.temperature and not now.temperature and request.temperature is not None:
+            value = request.temperature
+            log.warning("setting_refused", setting="provider.temperature", value=value, **who)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._provider!r}, {self._model!r})"

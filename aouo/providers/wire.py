@@ -5,51 +5,32 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.order import Ordered, in_order
+from aouo.providers.thoughts import (
+    NO_FIELDS,
+    NONE_KEPT,
+    NOTHING,
+    THOUGHTS,
+    Native,
+    native_of,
+    sendable_id,
+)
 from aouo.transcript import (
     AssistantSaid,
     Image,
     Message,
     ModelRequest,
-    SystemSaid,
+    ToolCall,
+    ToolReturned,
     ToolSpec,
     UserSaid,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What one service takes of the optional fields; learnt from its own refusals.
-
-    Reasoning models at OpenAI want `max_completion_tokens` and no temperature; some older
-    servers know no `stream_options`.
-    """
-
-    max_tokens: str = "max_tokens"
-    temperature: bool = True
-    stream_options: bool = True
-    thoughts: bool = False
-    """Calls in the history want the field `reasoning_content`, be it empty (DeepSeek)."""
-
-    def without(self, parameter: str) -> Dialect:
-        """This dialect after the service refused `parameter`; the same one if it needs it."""
-        match parameter:
-            case "max_tokens" if self.max_tokens == "max_tokens":
-                return replace(self, max_tokens="max_completion_tokens")
-            case "temperature":
-                return replace(self, temperature=False)
-            case "stream_options" | "stream_options.include_usage":
-                return replace(self, stream_options=False)
-            case _:
-                return self
-
-
-PLAIN = Dialect()
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-_WIRE = "chat"
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -58,13 +39,13 @@ def chat_body(
 ) -> dict[str, Any]:
     """The body of `POST <base_url>/chat/completions`, streamed.
 
-    Thoughts that `provider` sent with its calls go back to it, and to nobody else.
+    What `provider` sent of its own with its answers goes back to it, and to nobody else.
     What stays the same from turn to turn comes first (system, history), so that a service
-    that caches prefixes reads it once; `request.context` sits right before the newest words.
+    that caches prefixes reads it once.
     """
     body: dict[str, Any] = {
         "model": model,
-        "messages": chat_messages(request, provider, thoughts=dialect.thoughts),
+        "messages": chat_messages(request, model=model, dialect=dialect, provider=provider),
         **options(request, dialect),
     }
     if request.tools:
@@ -74,13 +55,18 @@ def chat_body(
 
 def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
     """The small fields of a body, which stand between messages and tools."""
-    found: dict[str, Any] = {"stream": True, dialect.max_tokens: request.max_tokens}
+    found: dict[str, Any] = {"stream": True}
+    if dialect.max_tokens:
+        found[dialect.max_tokens] = request.max_tokens
     if dialect.stream_options:
         found["stream_options"] = {"include_usage": True}
     if dialect.temperature and request.temperature is not None:
         found["temperature"] = request.temperature
-    if request.effort:
-        found["reasoning_effort"] = request.effort
+    effort = dialect.effort_of(request)
+    if effort == "none" and dialect.switched:
+        found["thinking"] = {"type": "disabled"}
+    elif effort:
+        found["reasoning_effort"] = effort
     return found
 
 
@@ -89,72 +75,110 @@ def encode(value: object) -> bytes:
     return _JSON.encode(value).encode("utf-8", "replace")
 
 
-def with_thoughts(provider: str, thoughts: str) -> str:
-    """`AssistantSaid.native` of calls that were made after thinking.
-
-    DeepSeek answers 400 when such a call comes back without them.
-    Source: api-docs.deepseek.com/guides/thinking_mode, "Tool calls".
-    """
-    return json.dumps({"wire": _WIRE, "provider": provider, "thoughts": thoughts})
-
-
-def _thoughts(message: Message, provider: str) -> str | None:
-    if not isinstance(message, AssistantSaid) or not message.native:
-        return None
-    native: dict[str, Any] = json.loads(message.native)
-    ours = native["wire"] == _WIRE and native["provider"] == provider
-    return str(native["thoughts"]) if ours else None
-
-
-def chat_messages(request: ModelRequest, provider: str, *, thoughts: bool) -> list[dict[str, Any]]:
-    messages = [chat_message(message) for message in request.messages]
-    thought = [_thoughts(message, provider) for message in request.messages]
-    if thoughts or any(said is not None for said in thought):
-        for message, said in zip(messages, thought, strict=True):
-            if "tool_calls" in message:
-                message["reasoning_content"] = said or ""
-    if request.context:
-        at = newest_words(request.messages)
-        messages.insert(at, {"role": "system", "content": request.context})
-    if request.system:
-        messages.insert(0, {"role": "system", "content": request.system})
-    return messages
+def chat_messages(
+    request: ModelRequest, *, model: str, dialect: Dialect, provider: str
+) -> list[dict[str, Any]]:
+    ordered = in_order(request)
+    ids: dict[str, str] = {}
+    messages: list[dict[str, Any]] = []
+    for message in ordered.messages:
+        native = native_of(message, provider, model)
+        ids |= given_ids(message, native)
+        named = ids.get(message.call_id, "") if isinstance(message, ToolReturned) else ""
+        messages.append(chat_message(message, native, named, thoughts=dialect.thoughts))
+    system = [system_message(request)] if request.system else []
+    if dialect.cache_marks:
+        system = [marked(message) for message in system]
+        for at in mark_places(ordered):
+            messages[at] = marked(messages[at])
+    return system + messages
 
 
-def newest_words(messages: Sequence[Message]) -> int:
-    """Where the newest words of a person stand, the end if there are none."""
-    places = range(len(messages) - 1, -1, -1)
-    return next((at for at in places if isinstance(messages[at], UserSaid)), len(messages))
+def system_message(request: ModelRequest) -> dict[str, Any]:
+    return {"role": "system", "content": request.system}
 
 
-def chat_message(message: Message) -> dict[str, Any]:
+def given_ids(message: Message, native: Native) -> dict[str, str]:
+    """Our ids of an answer's calls, and the service's own for them, where it gave one."""
+    calls = message.calls if isinstance(message, AssistantSaid) else ()
+    given = zip(calls, native.calls, strict=False)
+    return {call.id: str(kept["id"]) for call, kept in given if "id" in kept}
+
+
+def chat_message(
+    message: Message, native: Native = NOTHING, named: str = "", *, thoughts: bool = False
+) -> dict[str, Any]:
+    """One message of those that `in_order` leaves; `named` is the service's id of a result's
+    call, "" for one of another service."""
     match message:
-        case SystemSaid(text):
-            return {"role": "system", "content": text}
         case UserSaid(text, ()):
             return {"role": "user", "content": text}
         case UserSaid(text, images):
             return {"role": "user", "content": _parts(text, images)}
-        case AssistantSaid(text, ()):
-            return {"role": "assistant", "content": text}
         case AssistantSaid(text, calls):
-            return {
-                "role": "assistant",
-                "content": text or None,
-                "tool_calls": [
-                    {
-                        "id": call.id,
-                        "type": "function",
-                        "function": {
-                            "name": sendable_name(call.name),
-                            "arguments": _sendable_arguments(call.arguments),
-                        },
-                    }
-                    for call in calls
-                ],
-            }
+            said: dict[str, Any] = {"role": "assistant", "content": text or None}
+            if calls:
+                said["tool_calls"] = _calls(calls, native.calls or [NO_FIELDS] * len(calls))
+            said |= native.message
+            if thoughts and not any(said.get(name) for name in THOUGHTS):
+                said["reasoning_content"] = NONE_KEPT
+            return said
+        case ToolReturned(call_id, _, text):
+            named = named or sendable_id(call_id)
+            return {"role": "tool", "tool_call_id": named, "content": text}
         case _:
-            return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+            return {"role": "system", "content": message.text}
+
+
+def _calls(calls: Sequence[ToolCall], natives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": sendable_id(call.id),
+            "type": "function",
+            "function": {
+                "name": sendable_name(call.name),
+                "arguments": sendable_arguments(call.arguments),
+            },
+            **native,
+        }
+        for call, native in zip(calls, natives, strict=True)
+    ]
+
+
+def wants_marks(provider: str, base_url: str, model: str) -> bool:
+    """Whether nothing of a prompt is cached without marks: Claude at OpenRouter.
+
+    Anthropic's own compatible address caches nothing, marked or not
+    (platform.claude.com/docs/en/api/openai-sdk).
+    """
+    there = "openrouter" in (provider, *re.split(r"[/.:]", base_url.lower()))
+    return there and model.lower().lstrip("~").startswith("anthropic/")
+
+
+def mark_places(ordered: Ordered) -> list[int]:
+    """Which of the messages end what the next request will begin with too, the newest two: a
+    service finds a mark of the last request for sure only if it stands there again.
+
+    Words of the person only: OpenRouter takes parts of a text for system and user alone.
+    """
+    earlier = ordered.messages[: ordered.words_at]
+    return [at for at, message in enumerate(earlier) if type(message) is UserSaid][-2:]
+
+
+def marked(message: dict[str, Any]) -> dict[str, Any]:
+    """A message whose end is the end of what is to be cached.
+
+    Source: openrouter.ai/docs/guides/best-practices/prompt-caching: only in a part of text, four
+    at most; this makes three.
+    """
+    parts = message["content"]
+    if isinstance(parts, str):
+        parts = [{"type": "text", "text": parts}]
+    at = max((n for n, part in enumerate(parts) if part["type"] == "text"), default=-1)
+    control = {"cache_control": {"type": "ephemeral"}}
+    return message | {
+        "content": [part | control if n == at else part for n, part in enumerate(parts)]
+    }
 
 
 def sendable_name(name: str) -> str:
@@ -164,7 +188,7 @@ def sendable_name(name: str) -> str:
     return (name if name[:1].isalpha() or name[:1] == "_" else f"_{name}")[:64]
 
 
-def _sendable_arguments(text: str) -> str:
+def sendable_arguments(text: str) -> str:
     """Arguments as one JSON object: some servers parse them again. Broken ones stay visible."""
     try:
         value: object = json.loads(text or "{}")

@@ -74,10 +74,15 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The newest messages of a session, oldest first, and what stands before them."""
+    """The newest messages of a session, oldest first, and what stands before them.
+
+    They come of so many `rows`; the oldest `left_out` rows have no summary, and do not go along.
+    """
 
     reach: Reach = field(default_factory=Reach)
     messages: tuple[Message, ...] = ()
+    rows: int = 0
+    left_out: int = 0
 
 
 def reach(tx: Tx, session_id: str, until: int = NEWEST) -> Reach:

@@ -199,6 +199,20 @@ def tally(tx: Tx, session_id: str, *, after: int, until: int) -> tuple[int, int]
     return (row[0], row[1]) if row else (0, 0)
 
 
+def nth(tx: Tx, session_id: str, number: int, *, after: int, until: int) -> int:
+    """The id of the visible entry with that number, from 1, among those with ids in (`after`,
+    `until`]."""
+    row = tx.one(
+        "SELECT id FROM messages WHERE session_id = ? AND visible = 1 AND id > ? AND id <= ? "
+        "ORDER BY id LIMIT 1 OFFSET ?",
+        session_id,
+        after,
+        until,
+        number - 1,
+    )
+    return row["id"] if row else until
+
+
 def record_calls(
     tx: Tx, turn: OpenTurn, entry: AssistantSaid, again: Sequence[bool], now: str
 ) -> None:

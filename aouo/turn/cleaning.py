@@ -9,9 +9,13 @@ from typing import cast
 from aouo.redact import Redactor, Trickle
 from aouo.transcript import AssistantSaid, Finished, ModelEvent, StartedOver, TextDelta
 
-_OPAQUE = ("thoughtSignature", "thought_signature")
+_OPAQUE = frozenset(
+    {"thoughtSignature", "thought_signature", "signature", "data", "encrypted_content"}
+)
 """What a service wants back to the letter; it made it, and no model can write into it."""
 _BY_MODEL = "args"
+_SIGNED = "signature"
+"""What is signed as a whole: without a secret in it the signature would be a wrong one."""
 
 
 class Cleaning:
@@ -65,7 +69,8 @@ class Cleaning:
     def _part(self, value: object) -> object:
         """A piece of a service's own form of an answer; what a model wrote in it is redacted."""
         if isinstance(value, list):
-            return [self._part(item) for item in cast("list[object]", value)]
+            pieces = [(item, self._part(item)) for item in cast("list[object]", value)]
+            return [clean for item, clean in pieces if clean == item or not _is_signed(item)]
         if not isinstance(value, dict):
             return self._redactor.value(value)
         return {
@@ -76,3 +81,7 @@ class Cleaning:
             else self._part(item)
             for key, item in cast("dict[str, object]", value).items()
         }
+
+
+def _is_signed(item: object) -> bool:
+    return isinstance(item, dict) and bool(cast("dict[str, object]", item).get(_SIGNED))

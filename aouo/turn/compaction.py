@@ -37,6 +37,8 @@ SUMMARY_WORDS = 400
 SUMMARY_CHARS = 3_500
 """So that a chat can show it in one message."""
 ENTRIES_MAX = 2_000
+LEAST_LEFT_OUT = 20
+"""Fewer messages that do not go along any more are not worth the two calls."""
 LEAST_BUDGET_TOKENS = 400
 """Below this a summary has room for nothing: the oldest turns just go."""
 REST_TURNS = 3
@@ -57,8 +59,11 @@ def budget_tokens(window: int, fixed_tokens: int) -> int:
     return window - min(4096, window // 4) - fixed_tokens
 
 
-def cut(entries: Sequence[Entry], keep_tokens: int, scale: Scale) -> Cut:
-    """Keep the newest turns that fit; the newest one also if it takes half as much again."""
+def cut(
+    entries: Sequence[Entry], keep_tokens: int, scale: Scale, *, keep_entries: int = ENTRIES_MAX
+) -> Cut:
+    """Keep the newest turns that fit, `keep_entries` of theirs at most; the newest one also if it
+    takes half as many tokens again."""
     starts = [
         index
         for index, entry in enumerate(entries)
@@ -69,7 +74,7 @@ def cut(entries: Sequence[Entry], keep_tokens: int, scale: Scale) -> Cut:
     for start in reversed(starts):
         used += scale.entries(shortened[start:kept_from])
         room = keep_tokens if kept_from < len(entries) else keep_tokens * 3 // 2
-        if used > room:
+        if used > room or len(entries) - start > keep_entries:
             break
         kept_from = start
     return Cut(tuple(entries[:kept_from]), tuple(entries[kept_from:]))
@@ -136,7 +141,15 @@ class Compactor:
         """A try has failed: the next turns of this session do without."""
         self._resting[session_id] = REST_TURNS
 
-    async def compact(self, ctx: TurnContext, budget: int, keep_tokens: int, scale: Scale) -> bool:
+    async def compact(
+        self,
+        ctx: TurnContext,
+        budget: int,
+        keep_tokens: int,
+        scale: Scale,
+        *,
+        keep_entries: int = ENTRIES_MAX,
+    ) -> bool:
         """Let a summary stand for the older part of the history; False = it stays as it is.
 
         A failure of the model or a limit is logged, costs nothing but the call, and leaves the
@@ -147,7 +160,7 @@ class Compactor:
         if budget < LEAST_BUDGET_TOKENS:
             return False
         entries = await self._database.read(lambda tx: summaries.covered(tx, found, ENTRIES_MAX))
-        parts = cut(entries, keep_tokens, scale)
+        parts = cut(entries, keep_tokens, scale, keep_entries=keep_entries)
         if not parts.older:
             return False
         try:

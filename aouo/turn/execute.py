@@ -58,6 +58,7 @@ class Executor:
             max_tokens=min(self._max_tokens, 4096, window // 4),
             temperature=self._temperature,
             effort=self._effort,
+            past=ctx.past,
         )
         finished = await self._ask(ctx, ctx.request)
         calls = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)

@@ -17,6 +17,8 @@ from aouo.turn.tokens import Scale
 from aouo.web.envelope import source_in
 
 STALE_AFTER_TURNS = 4
+STALE_BLOCK_TURNS = 4
+"""So many turns go stale at once: what is sent before them stays as it was in between."""
 SHORT_CHARS = 200
 """A result that is no longer than this is left alone: one line about it would save nothing."""
 _QUOTED_CHARS = 80
@@ -50,8 +52,8 @@ def sanitised(messages: Sequence[Message]) -> list[Message]:
 
 
 def without_repeats(messages: Sequence[Message]) -> list[Message]:
-    """Drop a person's words that come twice in a row (a redelivery), and all but the newest of
-    large results that are the same to the letter."""
+    """Drop a person's words that come twice in a row (a redelivery), and all but the first of
+    large results that are the same to the letter: what was sent already stays as it was."""
     kept = list(messages)
     # Plain tests of types again, here and below.
     twice = [
@@ -62,15 +64,16 @@ def without_repeats(messages: Sequence[Message]) -> list[Message]:
     for index in reversed(twice):
         del kept[index]
     seen: set[str] = set()
-    for index, result in reversed(_large_results(kept)):
+    for index, result in _large_results(kept):
         if result.text in seen:
-            kept[index] = replace(result, text=f"[the same as a later result of {result.name}]")
+            kept[index] = replace(result, text=f"[the same as an earlier result of {result.name}]")
         seen.add(result.text)
     return kept
 
 
 def stale_shortened(messages: Sequence[Message]) -> list[Message]:
-    """Turn results of more than four turns ago into one line each; entry for entry the same.
+    """Turn results of the turns before the newest four to seven into one line each, four turns at
+    once; entry for entry the same.
 
     The turn that is about to begin is not among `messages`, so the newest there is one turn old.
     """
@@ -79,9 +82,10 @@ def stale_shortened(messages: Sequence[Message]) -> list[Message]:
     if not large:
         return kept
     starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
-    if len(starts) > STALE_AFTER_TURNS:
+    blocks = (len(starts) - STALE_AFTER_TURNS) // STALE_BLOCK_TURNS
+    if blocks > 0:
         for index, result in large:
-            if index < starts[-STALE_AFTER_TURNS]:
+            if index < starts[blocks * STALE_BLOCK_TURNS]:
                 kept[index] = _one_line(result)
     return kept
 
@@ -89,19 +93,24 @@ def stale_shortened(messages: Sequence[Message]) -> list[Message]:
 def newest_that_fit(messages: Sequence[Message], max_tokens: int, scale: Scale) -> list[Message]:
     """The newest turns whose estimate fits; a turn is kept whole or not at all.
 
-    A summary at the head stays whatever else goes.
+    The oldest go in blocks of up to half of what fits, so that what is sent begins with the same
+    words for some turns. A summary at the head stays whatever else goes.
     """
     if scale.at_most(messages) <= max_tokens:
         return list(messages)
     head = _head(messages)
     used = scale.entries(messages[:head]) if head else 0
     starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
-    kept_from = len(messages)
+    kept_from, fit = len(messages), 0
     for start in reversed(starts):
         used += scale.entries(messages[start:kept_from])
         if used > max_tokens:
             break
-        kept_from = start
+        kept_from, fit = start, fit + 1
+    if gone := len(starts) - fit:
+        block = 1 << max(0, (fit // 2).bit_length() - 1)
+        gone += -gone % block
+        kept_from = starts[gone] if fit else kept_from
     return [*messages[:head], *messages[kept_from:]]
 
 

@@ -1,10 +1,14 @@
-"""What was said in sessions before, kept between their turns: a turn reads only what is new."""
+"""What was said in sessions before, kept between their turns: a turn reads only what is new.
+
+Of a session that is longer than what is sent along, the oldest go in blocks: where the history
+begins stays where it is for many turns, so that a service which caches prefixes reads it once.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aouo.store import summaries, turns
 from aouo.store.database import Tx
@@ -15,63 +19,37 @@ from aouo.turn.history import sanitised
 
 SESSIONS_MAX = 64
 CHARS_MAX = 4_000_000
+STAY_SHARE = 0.6
+"""Of the messages that are sent along at most, so many stay when the oldest go."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Exchange:
-    """A person's words and everything up to their next ones: rows as they are stored, and how
-    many messages a model reads of them."""
-
-    first_id: int
-    rows: int
-    ids_total: int
-    read: int
-    chars: int
+def left_out(rows: int, limit: int) -> int:
+    """How many of a session's rows, the oldest, do not go along: as few blocks as need be. What
+    stays are between `STAY_SHARE` of `limit` and all of it."""
+    block = max(1, limit - int(limit * STAY_SHARE))
+    return -(-max(0, rows - limit) // block) * block
 
 
 @dataclass(slots=True)
 class _Kept:
-    """The newest whole exchanges of a stretch, with at most `limit` rows.
-
-    `before_id`: all visible rows behind that one are here.
-    """
+    """The visible rows of a stretch, as far as `newest_id`, and what a model reads of them."""
 
     stretch: Stretch
-    limit: int
-    before_id: int
     newest_id: int
-    exchanges: deque[_Exchange] = field(default_factory=deque[_Exchange])
     messages: list[Message] = field(default_factory=list[Message])
     rows: int = 0
     ids_total: int = 0
     chars: int = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Take in newer rows; the oldest exchanges make room for them."""
+        """Take in newer rows: each exchange by itself, so that one never changes another."""
         for group in _exchanges(entries):
             read = sanitised([entry.message for entry in group])
-            ids = [entry.id for entry in group]
-            chars = sum([len(entry.text) for entry in read])
-            exchange = _Exchange(ids[0], len(ids), sum(ids), len(read), chars)
-            self.exchanges.append(exchange)
             self.messages += read
-            self._count(exchange, 1)
-            self.newest_id = ids[-1]
-        self.narrow(self.limit)
-
-    def narrow(self, limit: int) -> None:
-        """Let go of the oldest exchanges until there are no more rows than that."""
-        self.limit = limit
-        while self.rows > limit:
-            oldest = self.exchanges.popleft()
-            del self.messages[: oldest.read]
-            self._count(oldest, -1)
-            self.before_id = self.exchanges[0].first_id - 1 if self.exchanges else self.newest_id
-
-    def _count(self, exchange: _Exchange, sign: int) -> None:
-        self.rows += sign * exchange.rows
-        self.ids_total += sign * exchange.ids_total
-        self.chars += sign * exchange.chars
+            self.chars += sum([len(entry.text) for entry in read])
+            self.rows += len(group)
+            self.ids_total += sum([entry.id for entry in group])
+            self.newest_id = group[-1].id
 
 
 class Pasts:
@@ -79,7 +57,8 @@ class Pasts:
     same objects turn after turn.
 
     What is kept is used only if exactly its rows are still visible, which one look into an index
-    tells: turns are taken back (`/retry`), stood for by summaries, brought back, pruned.
+    tells: turns are taken back (`/retry`), stood for by summaries, brought back, pruned. What a
+    turn reads is decided by the rows alone, so it is the same after a restart.
     """
 
     def __init__(self, *, sessions_max: int = SESSIONS_MAX, chars_max: int = CHARS_MAX) -> None:
@@ -91,19 +70,25 @@ class Pasts:
     def read(self, tx: Tx, session_id: str, limit: int) -> Past:
         """The newest entries that no summary stands for, in whole exchanges, `limit` at most."""
         found = summaries.reach(tx, session_id)
+        counts = [_rows_of(tx, stretch) for stretch in found.stretches]
+        gone = left = left_out(sum(counts), limit)
         messages: list[Message] = []
-        for stretch in reversed(found.stretches):
-            kept = self._of(tx, (session_id, stretch.session_id), stretch, limit)
-            messages[:0] = kept.messages
-            limit -= kept.rows
-            if limit == 0 or kept.before_id > stretch.after:
-                break
-        return Past(found, tuple(messages))
+        for stretch, rows in zip(found.stretches, counts, strict=True):
+            if left >= rows:
+                left -= rows
+                continue
+            if left:
+                within = {"after": stretch.after, "until": stretch.until}
+                stretch = replace(stretch, after=turns.nth(tx, stretch.session_id, left, **within))
+                left = 0
+            messages += self._of(tx, (session_id, stretch.session_id), stretch).messages
+        return Past(found, tuple(messages), sum(counts) - gone, gone)
 
-    def _of(self, tx: Tx, key: tuple[str, str], stretch: Stretch, limit: int) -> _Kept:
+    def _of(self, tx: Tx, key: tuple[str, str], stretch: Stretch) -> _Kept:
         kept = self._take(key)
-        if kept is None or not _goes_on(tx, kept, stretch, limit):
-            kept = _loaded(tx, stretch, limit)
+        if kept is None or not _goes_on(tx, kept, stretch):
+            kept = _Kept(stretch, stretch.after)
+            kept.append(_rows_after(tx, stretch, stretch.after))
         self._put(key, kept)
         return kept
 
@@ -119,27 +104,26 @@ class Pasts:
             self._take(next(iter(self._kept)))
 
 
-def _goes_on(tx: Tx, kept: _Kept, stretch: Stretch, limit: int) -> bool:
+def _goes_on(tx: Tx, kept: _Kept, stretch: Stretch) -> bool:
     """Bring what is kept up to date; False = it has to be read anew."""
-    if kept.stretch != stretch or kept.limit < limit:
+    if kept.stretch != stretch:
         return False
-    kept.narrow(limit)
-    still = turns.tally(tx, stretch.session_id, after=kept.before_id, until=kept.newest_id)
+    still = turns.tally(tx, stretch.session_id, after=stretch.after, until=kept.newest_id)
     if still != (kept.rows, kept.ids_total):
         return False
-    newer = turns.entries(tx, stretch.session_id, limit, after=kept.newest_id, until=stretch.until)
-    if len(newer) == limit or (newer and not isinstance(newer[0].message, UserSaid)):
+    newer = _rows_after(tx, stretch, kept.newest_id)
+    if newer and not isinstance(newer[0].message, UserSaid):
         return False
     kept.append(newer)
     return True
 
 
-def _loaded(tx: Tx, stretch: Stretch, limit: int) -> _Kept:
-    entries = turns.entries(tx, stretch.session_id, limit, after=stretch.after, until=stretch.until)
-    cut = len(entries) == limit and entries
-    kept = _Kept(stretch, limit, entries[0].id - 1 if cut else stretch.after, stretch.after)
-    kept.append(entries)
-    return kept
+def _rows_of(tx: Tx, stretch: Stretch) -> int:
+    return turns.tally(tx, stretch.session_id, after=stretch.after, until=stretch.until)[0]
+
+
+def _rows_after(tx: Tx, stretch: Stretch, row_id: int) -> list[Entry]:
+    return turns.entries(tx, stretch.session_id, turns.NEWEST, after=row_id, until=stretch.until)
 
 
 def _exchanges(entries: Sequence[Entry]) -> list[list[Entry]]:

@@ -22,7 +22,12 @@ from typing import Any, Self, TypeAlias
 
 from aiohttp import web
 
+from tests.fakes import responses_stream
+
 Body: TypeAlias = dict[str, Any]
+
+CONTEXT = "[From the runtime, not the person. "
+"""What stands before the words that began a turn begins so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,20 @@ Script: TypeAlias = Callable[[Body], Reply | str]
 class ModelServer:
     """The service; an async context manager that listens while it is open."""
 
-    def __init__(self, script: Script | None = None, *, port: int = 0, api_key: str = "") -> None:
+    def __init__(
+        self,
+        script: Script | None = None,
+        *,
+        port: int = 0,
+        api_key: str = "",
+        wires: tuple[str, ...] = ("/chat/completions",),
+    ) -> None:
+        """`wires`: the ends of the paths that are served; a body of `/responses` has `input`."""
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
+        self.refused: dict[str, Fails] = {}
+        """What requests to paths with these ends are always refused with."""
         self.release = asyncio.Event()
         """Set it to let stalled answers go on."""
         self.stalled = asyncio.Event()
@@ -105,6 +120,7 @@ class ModelServer:
         self._script = script
         self._port = port
         self._api_key = api_key
+        self._wires = wires
         self._runner: web.ServerRunner | None = None
 
     @property
@@ -175,7 +191,7 @@ class ModelServer:
             await self._runner.cleanup()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if not request.path.endswith("/chat/completions"):
+        if not request.path.endswith(self._wires):
             return _failed(Fails(404, _error("no such path", code="not_found")))
         if self._api_key and request.headers.get("Authorization") != f"Bearer {self._api_key}":
             return _failed(Fails(401, _error("wrong key", code="invalid_api_key")))
@@ -183,12 +199,23 @@ class ModelServer:
         self.requests.append(body)
         self.headers.append(dict(request.headers))
         self.paths.append(request.path)
+        for end, fails in self.refused.items():
+            if request.path.endswith(end):
+                return _failed(fails)
         match self._next(body):
             case Fails() as fails:
                 return _failed(fails)
             case Raw() as raw:
                 return await self._write(
                     request, list(raw.pieces), raw.content_type, cut=raw.cut, encoding=raw.encoding
+                )
+            case Says() as says if "input" in body:
+                stalls = says.stall_after
+                pieces = responses_stream.pieces(says, str(body["model"]))
+                if says.cut_after is not None:
+                    pieces = pieces[: says.cut_after]
+                return await self._write(
+                    request, pieces, cut=says.cut_after is not None, stall_after=stalls
                 )
             case Says() as says if not body.get("stream"):
                 return web.json_response(_whole(says, str(body.get("model"))))
@@ -238,11 +265,26 @@ class ModelServer:
 
 
 def last_words(body: Body) -> str:
-    """What the last user message of a request says."""
-    for message in reversed(body["messages"]):
-        if message["role"] == "user":
-            return str(message["content"])
+    """What the last user message of a request says, without what the runtime says before it."""
+    for message in reversed(body.get("messages") or body["input"]):
+        if message.get("role") == "user":
+            return words_of(message)
     return ""
+
+
+def text_of(message: Body) -> str:
+    """All text of a message, in one form or the other."""
+    content = message["content"]
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if part["type"] == "text")
+    return str(content)
+
+
+def words_of(message: Body) -> str:
+    """A person's own words in a message, which stand after what the runtime says."""
+    text = text_of(message)
+    _, told, rest = text.partition(CONTEXT)
+    return rest.partition("]\n\n")[2] if told else text
 
 
 def _failed(fails: Fails) -> web.Response:

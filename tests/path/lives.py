@@ -277,8 +277,10 @@ async def place(
     *,
     runner_port: int,
     parts: Collection[str] = (),
+    wires: tuple[str, ...] = ("/chat/completions",),
 ) -> AsyncGenerator[Place]:
-    """A fresh home whose runtime has not been started yet, and Ada; `parts` says who else."""
+    """A fresh home whose runtime has not been started yet, and Ada; `parts` says who else, `wires`
+    what the model service answers at."""
     home = Home(folder)
     home.create()
     emulator = Emulator(parts=parts)
@@ -287,7 +289,7 @@ async def place(
         emulator.signal.bump()
         return script(body)
 
-    async with emulator, ModelServer(heard) as model:
+    async with emulator, ModelServer(heard, wires=wires) as model:
         here = Place(home, emulator, model, runner_port=runner_port)
         here.configure(packs)
         yield here

@@ -11,7 +11,7 @@ from aouo.emulator import ChatMessage
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.updates import UpdateQueue
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.world import ADA, WAIT_S, Running, World
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ def prompts(world: World) -> list[str]:
     What the runtime asks for itself, such as a title when nobody waits, is left out.
     """
     words = (
-        next(str(m["content"]) for m in reversed(body["messages"]) if m["role"] == "user")
+        next(words_of(m) for m in reversed(body["messages"]) if m["role"] == "user")
         for body in world.model.requests
     )
     return [said for said in words if not _ASIDE.match(said)]
@@ -153,4 +153,4 @@ async def heard(world: World, *calls: CallPart) -> list[str]:
         await said(world, "done")
         await settled(bot)
     messages: list[dict[str, Any]] = world.model.requests[-1]["messages"]
-    return [str(m["content"]) for m in messages if m["role"] == "tool"]
+    return [words_of(m) for m in messages if m["role"] == "tool"]

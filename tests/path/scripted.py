@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aouo.emulator import ChatMessage
-from tests.fakes.model_server import CallPart, Says
+from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.looking import said, settled
 from tests.path.world import ADA, Running, World
 
@@ -47,7 +47,7 @@ class Chat:
         await said(self.world, end, user)
         await settled(self.bot)
         results = [m for m in self.asked["messages"] if m["role"] == "tool"]
-        return [json.loads(m["content"]) for m in results[-len(calls) :]]
+        return [json.loads(words_of(m)) for m in results[-len(calls) :]]
 
     async def rows(self, sql: str, *params: object, user: int = ADA) -> list[dict[str, Any]]:
         """What the model reads when it queries."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tests.fakes.model_server import words_of
 from tests.path.world import ADA, BEN, World, texts
 
 HOUSEHOLD = -1000000003001
@@ -38,7 +39,7 @@ async def test_what_was_said_before_is_remembered_in_the_same_session(world: Wor
         await bot.ask("I am Ada")
         await bot.ask("Who am I?")
 
-    said = [(m["role"], m["content"]) for m in world.model.requests[1]["messages"]]
+    said = [(m["role"], words_of(m)) for m in world.model.requests[1]["messages"]]
     assert ("user", "I am Ada") in said
     assert ("assistant", "Hello Ada.") in said
 
@@ -92,7 +93,7 @@ async def test_a_tool_that_the_pack_may_not_use_is_refused_and_the_model_told(
         stages = await bot.rows("SELECT stage FROM audit ORDER BY id")
 
     assert [row["stage"] for row in stages] == ["PROPOSED", "EVALUATED", "BLOCKED"]
-    assert "no tool 'shell'" in world.model.requests[1]["messages"][-1]["content"]
+    assert "no tool 'shell'" in words_of(world.model.requests[1]["messages"][-1])
 
 
 async def test_what_one_person_keeps_another_does_not_read(world: World) -> None:

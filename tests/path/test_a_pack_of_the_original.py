@@ -15,7 +15,7 @@ from aouo.packs.format.problems import errors
 from aouo.packs.library import scan
 from aouo.packs.load import load_pack
 from aouo.packs.validate import validate
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.packs.test_broken_packs import digest
 from tests.path.looking import said, settled
 from tests.path.test_installing import install, shopping, tap
@@ -146,12 +146,12 @@ async def test_it_saves_remembers_its_seeds_and_runs_its_commands(world: World) 
         await bot.people.next_message(ADA, contains="Three.")
 
     results = [
-        str(message["content"])
+        words_of(message)
         for message in world.model.requests[-1]["messages"]
         if message["role"] == "tool"
     ]
     system = str(world.model.requests[-1]["messages"][0]["content"])
-    assert "skill_type" in str(world.model.requests[2]["messages"][-1]["content"])
+    assert "skill_type" in words_of(world.model.requests[2]["messages"][-1])
     assert '"phrases": 3' in results[-2]
     assert "english.dictation" in results[-1]
     assert "good" in results[-1]
@@ -184,7 +184,7 @@ async def test_its_skills_call_persist_as_they_did_there(world: World) -> None:
         await bot.people.next_message(ADA, contains="Saved.")
 
     messages = world.model.requests[-1]["messages"]
-    told = [str(message["content"]) for message in messages if message["role"] == "tool"]
+    told = [words_of(message) for message in messages if message["role"] == "tool"]
     assert '"saved": 1' in told[0]
     assert '"saved": 1' in told[1]
     assert "content is given twice, and differs" in told[2]

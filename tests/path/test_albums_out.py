@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import said, settled
 from tests.path.test_files_are_sent import PNG, own_file
 from tests.path.world import ADA, Running, World
@@ -28,7 +28,7 @@ async def shown(world: World, bot: Running, wish: dict[str, Any]) -> list[dict[s
 
 
 def result(world: World) -> str:
-    return world.model.requests[-1]["messages"][-1]["content"]
+    return words_of(world.model.requests[-1]["messages"][-1])
 
 
 def albums(messages: Sequence[dict[str, Any]]) -> list[list[str]]:

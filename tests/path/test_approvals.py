@@ -18,7 +18,7 @@ from aouo.events import Button, Inbound, Person, Text
 from aouo.guard.approval import UNATTENDED
 from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
@@ -80,7 +80,7 @@ def button(shown: ChatMessage, answer: str) -> str:
 def heard(world: World) -> str:
     """What the model read as the call's result."""
     return next(
-        m["content"] for m in reversed(world.model.requests[-1]["messages"]) if m["role"] == "tool"
+        words_of(m) for m in reversed(world.model.requests[-1]["messages"]) if m["role"] == "tool"
     )
 
 
@@ -346,7 +346,7 @@ async def test_two_calls_may_wait_beside_each_other_and_the_place_is_given_back_
         await said(world, "read")
         other = await bot.ask("still one at a time?", user=BEN)
 
-    results = [m["content"] for m in world.model.requests[1]["messages"] if m["role"] == "tool"]
+    results = [words_of(m) for m in world.model.requests[1]["messages"] if m["role"] == "tool"]
     assert results == ["text of a", "text of b"]
     assert (other.text, while_both_wait, free._value) == ("still one at a time?", 1, 1)
 

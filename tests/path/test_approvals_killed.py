@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.emulator import ADA, BEN, ChatMessage
-from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import Place, place
 from tests.path.test_kill_matrix import (
     START_UP,
@@ -43,7 +43,7 @@ class Approved(Scenario):
 
     def model(self, body: Body) -> Reply | str:
         if body["messages"][-1]["role"] == "tool":
-            return f"{body['messages'][-1]['content']}."
+            return f"{words_of(body['messages'][-1])}."
         write = {"path": str(self.file), "content": "hello"}
         return Says(calls=(CallPart("write_file", write),))
 

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from aouo.app.lifecycle import terminal_inbound
 from aouo.emulator import HOUSEHOLD
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, Raw, Says
+from tests.fakes.model_server import CallPart, Raw, Says, words_of
 from tests.path.looking import answers, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -206,7 +206,7 @@ async def test_a_model_that_stays_silent_is_said_to_be(world: World) -> None:
 
     assert answer.text == "The model gave no answer, twice. Ask in other words; /new starts afresh."
     assert after.text == "are you there?"
-    told = [m["content"] for m in world.model.requests[-1]["messages"]]
+    told = [words_of(m) for m in world.model.requests[-1]["messages"]]
     assert "[This turn failed (EmptyAnswer).]" in told
 
 
@@ -262,7 +262,7 @@ async def test_a_nonsense_tool_call_is_explained_to_the_model_and_the_turn_goes_
         stages = await bot.rows("SELECT stage FROM audit ORDER BY id")
         calls = await bot.rows("SELECT state FROM tool_calls")
 
-    assert told in world.model.requests[1]["messages"][-1]["content"]
+    assert told in words_of(world.model.requests[1]["messages"][-1])
     assert calls == [{"state": "failed"}]
     assert [row["stage"] for row in stages][:2] == ["PROPOSED", "EVALUATED"]
     assert len(stages) == 3

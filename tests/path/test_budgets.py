@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, ChatMessage
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Says
+from tests.fakes.model_server import Says, words_of
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
@@ -86,7 +86,7 @@ async def test_the_owner_raises_it_and_the_refused_words_are_answered(world: Wor
     )
     assert after.buttons == ()
     assert late == {"text": "This question is closed.", "show_alert": True}
-    assert [m["content"] for m in world.model.requests[0]["messages"]].count("hello") == 1
+    assert [words_of(m) for m in world.model.requests[0]["messages"]].count("hello") == 1
 
 
 @pytest.mark.parametrize(
@@ -363,6 +363,16 @@ async def test_usage_answers_without_a_model_and_shows_everybodys_only_to_the_ow
     assert bens.text == own
     assert mine.text == f"{own}\n\nEverybody, with everything:\ntoday – {two}\n7 days – {two}"
     assert len(world.model.requests) == 2
+
+
+async def test_what_was_read_from_a_cache_is_told_apart(world: World) -> None:
+    world.install("notes")
+    world.model.say("Hello.", usage=(1_000, 800, 5))
+    async with world.running() as bot:
+        await bot.ask("hello")
+        usage = await bot.ask("/usage")
+
+    assert "today – 1,005 tokens (800 cached), " in usage.text
 
 
 async def test_looking_up_too_much_is_ended_and_said(world: World) -> None:

@@ -13,7 +13,7 @@ from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.events import TurnSettled
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Says
+from tests.fakes.model_server import Says, words_of
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
@@ -164,7 +164,7 @@ async def test_a_command_flushes_what_was_gathered_and_then_goes_alone(
         await said(world, "two")
 
     assert (await answers(world))[1].startswith("Started a fresh session.")
-    told = [m["content"] for m in world.model.requests[1]["messages"] if m["role"] == "user"]
+    told = [words_of(m) for m in world.model.requests[1]["messages"] if m["role"] == "user"]
     assert "one" not in told
 
 

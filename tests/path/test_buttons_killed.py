@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import Place, place
 from tests.path.test_kill_matrix import (
     START_UP,
@@ -39,7 +39,7 @@ class Tapped(Scenario):
     def model(self, body: Body) -> Reply | str:
         if body["messages"][-1]["role"] == "tool":
             return self.answers[0]
-        asked = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
+        asked = [words_of(m) for m in body["messages"] if m["role"] == "user"][-1]
         if asked == self.said[1]:
             return self.answers[1]
         wish = {"type": "keyboard", "text": SHOWN, "buttons": [[f"Again|{LONG}"]]}

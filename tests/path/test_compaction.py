@@ -11,7 +11,7 @@ import pytest
 from aouo.emulator import ChatMessage
 from aouo.events import Event, MemoryFlush
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Body, Fails, Reply, Says
+from tests.fakes.model_server import Body, Fails, Reply, Says, text_of, words_of
 from tests.path.looking import eventually, settled
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
@@ -91,8 +91,8 @@ async def fill(world: World, bot: Running, model: Model, turns: int) -> None:
 
 def read(world: World) -> str:
     """What the newest turn's model read of the past."""
-    turns = [b for b in world.model.requests if "<<" not in str(b["messages"][-1]["content"])]
-    return "\n".join(str(message["content"]) for message in turns[-1]["messages"][1:])
+    turns = [b for b in world.model.requests if "<<" not in words_of(b["messages"][-1])]
+    return "\n".join(text_of(message) for message in turns[-1]["messages"][1:])
 
 
 def asides(world: World) -> list[str]:
@@ -100,7 +100,7 @@ def asides(world: World) -> list[str]:
     return [
         str(body["messages"][0]["content"]).partition(".")[0]
         for body in world.model.requests
-        if str(body["messages"][-1]["content"]).startswith("<<")
+        if words_of(body["messages"][-1]).startswith("<<")
     ]
 
 

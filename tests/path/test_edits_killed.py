@@ -11,7 +11,7 @@ from pathlib import Path
 from aouo.emulator import ADA
 from aouo.notices import AnsweringEdited, EditedTooLate
 from aouo.outbound.wording import word
-from tests.fakes.model_server import Body, Reply
+from tests.fakes.model_server import Body, Reply, words_of
 from tests.path.lives import Place, place
 from tests.path.test_kill_matrix import (
     START_UP,
@@ -41,7 +41,7 @@ class EditedLate(Scenario):
         await here.tap(offer, offer.buttons[0].data)
 
     def model(self, body: Body) -> Reply | str:
-        asked = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
+        asked = [words_of(m) for m in body["messages"] if m["role"] == "user"][-1]
         return self.answers[self.said.index(asked)]
 
 

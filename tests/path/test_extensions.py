@@ -10,6 +10,7 @@ import pytest
 from aouo.errors import SetupError
 from aouo.events import Event, LlmToken
 from aouo.tools.registry import Arguments, ToolContext, tool
+from tests.fakes.model_server import words_of
 from tests.path.looking import settled
 from tests.path.world import World
 
@@ -87,7 +88,7 @@ async def test_a_step_of_the_owner_s_sends_an_answer_back_before_anybody_reads_i
 
         assert answer.text == "The salt, please."
         assert [e.text for e in drained(events) if isinstance(e, LlmToken)] == ["The salt, please."]
-        said = [m["content"] for m in world.model.requests[1]["messages"] if m["role"] != "system"]
+        said = [words_of(m) for m in world.model.requests[1]["messages"] if m["role"] != "system"]
         assert said == ["table talk", "Give me the salt.", "[Say please.]"]
         assert "Begin with a greeting." in world.model.requests[0]["messages"][0]["content"]
         assert module.settled == ["ack"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import said, settled
 from tests.path.world import ADA, Running, World
 
@@ -83,7 +83,7 @@ async def test_a_file_that_is_not_there_is_told_to_the_model(world: World) -> No
     missing = own_file(world, "x.pdf", b"").with_name("gone.pdf")
     async with world.running() as bot:
         assert await shown(world, bot, {"type": "document", "url": str(missing)}) == []
-        result = world.model.requests[-1]["messages"][-1]["content"]
+        result = words_of(world.model.requests[-1]["messages"][-1])
 
     assert json.loads(result)["ok"] is False
     assert "gone.pdf cannot be read" in json.loads(result)["note"]
@@ -102,5 +102,5 @@ async def test_a_terminal_gets_the_address_instead(world: World) -> None:
         await settled(bot)
 
     assert first["text"] == "A\nhttps://example.org/a.png"
-    result = world.model.requests[-1]["messages"][-1]["content"]
+    result = words_of(world.model.requests[-1]["messages"][-1])
     assert json.loads(result)["note"] == "photo not supported"

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from aouo.emulator import ADA
-from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import WAIT_S, Place, kill_runner, place
 from tests.path.looking import PHOTO_LINE
 
@@ -153,7 +153,7 @@ class Asked(Scenario):
 
     def model(self, body: Body) -> Reply | str:
         if body["messages"][-1]["role"] == "tool":
-            return f"{body['messages'][-1]['content']} it is."
+            return f"{words_of(body['messages'][-1])} it is."
         question = {"message": QUESTION, "options": ["Red", "Blue"]}
         return Says(calls=(CallPart("clarify", question),))
 
@@ -168,7 +168,7 @@ class Queued(Scenario):
         here.model.release.set()
 
     def model(self, body: Body) -> Reply | str:
-        asked = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
+        asked = [words_of(m) for m in body["messages"] if m["role"] == "user"][-1]
         number = 1 if self.said[1] in asked else 0
         return Says(self.answers[number], stall_after=None if number else 0)
 

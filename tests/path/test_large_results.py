@@ -11,7 +11,7 @@ import pytest
 from aouo.app.retention import prune
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Body, Reply, Says
+from tests.fakes.model_server import Body, Reply, Says, words_of
 from tests.fakes.model_server import CallPart as Call
 from tests.path.looking import said, settled
 from tests.path.world import ADA, BEN, World
@@ -52,7 +52,7 @@ def tools(body: Body) -> list[str]:
 
 
 def results(body: Body) -> list[str]:
-    return [m["content"] for m in body["messages"] if m["role"] == "tool"]
+    return [words_of(m) for m in body["messages"] if m["role"] == "tool"]
 
 
 def reading(**wish: Any) -> Any:
@@ -133,7 +133,7 @@ async def test_a_handle_opens_after_the_session_went_on_in_a_fresh_one(world: Wo
     def script(body: Body) -> Reply | str:
         if "Summarise the conversation" in str(body["messages"][0]["content"]):
             return "Ada wanted a report."
-        words = [str(m["content"]) for m in body["messages"] if m["role"] == "user"][-1]
+        words = [words_of(m) for m in body["messages"] if m["role"] == "user"][-1]
         if "report" in words and body["messages"][-1]["role"] != "tool":
             return Says("", (Call("report"),), usage=(600, 0, 5))
         if "how did it begin" in words and body["messages"][-1]["role"] != "tool":

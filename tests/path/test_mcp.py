@@ -20,6 +20,7 @@ from aouo.settings import McpServer
 from tests.fakes.clock import FastClock
 from tests.fakes.hostile_mcp_server import ORDER
 from tests.fakes.mcp_server import free_port
+from tests.fakes.model_server import words_of
 from tests.path.looking import eventually
 from tests.path.world import ROOT, WAIT_S, World
 from tests.tools.calling import call
@@ -77,7 +78,7 @@ def desk(world: World, servers: Mapping[str, Any], tools: str = "msg, mcp:fake")
 def results(world: World) -> list[str]:
     """What the model read as results, in its last request."""
     messages = world.model.requests[-1]["messages"]
-    return [str(m["content"]) for m in messages if m["role"] == "tool"]
+    return [words_of(m) for m in messages if m["role"] == "tool"]
 
 
 def shown(world: World, request: int) -> set[str]:

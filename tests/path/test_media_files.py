@@ -12,7 +12,7 @@ import pytest
 from aouo.app.retention import prune
 from tests.fakes.clock import FastClock
 from tests.fakes.documents import pdf
-from tests.fakes.model_server import Body
+from tests.fakes.model_server import Body, words_of
 from tests.path.looking import eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
@@ -33,7 +33,7 @@ async def send(bot: Running, content: bytes, name: str, user: int = ADA, **more:
 
 
 def result(body: Body) -> str:
-    return str(body["messages"][-1]["content"])
+    return words_of(body["messages"][-1])
 
 
 async def path_of(bot: Running, world: World) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.gemini_server import GeminiServer
-from tests.fakes.model_server import Body, Says
+from tests.fakes.model_server import Body, Says, words_of
 from tests.path.looking import PHOTO_LINE, cut_off, said, settled
 from tests.path.world import ADA, Running, World
 
@@ -32,7 +32,12 @@ async def show(bot: Running, **more: Any) -> None:
 
 def last_words(body: Body) -> Any:
     """What the person said last in a request: words, or parts with pictures."""
-    return next(m["content"] for m in reversed(body["messages"]) if m["role"] == "user")
+    newest = next(m for m in reversed(body["messages"]) if m["role"] == "user")
+    words = words_of(newest)
+    if isinstance(newest["content"], str):
+        return words
+    text = [{"type": "text", "text": words}] if words else []
+    return text + [part for part in newest["content"] if part["type"] != "text"]
 
 
 def pictures(body: Body) -> list[bytes]:
@@ -72,7 +77,7 @@ async def test_the_next_turn_has_a_line_for_the_picture_and_not_the_picture(
 
     request = world.model.requests[-1]
     assert pictures(request) == []
-    assert f"{PHOTO_LINE}\nwhat is this?" in [m["content"] for m in request["messages"]]
+    assert f"{PHOTO_LINE}\nwhat is this?" in [words_of(m) for m in request["messages"]]
 
 
 async def test_a_picture_that_came_as_a_file_is_seen_too_and_keeps_its_path(

@@ -9,7 +9,7 @@ import pytest
 from aouo.app.retention import prune
 from aouo.emulator import ChatMessage
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, Running, World
 
@@ -107,7 +107,7 @@ async def test_undo_takes_changes_back_one_after_another_and_is_a_version_itself
     ]
     assert last.text.startswith("Undone: MEMORY.md")
     assert nothing.text.startswith("There is no change to undo.")
-    assert "- one" not in world.model.requests[-1]["messages"][0]["content"]
+    assert "- one" not in str(world.model.requests[-1]["messages"][-1])
 
 
 async def test_what_the_owner_edits_by_hand_is_never_overwritten_silently(world: World) -> None:
@@ -185,7 +185,7 @@ async def test_a_model_empties_a_file_only_when_it_says_so_and_undo_brings_it_ba
     async with world.running() as bot:
         await bot.ask("I like tea")
         await bot.ask("forget all of me")
-        told = [m["content"] for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
+        told = [words_of(m) for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
         emptied = memory_file(world, "USER.md").read_text()
         shown = await card(bot)
         undone = await card(bot, "/memory undo")
@@ -301,12 +301,13 @@ async def test_a_pack_that_keeps_a_state_can_name_it_and_another_cannot(world: W
         shown = await card(bot)
 
     targets = _targets(world, 0)
-    system = world.model.requests[-1]["messages"][0]["content"]
+    system, *_, newest = world.model.requests[-1]["messages"]
     assert targets == ["user", "memory", "soul", "state"]
-    assert "# Persona notes" in system
-    assert "- be brief" in system
-    assert "# State" in system
-    assert "- lesson 3" in system
+    assert "# Persona notes" in system["content"]
+    assert "- be brief" in system["content"]
+    assert "# State" in newest["content"]
+    assert "- lesson 3" in newest["content"]
+    assert "# State" not in system["content"]
     assert [b.text for b in shown.buttons][:2] == ["Show SOUL.md", "Show STATE.md"]
 
 
@@ -317,7 +318,7 @@ async def test_a_pack_without_a_state_is_told_what_it_has(world: World) -> None:
         await bot.ask("lesson 3 is done")
 
     assert _targets(world, 0) == ["user", "memory"]
-    told = world.model.requests[-1]["messages"][-1]["content"]
+    told = words_of(world.model.requests[-1]["messages"][-1])
     assert told == "There is no memory 'state': use user or memory."
 
 

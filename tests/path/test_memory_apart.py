@@ -10,7 +10,7 @@ import json
 import pytest
 
 from aouo.emulator import FAMILY
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import settled
 from tests.path.test_memory import US, pack, remembers
 from tests.path.world import ADA, BEN, World
@@ -95,7 +95,7 @@ async def test_the_files_of_a_shared_pack_are_shared_and_memory_lies_beside_them
         blocked = await bot.rows("SELECT count(*) AS n FROM audit WHERE stage = 'BLOCKED'")
         world.model.say("hello")
         await bot.ask("hello")
-    listed = [str(m["content"]) for m in heard[5]["messages"] if m["role"] == "tool"]
+    listed = [words_of(m) for m in heard[5]["messages"] if m["role"] == "tool"]
 
     assert "ada-7731" not in json.dumps(heard)
     assert [row["n"] for row in blocked] == [4 * len(theirs) + 2]
@@ -232,7 +232,7 @@ async def test_a_tool_run_for_one_reads_and_writes_nobody_elses_memory(
         world.model.say("yours")
         await bot.ask("mine?")
 
-    dug, planted = [str(m["content"]) for m in heard[-1]["messages"] if m["role"] == "tool"]
+    dug, planted = [words_of(m) for m in heard[-1]["messages"] if m["role"] == "tool"]
     assert "ada-7731" not in json.dumps(heard)
     assert "list.txt: for everybody" in dug
     assert planted.endswith(f"tg_{ADA}; .")
@@ -261,7 +261,7 @@ async def test_a_folder_where_a_memory_file_belongs_is_told_and_nothing_breaks(
     why = "USER.md cannot be read: a folder lies in its place."
     assert answer.text == "it cannot"
     assert why in json.dumps(world.model.requests[0])
-    assert why in world.model.requests[-1]["messages"][-1]["content"]
+    assert why in words_of(world.model.requests[-1]["messages"][-1])
     assert why in shown.text
     assert "MEMORY.md cannot be read: a link lies in its place." in shown.text
     assert undone.text.startswith("There is no change to undo.")

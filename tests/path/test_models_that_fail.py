@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from aouo.cli.control import ask
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import ModelServer, Says
+from tests.fakes.model_server import Fails, ModelServer, Says
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, BEN, WAIT_S, World
 
@@ -133,7 +133,7 @@ async def test_without_a_fallback_a_passing_failure_is_waited_out(
 async def test_a_request_that_is_wrong_is_asked_of_nobody_else(
     world: World, other: ModelServer
 ) -> None:
-    world.model.fail(400)
+    world.model.reply(Fails(400), Fails(400))  # the second one without optional fields
     async with world.running() as bot:
         answer = await bot.ask("hello")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.model_server import Body, CallPart, Fails, Raw, Reply, Says
+from tests.fakes.model_server import Body, CallPart, Fails, Raw, Reply, Says, words_of
 from tests.path.looking import settled
 from tests.path.world import World
 
@@ -82,7 +82,7 @@ async def test_a_call_cut_off_before_its_arguments_is_no_call_without_any(world:
     world.model.say("Sorry.")
     async with world.running() as bot:
         assert (await bot.ask("Save it.")).text == "Sorry."
-        result = world.model.requests[-1]["messages"][-1]["content"]
+        result = words_of(world.model.requests[-1]["messages"][-1])
         assert result.startswith("The arguments are not complete JSON")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.fakes.model_server import Body, CallPart
+from tests.fakes.model_server import Body, CallPart, words_of
 from tests.path.looking import cut_off, eventually, said, settled
 from tests.path.world import ADA, World
 
@@ -52,7 +52,7 @@ async def test_off_the_record_a_tool_that_would_change_something_is_refused(worl
 
         assert answer.text == "I cannot keep that now."
         refused, read = (
-            message["content"]
+            words_of(message)
             for message in world.model.requests[-1]["messages"]
             if message["role"] == "tool"
         )
@@ -119,4 +119,4 @@ async def test_off_the_record_i_remember_what_we_said_until_we_are_on_it_again(
 
 
 def words(body: Body) -> list[str]:
-    return [m["content"] for m in body["messages"] if m["role"] in ("user", "assistant")]
+    return [words_of(m) for m in body["messages"] if m["role"] in ("user", "assistant")]

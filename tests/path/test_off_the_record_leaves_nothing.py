@@ -214,7 +214,7 @@ async def test_a_service_that_quotes_what_was_said_is_not_quoted_in_the_log(
             await here.settle([])
 
             assert await _problem(here) == ""
-            assert '"kind":"ProviderRejected"' in here.stderr.replace(" ", "")
+            assert '"kind":"UnexplainedRefusal"' in here.stderr.replace(" ", "")
             life.stop()
             await life.gone.wait()
 
@@ -250,7 +250,7 @@ def _told_of(name: str) -> Reply:
 async def test_however_a_model_fails_nothing_is_left(world: World, kind: str) -> None:
     world.install("notes")
     world.config = {"provider": {"backend": "fake", "model": "m", "max_retries": 0}}
-    world.model.reply(_told_of(kind))
+    world.model.reply(*[_told_of(kind)] * (2 if kind == "refused" else 1))
     with Logs(level="debug", file=world.home.log_file):
         async with world.running() as bot:
             await bot.ask(f"/otr tell me about {SECRET}")

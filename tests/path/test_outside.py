@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.documents import pdf
+from tests.fakes.model_server import words_of
 from tests.fakes.web_server import Answer, WebServer
 from tests.path.world import World
 
@@ -34,7 +35,7 @@ async def result(world: World, tool: str, **arguments: object) -> str:
     world.model.say("done")
     async with world.running() as bot:
         await bot.ask("go")
-    return str(world.model.requests[-1]["messages"][-1]["content"])
+    return words_of(world.model.requests[-1]["messages"][-1])
 
 
 async def test_a_pack_without_network_is_told_what_its_manifest_needs(world: World) -> None:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from structlog.testing import capture_logs
 
 from aouo.cli.main import aouo
+from tests.fakes.model_server import words_of
 from tests.path.world import World
 
 MINE = "---\nname: drill\ndescription: Drill\n---\nMy way."
@@ -45,7 +46,7 @@ async def read(world: World, name: str, *files: str) -> list[str]:
         if len(list(world.home.packs.iterdir())) > 1:
             await bot.ask(f"/use {name}")
         await bot.ask("look")
-    return [m["content"] for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
+    return [words_of(m) for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
 
 
 async def test_what_lies_beside_the_packs_skill_is_read_with_the_owners_text_too(

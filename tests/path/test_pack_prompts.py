@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.app.lifecycle import terminal_inbound
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, text_of, words_of
 from tests.path.world import ADA, World
 
 SKILLS = {
@@ -41,6 +41,12 @@ async def systems(world: World, *says: str) -> list[str]:
         for text in says:
             await bot.ask(text)
     return [str(body["messages"][0]["content"]) for body in world.model.requests]
+
+
+def read(world: World) -> list[str]:
+    """All that the model read of the runtime in each turn: the system prompt and the context."""
+    ends = [(body["messages"][0], body["messages"][-1]) for body in world.model.requests]
+    return [f"{text_of(system)}\n{text_of(newest)}" for system, newest in ends]
 
 
 async def test_skills_are_a_list_with_a_few_words_of_when(world: World) -> None:
@@ -83,9 +89,10 @@ async def test_the_memory_policy_says_which_files_are_in_the_prompt(
 ) -> None:
     pack(world, f"context: {{memory_policy: '{policy}'}}\n", MEMORY)
 
-    (system,) = await systems(world, "hello")
+    await systems(world, "hello")
 
-    assert ("Likes trees" in system, "Seen: 7" in system) == (user, memory)
+    (told,) = read(world)
+    assert ("Likes trees" in told, "Seen: 7" in told) == (user, memory)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +121,8 @@ async def test_what_has_no_room_is_left_out_in_order_and_logged_once(
     with capture_logs() as logs:
         system, again = await systems(world, "hello", "more")
 
-    marks = [mark for mark in ("BODY-ADD", "BODY-ASK", "NOTE", "PERSON") if mark in system]
+    told, _ = read(world)
+    marks = [mark for mark in ("BODY-ADD", "BODY-ASK", "NOTE", "PERSON") if mark in told]
     cut = [line["left_out"] for line in logs if line["event"] == "prompt_cut"]
     assert marks == there
     assert "RULES stay." in system
@@ -245,6 +253,6 @@ async def test_no_pack_reads_more_history_than_the_owner_lets_anybody(world: Wor
 
     await systems(world, *(f"message {number}" for number in range(6)))
 
-    texts = [str(message["content"]) for message in world.model.requests[-1]["messages"]]
+    texts = [words_of(message) for message in world.model.requests[-1]["messages"]]
     assert [text for text in texts if "message 2" in text] == []  # the newest four, and this one
     assert [text for text in texts if "message 3" in text] != []

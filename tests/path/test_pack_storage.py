@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from aouo.cli.main import aouo
 from aouo.emulator import FAMILY
+from tests.fakes.model_server import words_of
 from tests.path.world import ADA, BEN, World
 
 PACK = """\
@@ -33,7 +34,7 @@ def lab(world: World, *, manifest: str = PACK, schema: str = SCHEMA) -> World:
 
 
 def results(world: World) -> list[Any]:
-    found = [m["content"] for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
+    found = [words_of(m) for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
     return [json.loads(text) if text.startswith("{") else text for text in found]
 
 

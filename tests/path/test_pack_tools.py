@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from aouo.home import Home
 from aouo.sandbox.levels import Refused
-from tests.fakes.model_server import Body, CallPart, Reply, Says
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import place
 from tests.path.looking import eventually
 from tests.path.test_kill_matrix import runner_port
@@ -131,7 +131,7 @@ def desk(home: Home) -> Path:
 def results(world: World) -> list[str]:
     """What the model read as results, in its last request."""
     messages = world.model.requests[-1]["messages"]
-    return [str(m["content"]) for m in messages if m["role"] == "tool"]
+    return [words_of(m) for m in messages if m["role"] == "tool"]
 
 
 def shown(world: World, request: int = 0) -> dict[str, Any]:
@@ -458,7 +458,7 @@ async def test_a_file_that_was_sent_here_is_open_to_a_packs_tool_for_reading(
         bot.app.sandbox._level = HERE[level]
         await sent(world, bot, "another file")
         name = await sent(world, bot, "eleven char")
-        told = [m["content"] for m in world.model.requests[-1]["messages"][1:]]
+        told = [words_of(m) for m in world.model.requests[-1]["messages"][1:]]
         world.model.call("desk__count", {"path": name})
         world.model.call("desk__change", {"path": name, "all": [name]})
         world.model.call("desk__siblings", {"path": name})

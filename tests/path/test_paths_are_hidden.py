@@ -9,7 +9,7 @@ import pytest
 
 from aouo.errors import ToolFailed
 from aouo.tools.registry import Arguments, ToolContext, tool
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import said, settled
 from tests.path.world import ADA, World
 
@@ -58,7 +58,7 @@ async def heard(world: World, *calls: CallPart) -> list[str]:
         await said(world, "done")
         await settled(bot)
     messages: list[dict[str, Any]] = world.model.requests[-1]["messages"]
-    return [str(m["content"]) for m in messages if m["role"] == "tool"]
+    return [words_of(m) for m in messages if m["role"] == "tool"]
 
 
 def paths(world: World, own: Path) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from aouo.emulator import HOUSEHOLD, NOTES
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import Calls, answers, come_at_s, cut_off, said, settled
 from tests.path.world import ADA, Running, World
 
@@ -32,7 +32,7 @@ async def shown(world: World, bot: Running, *wishes: dict[str, Any]) -> list[dic
 def results(world: World) -> list[dict[str, Any]]:
     """What the model read of its calls."""
     messages = world.model.requests[-1]["messages"]
-    return [json.loads(m["content"].partition("\n")[0]) for m in messages if m["role"] == "tool"]
+    return [json.loads(words_of(m).partition("\n")[0]) for m in messages if m["role"] == "tool"]
 
 
 def kind_of(value: object) -> str:
@@ -89,7 +89,7 @@ async def test_an_action_that_there_is_not_is_refused_with_those_there_are(world
         await bot.ask("go")
         actions = await bot.people.calls("sendChatAction")
 
-    told = world.model.requests[-1]["messages"][-1]["content"]
+    told = words_of(world.model.requests[-1]["messages"][-1])
     assert told.startswith("There is no action 'dancing'. It is typing, upload_photo, ")
     assert "dancing" not in [call["params"]["action"] for call in actions]
 
@@ -115,7 +115,7 @@ async def test_of_a_message_that_may_have_arrived_the_model_reads_not_to_send_it
         await said(world, "final")
         calls = await bot.rows("SELECT state, effect FROM tool_calls")
 
-    told = world.model.requests[-1]["messages"][-1]["content"]
+    told = words_of(world.model.requests[-1]["messages"][-1])
     assert told == "[outcome unknown: it may have arrived, do not send it again.]"
     assert calls == [{"state": "unknown", "effect": 1}]
 

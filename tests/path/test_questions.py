@@ -11,7 +11,7 @@ from aouo.address import ConversationAddress
 from aouo.emulator import FAMILY, ChatMessage
 from aouo.events import Arrival, Inbound, Person, Text
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, Says
+from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.looking import Withholding, answers, eventually, prompts, said, settled
 from tests.path.test_media_pictures import PICTURE
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
@@ -43,7 +43,7 @@ async def question(bot: Running, *, user: int = ADA, chat: int = 0) -> ChatMessa
 
 def heard(world: World) -> str:
     """What the model read as the answer."""
-    return world.model.requests[-1]["messages"][-1]["content"]
+    return words_of(world.model.requests[-1]["messages"][-1])
 
 
 async def test_a_question_has_a_button_for_each_option(world: World) -> None:
@@ -460,7 +460,7 @@ async def test_two_questions_in_one_response_are_asked_one_after_the_other(world
             await bot.people.tap(ADA, ADA, shown.id, shown.buttons[number - 1].data)
         await said(world, "noted")
 
-    results = [m["content"] for m in world.model.requests[1]["messages"] if m["role"] == "tool"]
+    results = [words_of(m) for m in world.model.requests[1]["messages"] if m["role"] == "tool"]
     assert results == ["a", "b"]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from aouo.emulator import FAMILY
-from tests.fakes.model_server import Body
+from tests.fakes.model_server import Body, words_of
 from tests.path.looking import prompts, settled
 from tests.path.world import ADA, BEN, World
 
 
 def words(body: Body) -> list[str]:
-    return [m["content"] for m in body["messages"] if m["role"] in ("user", "assistant")]
+    return [words_of(m) for m in body["messages"] if m["role"] in ("user", "assistant")]
 
 
 async def test_the_answer_is_taken_back_and_the_same_words_are_answered_again(

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, Says
+from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.looking import answers, crossed_keys, prompts, route, said, settled
 from tests.path.world import ADA, BEN, World
 
@@ -314,7 +314,7 @@ async def test_a_skill_of_the_turns_own_pack_is_read_and_another_packs_is_refuse
         await bot.people.say(ADA, ADA, "go")
         await said(world, "done\n\n— notes")
 
-    results = [body["messages"][-1]["content"] for body in world.model.requests[1:]]
+    results = [words_of(body["messages"][-1]) for body in world.model.requests[1:]]
     assert results[0].startswith("# Look back")
     assert [text.startswith("#") for text in results] == [True, False, False]
 

@@ -17,7 +17,7 @@ from aouo.emulator import Emulator
 from aouo.emulator.description import Upload
 from aouo.home import Home
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, ModelServer, Says
+from tests.fakes.model_server import CallPart, ModelServer, Says, last_words
 from tests.packs import sql_time
 from tests.path.looking import said, settled
 from tests.path.scripted import Chat, Lines, persist
@@ -170,7 +170,7 @@ async def test_a_card_is_one_message_with_a_hidden_meaning_and_a_rating_counts_o
         await chat.turn(card)
         shown = next(m for m in await bot.people.messages(ADA) if m.text == "Baum\ntree")
         await chat.turn(rate("Baum", "good"), tap=(shown, 1))
-        heard = next(m["content"] for m in chat.asked["messages"][::-1] if m["role"] == "user")
+        heard = last_words(chat.asked)
         await chat.turn(rate("Baum", "good"))
         (after,) = await chat.rows("SELECT interval_days, reviews FROM cards")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+from tests.fakes.model_server import words_of
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, BEN, ROOT, Running, World
 
@@ -32,7 +33,7 @@ async def look_up(world: World, bot: Running, query: str) -> str:
     """What the model reads when it searches."""
     world.model.call("sessions", {"query": query})
     await say(world, bot, f"what did I say about {query}?", f"looked for {query}")
-    return str(world.model.requests[-1]["messages"][-1]["content"])
+    return words_of(world.model.requests[-1]["messages"][-1])
 
 
 async def test_the_model_finds_what_was_said_in_an_earlier_session(world: World) -> None:

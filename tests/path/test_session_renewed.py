@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Body, Fails, Reply, Says
+from tests.fakes.model_server import Body, Fails, Reply, Says, text_of, words_of
 from tests.path.looking import answers, said, settled
 from tests.path.world import ADA, WAIT_S, Running, World
 
@@ -36,8 +36,8 @@ class Model:
             return "NONE"
         if "Name this conversation" in wish:
             return "Sheep"
-        self.prompts.append("\n".join(str(entry["content"]) for entry in body["messages"]))
-        newest = str(body["messages"][-1]["content"])
+        self.prompts.append("\n".join(text_of(entry) for entry in body["messages"]))
+        newest = words_of(body["messages"][-1])
         return Says(f"{newest.rpartition(chr(10))[2]}!", usage=(EACH - 5, 0, 5))
 
 

@@ -13,6 +13,7 @@ from aouo.address import ConversationAddress
 from aouo.emulator import FAMILY, HOUSEHOLD
 from aouo.store.topics import intend
 from tests.fakes.clock import FastClock
+from tests.fakes.model_server import words_of
 from tests.path.looking import answers, route, said, settled
 from tests.path.world import ADA, Running, World
 
@@ -84,7 +85,7 @@ async def test_each_pack_gets_a_topic_that_says_once_who_answers_there(world: Wo
         "vocab": "vocab",
     }
     assert greetings == {name: [text] for name, text in BOUND.items()}
-    assert (answer.text, world.model.requests[0]["messages"][-1]["content"]) == (
+    assert (answer.text, words_of(world.model.requests[0]["messages"][-1])) == (
         "der Hund",
         "der Hund",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import prompts, said, settled
 from tests.path.world import ADA, World, texts
 
@@ -37,7 +37,7 @@ async def test_silence_right_behind_a_message_with_buttons_is_the_end_of_a_turn(
     assert (card.text, shown) == ("Baum", ["Baum"])
     assert turns == [{"status": "ack"}]
     assert len(world.model.requests) == 3
-    told = [(m["role"], m["content"]) for m in world.model.requests[-1]["messages"]]
+    told = [(m["role"], words_of(m)) for m in world.model.requests[-1]["messages"]]
     assert [one for one in told if one[0] != "system"][-2:] == [
         ("assistant", "**Baum**"),
         ("user", "tree"),

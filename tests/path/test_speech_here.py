@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.model_server import words_of
 from tests.path.looking import prompts, said, settled
 from tests.path.test_media_voice import speak as send
 from tests.path.world import ADA, BEN, ROOT, Running, World
@@ -201,7 +202,7 @@ async def test_without_its_packages_person_and_model_read_how_they_are_installed
         await said(world, "Good morning, in writing")
 
         assert await bot.people.calls("getFile") == []
-    assert f"`{INSTALL}`" in str(world.model.requests[1]["messages"][-1]["content"])
+    assert f"`{INSTALL}`" in words_of(world.model.requests[1]["messages"][-1])
 
 
 async def test_the_owners_own_model_is_used_and_one_that_is_not_there_is_said(

@@ -142,7 +142,7 @@ async def test_what_was_seen_of_an_answer_stays_and_what_it_cost_is_counted(
 
 
 async def test_a_failure_is_not_said_any_more(world: World, notes: None, done: Held) -> None:
-    world.model.reply(Fails(400))
+    world.model.reply(Fails(400), Fails(400))
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "go")
         told = await stopped_at(world, bot, done)

@@ -12,7 +12,7 @@ import pytest
 from aouo.emulator import FAMILY
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, Says
+from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.looking import answers, said, settled
 from tests.path.world import ADA, WAIT_S, World
 
@@ -301,7 +301,7 @@ async def test_msg_shows_things_in_order_before_the_answer(world: World) -> None
     assert "photo" in shown[0].raw
     assert shown[1].reply_to == shown[0].id
     assert [b.text for b in shown[2].buttons] == ["Yes", "No"]
-    first = json.loads(world.model.requests[1]["messages"][-3]["content"].partition("\n")[0])
+    first = json.loads(words_of(world.model.requests[1]["messages"][-3]).partition("\n")[0])
     assert (first["ok"], first["message_id"], "note" in first) == (True, shown[0].id, False)
 
 

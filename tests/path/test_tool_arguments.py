@@ -23,7 +23,7 @@ from aouo.home import Home
 from aouo.packs.shipping.export import export_data
 from aouo.transcript import ToolSpec
 from aouo.trees import walk
-from tests.fakes.model_server import CallPart, ModelServer, Says
+from tests.fakes.model_server import CallPart, ModelServer, Says, words_of
 from tests.path.looking import said, settled
 from tests.path.scripted import Lines
 from tests.path.world import ADA, Running, World
@@ -193,7 +193,7 @@ async def made(
     await settled(bot)
     asked = [body for body in world.model.requests if body.get("tools")][-1]
     results = [m for m in asked["messages"] if m["role"] == "tool"]
-    return [str(m["content"]) for m in results[-len(calls) :]]
+    return [words_of(m) for m in results[-len(calls) :]]
 
 
 def batches(calls: Sequence[CallPart]) -> Iterator[list[CallPart]]:

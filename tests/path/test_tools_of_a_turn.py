@@ -6,7 +6,7 @@ import asyncio
 
 from aouo.events import ActionCompleted, ActionStarted
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
-from tests.fakes.model_server import CallPart
+from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import eventually, settled
 from tests.path.world import ADA, WAIT_S, World
 
@@ -43,7 +43,7 @@ def tooled(world: World, *tools: Tool) -> World:
 
 
 def results(world: World) -> list[str]:
-    return [m["content"] for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
+    return [words_of(m) for m in world.model.requests[-1]["messages"] if m["role"] == "tool"]
 
 
 def shown(world: World, request: int) -> list[str]:

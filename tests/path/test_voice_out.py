@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.fakes.model_server import Body
+from tests.fakes.model_server import Body, words_of
 from tests.fakes.speech_server import SpeechServer
 from tests.path.world import ADA, World, texts
 
@@ -32,7 +32,7 @@ def pack(world: World) -> None:
 
 
 def result(body: Body) -> str:
-    return str(body["messages"][-1]["content"])
+    return words_of(body["messages"][-1])
 
 
 def speaking_at(voices: SpeechServer) -> dict[str, object]:

@@ -16,8 +16,9 @@ from aouo.app.models import model_of
 from aouo.ports import ChatModel
 from aouo.settings import Settings
 from aouo.transcript import FinishReason, Image, Usage
+from tests.fakes import responses_stream
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, ModelServer, Says
+from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
 
 KEY = "sk-very-secret"
 WAIT_S = 30.0
@@ -250,6 +251,59 @@ class OpenAIWire(Service):
         return [_image(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
 
 
+RESPONSES_ONLY = Fails(
+    404,
+    {
+        "error": {
+            "message": "This model is only supported in v1/responses and not in "
+            "v1/chat/completions.",
+            "type": "invalid_request_error",
+            "param": "model",
+            "code": None,
+        }
+    },
+)
+"""Source: github.com/n8n-io/n8n/issues/18352, 14 Aug 2025."""
+
+
+class ResponsesWire(OpenAIWire):
+    """OpenAI's Responses API, found out by a refusal of the other one."""
+
+    def __init__(self, name: str, model: str) -> None:
+        super().__init__(name, model, base="/v1")
+        self.server = ModelServer(api_key=KEY, wires=("/responses", "/chat/completions"))
+        self.server.refused["/chat/completions"] = RESPONSES_ONLY
+
+    def fail_inside(self) -> None:
+        error = {"code": "server_error", "message": "wait"}
+        failed = {"status": "failed", "error": error, "output": []}
+        self.server.raw(
+            self._said("So"),
+            responses_stream.line({"type": "response.failed", "response": failed}),
+        )
+
+    def cut(self) -> None:
+        self.server.cut(after_chunks=4)
+
+    def end_without_reason(self) -> None:
+        self.server.raw(self._said("Half"))
+
+    def stall(self) -> None:
+        self.server.stall(after_chunks=4)
+
+    def send_garbage(self) -> None:
+        self.server.raw(b'data: {"type": "response.created"\n\n')
+
+    def seen_images(self) -> list[Image]:
+        contents = [item.get("content") for item in self.server.requests[-1]["input"]]
+        parts = [part for content in contents if isinstance(content, list) for part in content]
+        return [_image(part["image_url"]) for part in parts if part["type"] == "input_image"]
+
+    def _said(self, text: str) -> bytes:
+        delta = {"type": "response.output_text.delta", "output_index": 0, "delta": text}
+        return responses_stream.line(delta)
+
+
 def _tokens(usage: Usage) -> tuple[int, int, int]:
     return usage.input_tokens, usage.cached_tokens, usage.output_tokens
 
@@ -266,6 +320,7 @@ def all_services() -> Sequence[Service]:
     return (
         GeminiWire(),
         OpenAIWire("openai", "gpt-4o-mini", base="/v1"),
+        ResponsesWire("responses", "gpt-6-luna"),
         OpenAIWire(
             "groq",
             "llama-3.3-70b-versatile",

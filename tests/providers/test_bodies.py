@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.providers.bodies import Bodies
-from aouo.providers.wire import Dialect, chat_body, encode, with_thoughts
+from aouo.providers.dialect import Dialect
+from aouo.providers.wire import chat_body, encode
 from aouo.transcript import (
     AssistantSaid,
     Image,
@@ -22,14 +23,25 @@ from aouo.transcript import (
 )
 
 WORDS = st.text(max_size=12) | st.sampled_from(["\ud83d", "é\n\"'\\", "\u2028", "\x00", "😀"])
-CALLS = st.builds(ToolCall, WORDS, WORDS, st.sampled_from(["{}", "", "{", '{"a": 1}', "[1]"]))
-NATIVE = st.sampled_from(["", with_thoughts("deepseek", "hm"), with_thoughts("other", "oh")])
+NATIVE = st.sampled_from(
+    [
+        "",
+        '{"wire": "chat", "provider": "deepseek", "thoughts": "as former releases kept them"}',
+        '{"wire": "chat", "provider": "deepseek", "model": "mödel", "message": {"reasoning": "hm"},'
+        ' "calls": [{"id": "fn:0", "extra_content": {"google": {"thought_signature": "c2ln"}}}]}',
+        '{"wire": "chat", "provider": "other", "model": "mödel", "message": {"reasoning": "oh"},'
+        ' "calls": [{}]}',
+        '{"wire": "chat", "provider": "deepseek", "model": "another", "message": {}, "calls": []}',
+    ]
+)
+IDS = st.sampled_from(["1", "2", "nineChars"])
+CALLS = st.builds(ToolCall, IDS, WORDS, st.sampled_from(["{}", "", "{", '{"a": 1}', "[1]"]))
 MESSAGES: st.SearchStrategy[Message] = st.one_of(
     st.builds(UserSaid, WORDS),
     st.builds(UserSaid, WORDS, st.just((Image("image/png", b"\x89PNG"),))),
     st.builds(AssistantSaid, WORDS),
     st.builds(AssistantSaid, WORDS, st.lists(CALLS, max_size=2).map(tuple), NATIVE),
-    st.builds(ToolReturned, WORDS, WORDS, WORDS, st.booleans()),
+    st.builds(ToolReturned, IDS, WORDS, WORDS, st.booleans()),
     st.builds(SystemSaid, WORDS),
 )
 SCHEMAS = [{"type": "object", "n": 1}, {"type": "object", "n": True}, {"examples": [{"user": "x"}]}]
@@ -37,6 +49,7 @@ SPECS = st.builds(ToolSpec, WORDS, WORDS, st.sampled_from(SCHEMAS))
 DIALECTS = st.builds(
     Dialect,
     st.sampled_from(["max_tokens", "max_completion_tokens"]),
+    st.booleans(),
     st.booleans(),
     st.booleans(),
     st.booleans(),
@@ -56,6 +69,7 @@ def requests(draw: st.DrawFn) -> list[tuple[ModelRequest, Dialect]]:
         WORDS,
         st.integers(1, 9_999),
         st.sampled_from([0.0, 0.7, 1]),
+        past=st.none() | st.integers(0, 8),
     )
     return draw(st.lists(st.tuples(request, DIALECTS), max_size=6))
 

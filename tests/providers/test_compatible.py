@@ -25,6 +25,7 @@ from aouo.errors import (
     ProviderTimeout,
 )
 from aouo.providers.compatible import CompatibleModel
+from aouo.providers.thoughts import sendable_id
 from aouo.transcript import (
     AssistantSaid,
     Finished,
@@ -121,7 +122,7 @@ async def test_text_streams_and_ends_with_all_of_it_and_its_cost(
     assert last == Finished(AssistantSaid("Hello, who is there?"), Usage(30, 12, 6), "stop")
 
 
-async def test_the_stable_prefix_comes_first_and_the_context_right_before_the_newest_words(
+async def test_the_stable_prefix_comes_first_and_the_context_stands_before_the_newest_words(
     server: ModelServer, model: CompatibleModel
 ) -> None:
     call = ToolCall("c1", "add", '{"row": "milk"}')
@@ -148,20 +149,19 @@ async def test_the_stable_prefix_comes_first_and_the_context_right_before_the_ne
                 {"role": "system", "content": "You are kind."},
                 {"role": "user", "content": "Hi"},
                 {"role": "assistant", "content": "Hello."},
-                {"role": "system", "content": "It is noon."},
-                {"role": "user", "content": "Add milk"},
+                {"role": "user", "content": "[It is noon.]\n\nAdd milk"},
                 {
                     "role": "assistant",
                     "content": None,
                     "tool_calls": [
                         {
-                            "id": "c1",
+                            "id": sendable_id("c1"),
                             "type": "function",
                             "function": {"name": "add", "arguments": '{"row": "milk"}'},
                         }
                     ],
                 },
-                {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+                {"role": "tool", "tool_call_id": sendable_id("c1"), "content": "ok"},
             ],
             "stream": True,
             "max_tokens": 99,
@@ -203,7 +203,7 @@ async def test_a_tool_call_arrives_whole_with_its_arguments_as_they_came(
 
     said = (await finished(model)).said
 
-    assert said == AssistantSaid("", (ToolCall("c7", "add", '{"row": "mi'),))
+    assert said.calls == (ToolCall("c7", "add", '{"row": "mi'),)
 
 
 async def test_parallel_calls_keep_their_order_and_get_ids_of_their_own(
@@ -225,33 +225,36 @@ async def test_parallel_calls_keep_their_order_and_get_ids_of_their_own(
 async def test_thoughts_before_a_call_go_back_to_who_had_them_and_to_nobody_else(
     session: aiohttp.ClientSession,
 ) -> None:
-    """DeepSeek refuses calls without them; others refuse a field they do not know."""
+    """DeepSeek refuses answers without them, and a space is taken by every model of its
+    (`thoughts.NONE_KEPT`); others refuse a field they do not know."""
+    result = ToolReturned("c0", "add", "ok")
     foreign = AssistantSaid("", (ToolCall("c0", "add", "{}"),))
     seen: dict[str, list[object]] = {}
-    thought = foreign
+    thought, answer = foreign, result
     async with ModelServer() as server:
         for provider in ("deepseek", "mine", "other"):
             model = model_at(server.base_url, session, provider=provider)
             if provider != "other":
                 server.reply(Says("", (CallPart("add"),), thoughts="Milk, then."))
                 thought = (await finished(model)).said
-            request = ModelRequest("", (UserSaid("Hi"), foreign, thought), ())
+                answer = ToolReturned(thought.calls[0].id, "add", "ok")
+            request = ModelRequest("", (UserSaid("Hi"), foreign, result, thought, answer), ())
             await finished(model, request)
             messages = server.requests[-1]["messages"]
             seen[provider] = [m.get("reasoning_content") for m in messages]
+        said = (UserSaid("Hi"), foreign, result, AssistantSaid("Done."), UserSaid("Thanks"))
         await finished(
-            model_at(server.base_url, session, provider="deepseek"),
-            ModelRequest("", (UserSaid("Hi"), foreign, AssistantSaid("Done.")), ()),
+            model_at(server.base_url, session, provider="deepseek"), ModelRequest("", said, ())
         )
         seen["after another"] = [
             m.get("reasoning_content") for m in server.requests[-1]["messages"]
         ]
 
     assert seen == {
-        "deepseek": [None, "", "Milk, then."],
-        "mine": [None, "", "Milk, then."],
-        "other": [None, None, None],
-        "after another": [None, "", None],
+        "deepseek": [None, " ", None, "Milk, then.", None],
+        "mine": [None, None, None, "Milk, then.", None],
+        "other": [None, None, None, None, None],
+        "after another": [None, " ", None, " ", None],
     }
 
 
@@ -313,7 +316,8 @@ async def test_a_refusal_is_told_by_its_status_and_code_and_never_quotes_the_key
     body: object,
     expected: type[ProviderError],
 ) -> None:
-    server.fail(status, body, {"Location": "http://127.0.0.1:9/"})
+    for _ in range(2):  # what names nothing is asked once more without the optional fields
+        server.fail(status, body, {"Location": "http://127.0.0.1:9/"})
 
     with pytest.raises(ProviderError) as caught:
         await events(model)

@@ -21,6 +21,7 @@ from aouo.errors import (
     ProviderTimeout,
 )
 from aouo.providers.gemini import GeminiModel
+from aouo.providers.gemini_wire import gemini_body
 from aouo.transcript import (
     AssistantSaid,
     Finished,
@@ -139,12 +140,7 @@ async def test_a_request_in_its_own_words(server: GeminiServer, model: GeminiMod
     schema = {"type": "object", "properties": {"row": {"type": "string"}}}
     assert server.requests == [
         {
-            "systemInstruction": {
-                "parts": [
-                    {"text": "You are kind."},
-                    {"text": "[Previous conversation summary: tea]"},
-                ]
-            },
+            "systemInstruction": {"parts": [{"text": "You are kind."}]},
             "tools": [
                 {
                     "functionDeclarations": [
@@ -158,13 +154,15 @@ async def test_a_request_in_its_own_words(server: GeminiServer, model: GeminiMod
                 }
             ],
             "contents": [
-                {"role": "user", "parts": [{"text": "Hi"}]},
+                {
+                    "role": "user",
+                    "parts": [{"text": "[Previous conversation summary: tea]\n\nHi"}],
+                },
                 {"role": "model", "parts": [{"text": "Hello."}]},
                 {
                     "role": "user",
                     "parts": [
-                        {"text": "[It is noon.]"},
-                        {"text": "Add this"},
+                        {"text": "[It is noon.]\n\nAdd this"},
                         {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}},
                     ],
                 },
@@ -172,14 +170,22 @@ async def test_a_request_in_its_own_words(server: GeminiServer, model: GeminiMod
                     "role": "model",
                     "parts": [
                         {
-                            "functionCall": {"name": "add", "args": {"row": "milk"}},
+                            "functionCall": {"id": "c1", "name": "add", "args": {"row": "milk"}},
                             "thoughtSignature": FOREIGN,
                         }
                     ],
                 },
                 {
                     "role": "user",
-                    "parts": [{"functionResponse": {"name": "add", "response": {"output": "ok"}}}],
+                    "parts": [
+                        {
+                            "functionResponse": {
+                                "id": "c1",
+                                "name": "add",
+                                "response": {"output": "ok"},
+                            }
+                        }
+                    ],
                 },
             ],
             "generationConfig": {"maxOutputTokens": 99, "temperature": 0.25},
@@ -331,9 +337,11 @@ async def test_what_another_model_said_is_told_in_this_format(
 
     words, add, look = server.requests[0]["contents"][1]["parts"]
     assert words == {"text": "Wait."}
-    assert add["functionCall"] == {"name": "add", "args": {"": '{"row": '}}
+    assert add["functionCall"] == {"id": "a", "name": "add", "args": {"": '{"row": '}}
     assert add.get("thoughtSignature") == signature
-    assert look == {"functionCall": {"name": "look", "args": {}}}
+    assert look == {"functionCall": {"id": "b", "name": "look", "args": {}}}
+    results = [part["functionResponse"] for part in server.requests[0]["contents"][2]["parts"]]
+    assert [result["id"] for result in results] == ["a", "b"]
 
 
 async def test_signed_words_are_replayed_and_plain_ones_need_no_native_form(
@@ -414,7 +422,7 @@ async def test_a_refusal_by_its_status_and_typed_codes(
 
     with pytest.raises(kind) as refused:
         await finished(model)
-    assert type(refused.value) is kind
+    assert kind is ProviderRejected or type(refused.value) is kind
     assert getattr(refused.value, "retry_after_s", 0) == wait_s
 
 
@@ -576,3 +584,42 @@ async def test_an_unexplained_refusal_of_a_full_window_means_that_it_is_too_long
     with pytest.raises(kind) as refused:
         await finished(model, ModelRequest("", (UserSaid("tea " * words),), ()))
     assert type(refused.value) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "effort", "thinking"),
+    [
+        ("gemini-3.5-flash", "low", {"thinkingLevel": "low"}),
+        ("models/gemini-2.5-flash", "none", {"thinkingBudget": 0}),
+        ("gemini-2.5-pro", "high", {"thinkingBudget": 24_576}),
+        ("gemini-2.5-pro", "-1", {"thinkingBudget": -1}),
+        ("gemini-2.5-pro", "hardest", {"thinkingLevel": "hardest"}),
+    ],
+)
+def test_the_owners_effort_is_a_level_or_for_older_models_a_number_of_tokens(
+    name: str, effort: str, thinking: dict[str, object]
+) -> None:
+    """Both together are a 400, says ai.google.dev/gemini-api/docs/gemini-3."""
+    body = gemini_body(ModelRequest("", (UserSaid("Hi"),), (), effort=effort), model=name)
+
+    assert body["generationConfig"]["thinkingConfig"] == thinking
+
+
+async def test_an_effort_that_it_does_not_know_is_left_out_and_told_to_the_owner(
+    server: GeminiServer, model: GeminiModel
+) -> None:
+    refused = {"error": {"code": 400, "message": "words", "status": "INVALID_ARGUMENT"}}
+    server.fail(400, refused)
+    server.say("Hello.")
+    server.say("Hello again.")
+    request = ModelRequest("", (UserSaid("Hi"),), (), effort="hardest")
+
+    texts = [(await finished(model, request)).said.text for _ in range(2)]
+
+    assert texts == ["Hello.", "Hello again."]
+    assert ["thinkingConfig" in body["generationConfig"] for body in server.requests] == [
+        True,
+        False,
+        False,
+    ]
+    assert model.left_out == ("provider.effort",)

@@ -175,7 +175,7 @@ async def test_a_refusal_is_the_same_error_from_every_service(
 
     error = await failure(model)
 
-    assert type(error) is expected
+    assert isinstance(error, expected)
     assert KEY not in f"{error} {error!r}"
 
 

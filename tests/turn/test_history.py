@@ -106,16 +106,24 @@ def test_the_newest_whole_turns_fit(messages: list[Message], room: int) -> None:
     assert not kept or isinstance(kept[0], UserSaid)
     assert paired(kept)
     left = messages[: len(messages) - len(kept)]
-    if left:  # one more turn would not have fitted, or only to a few tokens
-        newest = max(i for i, entry in enumerate(left) if isinstance(entry, UserSaid))
-        assert Scale().entries(messages[newest:]) + 2 * len(messages) > room
+    if left:  # half as many turns again would not have fitted, or only to a few tokens
+        starts = [i for i, entry in enumerate(messages) if isinstance(entry, UserSaid)]
+        stay = sum(isinstance(entry, UserSaid) for entry in kept)
+        more = messages[starts[max(0, len(starts) - 2 * stay - 1)] :]
+        assert Scale().entries(more) + 2 * len(messages) > room
 
 
-@given(turns(), st.integers(0, 200))
-def test_more_room_never_means_less_history(messages: list[Message], room: int) -> None:
-    fewer, more = (newest_that_fit(messages, n, Scale()) for n in (room, room + 50))
+@pytest.mark.parametrize(("fit", "moves"), [(4, 30), (7, 30), (20, 8), (40, 5)])
+def test_the_front_of_a_history_that_fills_the_window_moves_in_blocks(fit: int, moves: int) -> None:
+    """Otherwise a service that caches prefixes, or one's own machine, reads all of it each turn."""
+    session = [UserSaid("some words " * 5), AssistantSaid("more words " * 5)]
+    room = Scale().entries(session * fit) + fit
+    lengths = [len(newest_that_fit(session * n, room, Scale())) // 2 for n in range(1, fit + 60)]
+    fronts = [n - length for n, length in enumerate(lengths, start=1)]
 
-    assert len(fewer) <= len(more)
+    assert fronts == sorted(fronts)
+    assert len(set(fronts)) - 1 <= moves
+    assert all(fit // 2 <= length <= fit for length in lengths[fit:])
 
 
 def test_a_summary_stays_whatever_else_goes() -> None:
@@ -135,18 +143,38 @@ def looked_up(text: str, number: int = 0) -> list[Message]:
     return [said, AssistantSaid("", (call,)), ToolReturned(call.id, call.name, text), BYE]
 
 
-def test_a_result_of_more_than_four_turns_ago_is_one_line() -> None:
-    stale = [*looked_up(LONG), *[HI, BYE] * 4]
-    fresh = [*looked_up(LONG), *[HI, BYE] * 3]
-
+def test_results_become_one_line_four_turns_at_once_and_the_newest_four_stay_whole() -> None:
     told = "[persist: 1,627 characters, 57 lines: A first line. 0: something that was found 1: "
-    shortened = stale_shortened(stale)
-    assert isinstance(shortened[2], ToolReturned)
-    assert shortened[2].text.startswith(told)
-    assert shortened[2].call_id == "0"
-    assert len(shortened[2].text) < SHORT_CHARS
-    assert stale_shortened(fresh) == fresh
-    assert stale_shortened([*stale[:4], *fresh])[4:] == fresh
+    session = [entry for number in range(20) for entry in looked_up(LONG, number)]
+    whole: list[int] = []
+    for turns_ago in range(1, 21):
+        read = stale_shortened(session[: 4 * turns_ago])
+        results = [entry for entry in read if isinstance(entry, ToolReturned)]
+        stale = [entry for entry in results if entry.text != LONG]
+        whole.append(len(results) - len(stale))
+        assert results[: len(stale)] == stale
+        assert all(entry.text.startswith(told) for entry in stale)
+        assert all(len(entry.text) < SHORT_CHARS for entry in stale)
+
+    assert whole == [1, 2, 3, 4, 5, 6, 7, *[4, 5, 6, 7] * 3, 4]
+
+
+@given(st.lists(turns(), min_size=2, max_size=12))
+def test_what_was_read_of_earlier_turns_changes_every_fourth_turn_only(
+    said: list[list[Message]],
+) -> None:
+    """So that a service which caches prefixes reads it once."""
+    history: list[Message] = []
+    changed = 0
+    read: list[Message] = []
+    for turn, messages in enumerate(said):
+        history += [UserSaid(f"{turn}"), *looked_up(f"{LONG} {turn}")[1:], *messages]
+        newer = without_repeats(stale_shortened(history))
+        changed += newer[: len(read)] != read
+        read = newer
+
+    starts = sum(isinstance(entry, UserSaid) for entry in history)
+    assert changed <= starts // 4
 
 
 @given(turns(), st.integers(0, 3))
@@ -175,10 +203,11 @@ def test_words_that_come_twice_in_a_row_are_read_once(
     assert without_repeats(messages) == list(kept)
 
 
-def test_of_large_results_that_are_the_same_the_newest_is_read_whole() -> None:
+def test_of_large_results_that_are_the_same_the_first_is_read_whole() -> None:
+    """What was sent before stays as it was."""
     read = without_repeats([*looked_up(LONG, 1), *looked_up(LONG, 2)])
 
     results = [entry.text for entry in read if isinstance(entry, ToolReturned)]
-    assert results == ["[the same as a later result of persist]", LONG]
+    assert results == [LONG, "[the same as an earlier result of persist]"]
     assert paired(read)
     assert without_repeats(read) == read

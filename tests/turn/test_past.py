@@ -17,9 +17,10 @@ from aouo.events import Inbound, Person, Text
 from aouo.store import jobs, migrate, sessions, summaries, turns
 from aouo.store.database import Tx, connect
 from aouo.store.summaries import Draft, Past
-from aouo.transcript import AssistantSaid, Message, ToolCall, ToolReturned
+from aouo.store.turns import Entry
+from aouo.transcript import AssistantSaid, Message, ToolCall, ToolReturned, UserSaid
 from aouo.turn.history import sanitised
-from aouo.turn.past import Pasts
+from aouo.turn.past import STAY_SHARE, Pasts, left_out
 
 NOW = "2026-03-02T12:00:00.000+00:00"
 ADA = ConversationAddress("tg", "1")
@@ -36,12 +37,28 @@ def table() -> Generator[Tx]:
 def fresh(tx: Tx, session_id: str, limit: int) -> Past:
     """The newest rows that no summary stands for, with nothing kept from before."""
     found = summaries.reach(tx, session_id)
+    parts = [
+        turns.entries(tx, part.session_id, 1_000, after=part.after, until=part.until)
+        for part in found.stretches
+    ]
+    rows = sum(map(len, parts))
+    gone = left = left_out(rows, limit)
     messages: list[Message] = []
-    for part in reversed(found.stretches):
-        newer = turns.history(tx, part.session_id, limit, after=part.after, until=part.until)
-        limit -= len(newer)
-        messages[:0] = sanitised(newer)
-    return Past(found, tuple(messages))
+    for entries in parts:
+        read = entries[left:]
+        left -= len(entries) - len(read)
+        messages += exchanges(read)
+    return Past(found, tuple(messages), rows - gone, gone)
+
+
+def exchanges(entries: Sequence[Entry]) -> list[Message]:
+    """Each exchange sanitised by itself: what is torn in one changes no other."""
+    groups: list[list[Message]] = [[]]
+    for entry in entries:
+        if isinstance(entry.message, UserSaid):
+            groups.append([])
+        groups[-1].append(entry.message)
+    return [message for group in groups for message in sanitised(group)]
 
 
 def take_turn(tx: Tx, session_id: str, said: str, *, calls: int = 0, answer: str = "ok") -> None:
@@ -163,16 +180,43 @@ def test_a_turn_reads_only_what_is_new_and_the_rest_are_the_same_objects() -> No
     pasts = Pasts()
     with table() as tx:
         session = sessions.create(tx, ADA, "notes", NOW)
-        for number in range(6):
+        for number in range(4):
             take_turn(tx, session, f"said {number}", calls=1)
         before = pasts.read(tx, session, 20).messages
         take_turn(tx, session, "and then")
         after = pasts.read(tx, session, 20).messages
 
     assert [entry.text for entry in after[-2:]] == ["and then", "ok"]
-    assert len(before) == 20
-    assert len(after) == 18  # the oldest turn made room as a whole
-    assert [id(entry) for entry in after[:-2]] == [id(entry) for entry in before[4:]]
+    assert [id(entry) for entry in after[:-2]] == [id(entry) for entry in before]
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_where_a_long_history_begins_moves_in_blocks_and_stays_in_between(cache: bool) -> None:
+    """Also in a process that has just started. A block of 20 messages is 40 % of 50."""
+    kept = Pasts()
+    seen: list[tuple[str, int, int]] = []
+    with table() as tx:
+        session = sessions.create(tx, ADA, "notes", NOW)
+        for number in range(60):
+            take_turn(tx, session, f"said {number}")
+            past = (kept if cache else Pasts()).read(tx, session, 50)
+            seen.append((past.messages[0].text, past.rows, past.left_out))
+
+    assert seen[24] == ("said 0", 50, 0)
+    assert seen[25] == ("said 10", 32, 20)
+    assert seen[34] == ("said 10", 50, 20)
+    assert seen[35] == ("said 20", 32, 40)
+    assert len({first for first, _, _ in seen}) == 5
+    assert all(rows <= 50 for _, rows, _ in seen)
+
+
+@given(st.integers(0, 5_000), st.integers(1, 300))
+def test_what_stays_is_never_too_much_and_never_nothing(rows: int, limit: int) -> None:
+    stays = rows - left_out(rows, limit)
+
+    assert stays <= limit
+    assert stays >= min(rows, int(limit * STAY_SHARE))
+    assert left_out(rows, limit) <= left_out(rows + 1, limit)
 
 
 @pytest.mark.parametrize("deed", [retry, undo, partial(prune, share=0.9), swap, rotate])

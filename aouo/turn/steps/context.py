@@ -5,7 +5,13 @@ from __future__ import annotations
 import structlog
 
 from aouo.turn import history
-from aouo.turn.compaction import KEPT_SHARE, Compactor, budget_tokens
+from aouo.turn.compaction import (
+    ENTRIES_MAX,
+    KEPT_SHARE,
+    LEAST_LEFT_OUT,
+    Compactor,
+    budget_tokens,
+)
 from aouo.turn.context import TurnContext
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.tokens import Estimate, Estimator, estimate, estimate_entries
@@ -14,7 +20,7 @@ log = structlog.get_logger()
 
 
 def stale_results() -> Step[TurnContext]:
-    """Results of more than four turns ago become a line each; what comes twice, once."""
+    """Results of turns that are long past become a line each; what comes twice, once."""
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         ctx.history = history.without_repeats(history.stale_shortened(ctx.history))
@@ -24,10 +30,13 @@ def stale_results() -> Step[TurnContext]:
 
 
 def compact(compactor: Compactor, *, threshold: float, window_override: int) -> Step[TurnContext]:
-    """Summarise the older messages once the history fills `threshold` of what it may take.
+    """Summarise the older messages once the history fills `threshold` of what it may take, or has
+    more of them than go along.
 
     After a person undid a summary that share is all of it: then the choice is a summary or
-    nothing. A model that asks for brief prompts cannot write one, so its oldest turns go.
+    nothing; and messages that are too many just go. A model that asks for brief prompts cannot
+    write one, so its oldest turns go. A pack that asks for a short history of its own wants no
+    summary of the rest.
     """
 
     async def run(ctx: TurnContext, call_next: Next) -> None:
@@ -60,12 +69,18 @@ async def _compact_if_due(
     scale = estimator.scale(ctx.model.provider, ctx.model.model)
     window = window_override or ctx.model.context_window
     budget = budget_tokens(window, scale.tokens(sent_anyway(ctx, estimator)))
-    due = budget * (1.0 if ctx.past.reach.undone else threshold)
-    if scale.at_most(ctx.history) < due or scale.entries(ctx.history) < due:
+    undone = ctx.past.reach.undone
+    due = budget * (1.0 if undone else threshold)
+    full = scale.at_most(ctx.history) >= due and scale.entries(ctx.history) >= due
+    many = (
+        ctx.past.left_out >= LEAST_LEFT_OUT and not undone and not ctx.facts.pack.history_messages
+    )
+    if not (full or many) or compactor.rests(ctx.facts.turn.session_id):
         return
-    if compactor.rests(ctx.facts.turn.session_id):
-        return
-    if await compactor.compact(ctx, budget, int(budget * KEPT_SHARE), scale):
+    keep_entries = ctx.past.rows if many else ENTRIES_MAX
+    if await compactor.compact(
+        ctx, budget, int(budget * KEPT_SHARE), scale, keep_entries=keep_entries
+    ):
         await _flush_what_waits(compactor, ctx)
 
 

@@ -103,8 +103,9 @@ def system_prompt(
             told.add((facts.pack.name, fitted.left_out))
             log.warning("prompt_cut", pack=facts.pack.name, left_out=fitted.left_out)
         facts = replace(facts, pack=fitted.pack)
-        ctx.system = prompt.system(persona(), facts, fitted.memory, brief=ctx.model.brief)
-        ctx.changing = prompt.changing(ctx.facts, clock.now().astimezone())
+        brief, now = ctx.model.brief, clock.now().astimezone()
+        ctx.system = prompt.system(persona(), facts, fitted.memory, brief=brief)
+        ctx.changing = prompt.changing(facts, fitted.memory, now, brief=brief)
         await call_next()
 
     needs = frozenset({"memory"})

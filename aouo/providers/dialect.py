@@ -1,0 +1,184 @@
+"""What one model takes of a request, learnt from its own refusals and kept while we run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from aouo.errors import ProviderRejected
+from aouo.providers.failures import NotServed, ParameterRefused, UnexplainedRefusal
+from aouo.transcript import ModelRequest
+
+Wire: TypeAlias = Literal["chat", "responses"]
+
+_OPENAI = "api.openai.com"
+_THINKS = re.compile(r"gpt-[5-9]|o[1-9]")
+"""OpenAI's models that think: they want `max_completion_tokens`."""
+_SWITCHED = re.compile(r"(?:deepseek|kimi|glm)[^/:]*")
+"""Models whose own services turn thinking off by `thinking`, and by no effort.
+
+Source: api-docs.deepseek.com/guides/thinking_mode (read 23 Nov 2026); kimi-k2.5 and k2.6:
+java.agentscope.io/v2/en/integration/model/kimi.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Which of the two wires a model speaks, and what it takes of the optional fields."""
+
+    max_tokens: str = "max_tokens"
+    """The field's name on the chat wire; "" = none is sent on any wire."""
+    temperature: bool = True
+    stream_options: bool = True
+    thoughts: bool = False
+    """Every answer in the history wants the field `reasoning_content` (DeepSeek, Kimi)."""
+    cache_marks: bool = False
+    """Where what stays of a prompt ends is marked, for nothing is cached otherwise (Claude)."""
+    wire: Wire = "chat"
+    effort: bool = True
+    """The owner's word of how much to think is taken."""
+    tools_think: bool = True
+    """With tools a model may think; if not, it wants to hear the effort `none`."""
+    switched: bool = False
+    """Thinking is turned off by `thinking`."""
+    encrypted: bool = True
+    """Thoughts are given out sealed, to be sent back (Responses)."""
+    other_wire: bool = True
+    """The other wire has not been tried in vain."""
+    proven: bool = False
+    """An answer came like this: what is not the owner's is not suspected any more."""
+
+    def effort_of(self, request: ModelRequest) -> str:
+        """The word that goes out, "" for none."""
+        if request.tools and not self.tools_think:
+            return "none"
+        return request.effort if self.effort else ""
+
+    def quiet(self, request: ModelRequest) -> Dialect:
+        """Without what the owner set."""
+        return replace(
+            self,
+            temperature=self.temperature and request.temperature is None,
+            effort=self.effort and not request.effort,
+        )
+
+    def answering(self) -> Dialect:
+        return self if self.proven else replace(self, proven=True)
+
+
+PLAIN = Dialect()
+
+
+def first_dialect(model: str, base_url: str) -> Dialect:
+    """What to begin with, before anything is learnt.
+
+    At OpenAI's own address the Responses API: only there do its models think and use tools in one
+    request, and some know nothing else (github.com/bolna-ai/bolna/pull/1019, Sep 2026).
+    """
+    host = urlsplit(base_url).hostname or ""
+    return Dialect(
+        max_tokens="max_completion_tokens" if _THINKS.match(model) else "max_tokens",
+        wire="responses" if f".{host}".endswith(f".{_OPENAI}") else "chat",
+        switched=bool(_SWITCHED.fullmatch(model)),
+    )
+
+
+def alternatives(
+    dialect: Dialect, refused: ProviderRejected, request: ModelRequest
+) -> tuple[Dialect, ...]:
+    """What to try next, the likeliest first; () = the refusal is not about what we can change."""
+    match refused:
+        case ParameterRefused(parameter=parameter):
+            return _without(dialect, re.split(r"[.\[]", parameter)[0], request)
+        case NotServed() if dialect.wire == "responses":
+            return _on_other_wire(dialect)
+        case UnexplainedRefusal():
+            return _bare(dialect, request)
+        case _:
+            return ()
+
+
+def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Dialect, ...]:
+    """Without one field that was refused by its name."""
+    match field:
+        case "max_tokens" if dialect.max_tokens == "max_tokens":
+            return (replace(dialect, max_tokens="max_completion_tokens"),)
+        case "max_tokens" | "max_completion_tokens" | "max_output_tokens" if dialect.max_tokens:
+            return (replace(dialect, max_tokens=""),)
+        case "temperature" if dialect.temperature:
+            return (replace(dialect, temperature=False),)
+        case "stream_options" if dialect.stream_options:
+            return (replace(dialect, stream_options=False),)
+        case "reasoning_content" if not dialect.thoughts:
+            return (replace(dialect, thoughts=True),)
+        case "cache_control" if dialect.cache_marks:
+            return (replace(dialect, cache_marks=False),)
+        case "include" if dialect.encrypted:
+            return (replace(dialect, encrypted=False),)
+        case "reasoning_effort" | "reasoning" | "thinking":
+            return _thinking_otherwise(dialect, request)
+        case "model":
+            return _on_other_wire(dialect)
+        case _:
+            return ()
+
+
+def _thinking_otherwise(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
+    """A refused effort is left out. One that nobody sent means that tools and thoughts do not go
+    together: then the other wire, or no thoughts.
+
+    Source: "Function tools with reasoning_effort are not supported for gpt-5.6-luna in
+    /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to
+    'none'", param `reasoning_effort` (github.com/langflow-ai/langflow/issues/14361, Jul 2026).
+    """
+    with_tools = bool(request.tools)
+    if dialect.effort and request.effort and (dialect.tools_think or not with_tools):
+        return (replace(dialect, effort=False),)
+    if dialect.wire != "chat" or not with_tools:
+        return ()
+    other = _on_other_wire(dialect)
+    if not dialect.tools_think:
+        return other
+    return (*other, replace(dialect, tools_think=False, other_wire=False))
+
+
+def _on_other_wire(dialect: Dialect) -> tuple[Dialect, ...]:
+    if not dialect.other_wire:
+        return ()
+    wire: Wire = "chat" if dialect.wire == "responses" else "responses"
+    return (
+        replace(dialect, wire=wire, other_wire=False, effort=True, tools_think=True, proven=False),
+    )
+
+
+def _bare(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
+    """Without what the owner set, then without what we send on top; a refusal that names nothing
+    may be about either (Kimi: "invalid temperature", Claude: "temperature is deprecated")."""
+    bare = quiet = dialect.quiet(request)
+    if not dialect.proven and dialect.wire == "chat":
+        bare = replace(quiet, stream_options=False)
+    elif not dialect.proven:
+        bare = replace(quiet, encrypted=False)
+    return tuple(dict.fromkeys(tried for tried in (quiet, bare) if tried != dialect))
+
+
+class Dialects:
+    """What was learnt of each model, by its address and name; whoever asks it shares this."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Dialect] = {}
+
+    def of(self, base_url: str, model: str, first: Dialect = PLAIN) -> Dialect:
+        return self._known.get((base_url, model), first)
+
+    def learn(self, base_url: str, model: str, was: Dialect, now: Dialect) -> None:
+        """Keep what changed between `was` and `now`, and what others learnt meanwhile."""
+        changed = {
+            field.name: getattr(now, field.name)
+            for field in fields(now)
+            if getattr(now, field.name) != getattr(was, field.name)
+        }
+        if changed:
+            self._known[base_url, model] = replace(self.of(base_url, model, was), **changed)

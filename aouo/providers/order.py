@@ -1,0 +1,106 @@
+"""Messages in an order that every chat template takes.
+
+OpenAI takes any order, and others refuse: Qwen 3.5 and later want the one system message at the
+head (vllm-project/vllm#41114, ollama/ollama#17754), Mistral no person right after a tool
+(zed-industries/zed#37021, mistralai/mistral-vibe#578 of April 2026) and no answer at the end, old
+Mistral and Gemma templates person and model in turns (vllm-project/vllm#6862,
+suitenumerique/conversations#197 of December 2025). So there is one order for all of them: the
+person first, then in turns, results right after their calls, never the model at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from aouo.transcript import AssistantSaid, Message, ModelRequest, SystemSaid, ToolReturned, UserSaid
+
+EARLIER = UserSaid("[Earlier messages are not shown.]")
+NO_ANSWER_YET = AssistantSaid("[no answer yet]")
+GO_ON = UserSaid("[Go on.]")
+_BREAK = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Messages without any that is the system's; `words_at` is where the turn's own begin, the
+    end if there are none. Those that need no change are the same objects."""
+
+    messages: Sequence[Message]
+    words_at: int
+
+
+def in_order(request: ModelRequest) -> Ordered:
+    """The messages of a request as every service takes them.
+
+    A summary stands before the first words of the person, so that system and tools stay a prefix
+    when it is a new one, and what strangers wrote is never raised to system words by it. The
+    changing context, in brackets, stands before the words that began this turn: what the turn
+    adds afterwards leaves everything before it as it is.
+    """
+    messages = [message for message in request.messages if type(message) is not SystemSaid]
+    at = _words_at(messages, request)
+    _tell(messages, at, f"[{request.context}]" if request.context else "")
+    summary = [message.text for message in request.messages if type(message) is SystemSaid]
+    if any(summary):
+        first = next((n for n, said in enumerate(messages) if type(said) is UserSaid), 0)
+        grown = len(messages)
+        _tell(messages, first, _BREAK.join(filter(None, summary)))
+        at += len(messages) - grown
+    return _in_turns(messages, at)
+
+
+def _tell(messages: list[Message], at: int, told: str) -> None:
+    """Put words of the runtime before the person's; where there are none they stand alone."""
+    if not told:
+        return
+    words = messages[at] if at < len(messages) else None
+    if isinstance(words, UserSaid):
+        messages[at] = replace(words, text=_joined(told, words.text))
+    else:
+        messages.insert(at, UserSaid(told))
+
+
+def _words_at(messages: Sequence[Message], request: ModelRequest) -> int:
+    places = range(len(messages) - 1, -1, -1)
+    if request.past is not None:
+        earlier = [m for m in request.messages[: request.past] if type(m) is not SystemSaid]
+        places = range(len(earlier), len(messages))
+    return next((at for at in places if type(messages[at]) is UserSaid), len(messages))
+
+
+def _in_turns(messages: Sequence[Message], at: int) -> Ordered:
+    kept: list[Message] = []
+    words_at = -1
+    # Plain tests of types: this looks at hundreds of entries before each model call.
+    for index, message in enumerate(messages):
+        last = kept[-1] if kept else None
+        if type(message) is UserSaid:
+            if type(last) is UserSaid:
+                kept[-1] = _both_said(last, message)
+            elif message.text or message.images:
+                if type(last) is ToolReturned:
+                    kept.append(NO_ANSWER_YET)
+                kept.append(message)
+        elif type(message) is AssistantSaid:
+            if type(last) is AssistantSaid and not last.calls:
+                kept[-1] = replace(message, text=_joined(last.text, message.text))
+            elif message.text or message.calls:
+                if last is None:
+                    kept.append(EARLIER)
+                kept.append(message)
+        else:
+            kept.append(message)
+        if index == at:
+            words_at = len(kept) - 1
+    if kept and type(kept[-1]) is AssistantSaid:
+        kept.append(GO_ON)
+    return Ordered(kept, words_at if words_at >= 0 else len(kept))
+
+
+def _both_said(one: UserSaid, other: UserSaid) -> UserSaid:
+    return UserSaid(_joined(one.text, other.text), one.images + other.images)
+
+
+def _joined(one: str, other: str) -> str:
+    return f"{one}{_BREAK}{other}" if one and other else one or other

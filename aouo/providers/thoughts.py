@@ -1,0 +1,186 @@
+"""What a service of the chat format wants back of its own: ids of calls, thoughts, signatures.
+
+It goes back to the service and the family of models that it came from, under the names and in the
+form it came in, and to nobody else:
+
+- `reasoning_content` (DeepSeek, Kimi), `reasoning` (vLLM, OpenRouter) with calls; without calls
+  no service asks for them (api-docs.deepseek.com/guides/thinking_mode, "Tool calls").
+- `reasoning_details`, whole and in order: a block of Claude's is signed as a whole
+  (openrouter.ai/docs/use-cases/reasoning-tokens, agno-agi/agno#8794 of July 2026).
+- `extra_content` of a message or a call, which holds Gemini's signatures at Google's compatible
+  address (ai.google.dev/gemini-api/docs/thought-signatures, openai/openai-agents-python#2137).
+- The ids of calls: Mistral refuses others than its own nine letters and digits
+  (nearai/ironclaw#1241 of March 2026), Kimi falls silent over others than `functions.NAME:N`
+  (getkimchi/kimchi#1063 of August 2026), OpenRouter's details name them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from aouo.transcript import AssistantSaid, Message
+
+WIRE = "chat"
+CHARS_MAX = 200_000
+"""Of thoughts of one answer: more is not kept at all, for a part of them is not what came."""
+
+NONE_KEPT = " "
+"""The thoughts of an answer of which none are known. An empty text is refused by DeepSeek V4 Pro
+and Kimi, by others not: NousResearch/hermes-agent#18263, charmbracelet/crush#2696 (May 2026),
+experientiallabs/experiential#890 (September 2026)."""
+
+_SPOKEN = ("reasoning_content", "reasoning")
+_DETAILS, _EXTRA = "reasoning_details", "extra_content"
+THOUGHTS = (*_SPOKEN, _DETAILS)
+"""The fields of a message that hold thoughts."""
+_GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
+_NINE = re.compile(r"[A-Za-z0-9]{9}")
+_FIRST_WORD = re.compile(r"[a-z]*")
+
+
+NO_FIELDS: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """What goes back with one answer: fields of the message, and of each call by its place."""
+
+    message: Mapping[str, Any] = field(default_factory=lambda: NO_FIELDS)
+    calls: Sequence[Mapping[str, Any]] = ()
+
+
+NOTHING = Native()
+
+
+def native_of(said: Message, provider: str, model: str) -> Native:
+    """What of an answer is this service's own; nothing if another one gave it.
+
+    Rows of former releases hold `thoughts` and no model.
+    """
+    if not isinstance(said, AssistantSaid) or not said.native:
+        return NOTHING
+    kept: dict[str, Any] = json.loads(said.native)
+    if kept.get("wire") != WIRE or kept.get("provider") != provider:
+        return NOTHING
+    if "thoughts" in kept:
+        return Native({"reasoning_content": kept["thoughts"]})
+    if family(kept["model"]) != family(model):
+        return NOTHING
+    calls = cast("list[dict[str, Any]]", kept["calls"])
+    return Native(kept["message"], calls if len(calls) == len(said.calls) else ())
+
+
+def family(model: str) -> str:
+    """The maker and the first word of a model's name: another one cannot read its thoughts."""
+    maker, _, name = model.lower().removeprefix("models/").rpartition("/")
+    first = _FIRST_WORD.match(name)
+    return f"{maker}/{first[0] if first else ''}"
+
+
+def wants_thoughts(provider: str, model: str) -> bool:
+    """Whether answers in the history need thoughts, be they another model's.
+
+    Source: MoonshotAI/kimi-cli#2141, continuedev/continue#11806 (March to May 2026).
+    """
+    name = model.lower().rpartition("/")[2]
+    return provider == "deepseek" or name.startswith(("kimi-", "deepseek-"))
+
+
+def sendable_id(call_id: str) -> str:
+    """Nine letters and digits for the id of a call that another service made, or we did."""
+    if _NINE.fullmatch(call_id):
+        return call_id
+    digest = hashlib.blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+    return base64.b32encode(digest)[:9].decode()
+
+
+class Thoughts:
+    """What came of one answer besides its words and calls, while its pieces arrive."""
+
+    def __init__(self) -> None:
+        self._spoken: dict[str, list[str]] = {}
+        self._details: list[dict[str, Any]] = []
+        self._extra: dict[str, Any] = {}
+        self._chars = 0
+
+    def take(self, said: Mapping[str, Any]) -> None:
+        """Add what a piece of the message holds."""
+        for name in _SPOKEN:
+            piece = said.get(name)
+            if isinstance(piece, str) and self._has_room(piece):
+                self._spoken.setdefault(name, []).append(piece)
+        details = said.get(_DETAILS)
+        for detail in cast("list[object]", details) if isinstance(details, list) else ():
+            if isinstance(detail, dict) and self._has_room(cast("object", detail)):
+                self._grow(cast("dict[str, Any]", detail))
+        self._extra = merged(self._extra, said.get(_EXTRA))
+
+    def native(
+        self, provider: str, model: str, ids: Sequence[str], extras: Sequence[Mapping[str, Any]]
+    ) -> str:
+        """`AssistantSaid.native`, "" if there is nothing to send back."""
+        whole = self._chars <= CHARS_MAX
+        message: dict[str, Any] = {}
+        if ids and whole:
+            message |= {name: "".join(pieces) for name, pieces in self._spoken.items()}
+        if self._details and whole:
+            message[_DETAILS] = self._details
+        if self._extra:
+            message[_EXTRA] = self._extra
+        calls = [
+            ({"id": given} if given else {}) | ({_EXTRA: extra} if extra else {})
+            for given, extra in zip(ids, extras, strict=True)
+        ]
+        if not message and not any(calls):
+            return ""
+        kept = {"wire": WIRE, "provider": provider, "model": model}
+        native = json.dumps(kept | {"message": message, "calls": calls}, ensure_ascii=False)
+        return native if len(native) <= 2 * CHARS_MAX else ""
+
+    def _grow(self, piece: dict[str, Any]) -> None:
+        """Add a piece to the block it belongs to: the last one, if it is of the same kind and not
+        signed yet. `index` does not tell, for in a stream it is 0 for every block.
+
+        Source: OpenRouterTeam/ai-sdk-provider#423 and #520 (February and July 2026).
+        """
+        last = self._details[-1] if self._details else {}
+        grows = _GROWING.get(str(piece.get("type")))
+        if not grows or not _continues(last, piece):
+            self._details.append(dict(piece))
+            return
+        said = f"{last.get(grows) or ''}{piece.get(grows) or ''}"
+        last |= {key: value for key, value in piece.items() if value is not None}
+        if said or grows in last:
+            last[grows] = said
+
+    def _has_room(self, piece: object) -> bool:
+        self._chars += len(piece) if isinstance(piece, str) else len(json.dumps(piece))
+        if self._chars > CHARS_MAX:
+            self._spoken.clear()
+            self._details.clear()
+        return self._chars <= CHARS_MAX
+
+
+def _continues(last: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:
+    same = all(
+        last.get(key) == piece.get(key) or last.get(key) is None or piece.get(key) is None
+        for key in ("index", "id", "format")
+    )
+    return same and last.get("type") == piece.get("type") and not last.get("signature")
+
+
+def merged(old: Mapping[str, Any], new: object) -> dict[str, Any]:
+    """Both objects in one, the newer value where they differ."""
+    found = dict(old)
+    for key, value in cast("dict[str, Any]", new).items() if isinstance(new, dict) else ():
+        inner: object = found.get(key)
+        if isinstance(inner, dict) and isinstance(value, dict):
+            value = merged(cast("dict[str, Any]", inner), cast("object", value))
+        found[key] = value
+    return found

@@ -1,0 +1,343 @@
+"""No more than two refused requests for a new model, then none (issue 12): services that refuse by
+their own rules, each with its own words, and what is learnt from them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import aiohttp
+import pytest
+
+from aouo.errors import ProviderBusy, ProviderRejected
+from aouo.providers.compatible import CompatibleModel
+from aouo.providers.dialect import Dialects, first_dialect
+from aouo.providers.failures import UnexplainedRefusal
+from aouo.transcript import Finished, ModelRequest, ToolSpec, UserSaid
+from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says
+
+ADD = ToolSpec("add", "Add a row.", {"type": "object", "properties": {"row": {"type": "string"}}})
+HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), (ADD,))
+TITLE = ModelRequest("Name this.", (UserSaid("Hello"),), ())
+WAIT_S = 30.0
+BOTH = ("/responses", "/chat/completions")
+CHAT = ("/chat/completions",)
+
+
+def refusal(status: int = 400, **error: object) -> Fails:
+    return Fails(status, {"error": {"type": "invalid_request_error", **error}})
+
+
+def named(field: str, code: str | None = "unsupported_parameter") -> Fails:
+    return refusal(message=f"words about '{field}'", param=field, code=code)
+
+
+def thinking(body: Body, *, may_be_none: bool = True) -> Reply:
+    """OpenAI's models of 2026: github.com/langflow-ai/langflow/issues/14361 (Jul 2026), for
+    gpt-6-astra github.com/genkit-ai/genkit/pull/6303 (Sep 2026)."""
+    if "input" in body:
+        return named("temperature") if "temperature" in body else Says("Hello.")
+    for field in ("max_tokens", "temperature"):
+        if field in body:
+            return named(field)
+    effort = body.get("reasoning_effort")
+    if effort == "none" and not may_be_none:
+        return named("reasoning_effort", "unsupported_value")
+    if "tools" in body and effort != "none":
+        return named("reasoning_effort", None)
+    return Says("Hello.")
+
+
+def only_responses(body: Body) -> Reply:
+    return thinking(body, may_be_none=False)
+
+
+def kimi(body: Body) -> Reply:
+    """github.com/opencyvis/opencyvis-phone/issues/12."""
+    words = "invalid temperature: only 1 is allowed for this model"
+    return refusal(message=words) if "temperature" in body else Says("Hello.")
+
+
+def claude(body: Body) -> Reply:
+    """github.com/yilewang/llm-for-zotero/issues/133."""
+    words = "temperature is deprecated for this model."
+    error = refusal(message=words, param=None, code=None)
+    return error if "temperature" in body else Says("Hello.")
+
+
+def mistral(body: Body) -> Reply:
+    """github.com/dnakov/anon-kode/issues/53 (Mar 2025)."""
+    if "stream_options" not in body:
+        return Says("Hello.")
+    loc = ["body", "stream_options", "include_usage"]
+    detail = {"detail": [{"type": "extra_forbidden", "loc": loc, "msg": "Extra inputs"}]}
+    whole = {"object": "error", "message": detail, "param": None, "code": None}
+    return Fails(422, whole)
+
+
+def old_server(body: Body) -> Reply:
+    return Fails(400, "unknown field") if "stream_options" in body else Says("Hello.")
+
+
+def fastapi_server(body: Body) -> Reply:
+    detail = [{"loc": ["body", "stream_options"], "msg": "extra fields not permitted"}]
+    return Fails(422, {"detail": detail}) if "stream_options" in body else Says("Hello.")
+
+
+def short_answers(body: Body) -> Reply:
+    """An old model that writes less than we would let it."""
+    for field in ("max_tokens", "max_completion_tokens"):
+        if field in body:
+            return named(field, "invalid_value")
+    return Says("Hello.")
+
+
+def gpt_4o(body: Body) -> Reply:
+    """github.com/pydantic/pydantic-ai/issues/2865 (Sep 2025)."""
+    return named("include", None) if "include" in body else Says("Hello.")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A service: its rule, its paths, and how many refusals its rule may cost us."""
+
+    rule: Callable[[Body], Reply]
+    model: str
+    paths: tuple[str, ...] = CHAT
+    refused: int = 1
+    request: ModelRequest = HELLO
+
+
+WARM = replace(HELLO, temperature=0.7)
+KINDS: Mapping[str, Kind] = {
+    "gpt-5.6, chat only": Kind(thinking, "gpt-5.6-luna", refused=2),
+    "gpt-6, both wires": Kind(thinking, "gpt-6-luna", BOTH),
+    "gpt-6 by another name": Kind(thinking, "work", BOTH, refused=2),
+    "gpt-6, warm": Kind(thinking, "gpt-6-luna", BOTH, 2, WARM),
+    "gpt-6, effort": Kind(thinking, "gpt-6-luna", BOTH, 2, replace(HELLO, effort="low")),
+    "gpt-6-astra": Kind(only_responses, "gpt-6-astra", BOTH),
+    "kimi": Kind(kimi, "kimi-k3", refused=0),
+    "kimi, warm": Kind(kimi, "kimi-k3", request=WARM),
+    "claude": Kind(claude, "claude-opus-4-7", refused=0),
+    "claude, warm": Kind(claude, "claude-opus-4-7", request=WARM),
+    "mistral": Kind(mistral, "mistral-large"),
+    "mistral, warm": Kind(mistral, "mistral-large", request=WARM),
+    "old server": Kind(old_server, "llama"),
+    "old server, warm": Kind(old_server, "llama", refused=2, request=WARM),
+    "FastAPI server": Kind(fastapi_server, "llama"),
+    "short answers": Kind(short_answers, "gpt-4-turbo", refused=2),
+}
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+def model_at(
+    base_url: str, model: str, session: aiohttp.ClientSession, dialects: Dialects | None = None
+) -> CompatibleModel:
+    return CompatibleModel(
+        provider="mine",
+        model=model,
+        base_url=base_url,
+        api_key="k",
+        context_window=8000,
+        session=session,
+        request_timeout_s=WAIT_S,
+        stream_idle_timeout_s=WAIT_S,
+        dialects=dialects or Dialects(),
+    )
+
+
+async def answer(model: CompatibleModel, request: ModelRequest) -> str:
+    async with asyncio.timeout(WAIT_S):
+        last = [event async for event in model.stream(request)][-1]
+    assert isinstance(last, Finished)
+    return last.said.text
+
+
+@pytest.mark.parametrize("name", KINDS)
+async def test_a_new_model_answers_after_at_most_two_refusals_and_then_refuses_no_more(
+    session: aiohttp.ClientSession, name: str
+) -> None:
+    kind = KINDS[name]
+    async with ModelServer(kind.rule, wires=kind.paths) as server:
+        paths: list[str] = []
+        dialects = Dialects()
+        for _ in range(3):  # as settings make models anew
+            model = model_at(server.base_url, kind.model, session, dialects)
+            assert await answer(model, kind.request) == "Hello."
+            paths.append(server.paths[-1])
+        await answer(model_at(server.base_url, kind.model, session, dialects), TITLE)
+
+        # A path that is not there is refused too, and the fake keeps no body of that.
+        missing = int(kind.paths == CHAT and "reasoning_effort" in server.requests[-2])
+        assert len(server.requests) + missing == 4 + kind.refused
+        assert kind.refused <= 2
+        assert len(set(paths)) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "wire", "max_tokens"),
+    [
+        ("gpt-6-luna", "https://api.openai.com/v1", "responses", "max_completion_tokens"),
+        ("gpt-4o-mini", "https://api.openai.com/v1", "responses", "max_tokens"),
+        ("o4-mini", "https://eu.api.openai.com/v1", "responses", "max_completion_tokens"),
+        ("gpt-6-luna", "https://gateway.example/openai/v1", "chat", "max_completion_tokens"),
+        ("gpt-6-luna", "https://api.openai.com.example/v1", "chat", "max_completion_tokens"),
+        ("openai/gpt-6-luna", "https://openrouter.ai/api/v1", "chat", "max_tokens"),
+        ("gpt-oss:20b", "http://127.0.0.1:11434/v1", "chat", "max_tokens"),
+    ],
+)
+def test_what_a_model_is_asked_like_at_first(
+    model: str, base_url: str, wire: str, max_tokens: str
+) -> None:
+    first = first_dialect(model, base_url)
+
+    assert (first.wire, first.max_tokens) == (wire, max_tokens)
+
+
+async def test_thinking_with_tools_stays_on_where_the_service_has_a_wire_for_both(
+    session: aiohttp.ClientSession,
+) -> None:
+    async with ModelServer(thinking, wires=BOTH) as server:
+        await answer(model_at(server.base_url, "gpt-6-sol", session), HELLO)
+
+    assert server.paths == ["/v1/chat/completions", "/v1/responses"]
+    assert "reasoning" not in server.requests[1]
+
+
+async def test_without_such_a_wire_tools_go_with_the_effort_none_and_words_without(
+    session: aiohttp.ClientSession,
+) -> None:
+    async with ModelServer(thinking) as server:
+        model = model_at(server.base_url, "gpt-6-sol", session)
+        await answer(model, HELLO)
+        await answer(model, TITLE)
+
+    assert [body.get("reasoning_effort") for body in server.requests] == [None, "none", None]
+
+
+async def test_openais_older_models_are_asked_for_no_sealed_thoughts(
+    session: aiohttp.ClientSession,
+) -> None:
+    async with ModelServer(gpt_4o, wires=BOTH) as server:
+        server.refused["/chat/completions"] = refusal(404, param="model", code=None)
+        model = model_at(server.base_url, "gpt-4o", session)
+        texts = [await answer(model, HELLO) for _ in range(2)]
+
+    assert texts == ["Hello."] * 2
+    assert len(server.requests) == 4
+
+
+async def test_a_refusal_that_nothing_helps_against_is_raised_as_it_began_and_teaches_nothing(
+    session: aiohttp.ClientSession,
+) -> None:
+    replies: list[Reply] = [refusal(message="first"), refusal(message="second"), Says("Hello.")]
+
+    async with ModelServer(lambda _: replies.pop(0)) as server:
+        model = model_at(server.base_url, "m", session)
+        with pytest.raises(UnexplainedRefusal, match="first"):
+            await answer(model, HELLO)
+        await answer(model, HELLO)
+
+    assert ["stream_options" in body for body in server.requests] == [True, False, True]
+
+
+async def test_once_it_answered_an_unexplained_refusal_is_not_about_our_fields(
+    session: aiohttp.ClientSession,
+) -> None:
+    """It is most often a prompt that is too long; asking twice would not make it shorter."""
+    replies: list[Reply] = [Says("Hello."), refusal(message="prompt is too long")]
+
+    async with ModelServer(lambda _: replies.pop(0)) as server:
+        model = model_at(server.base_url, "m", session)
+        await answer(model, HELLO)
+        with pytest.raises(UnexplainedRefusal):
+            await answer(model, HELLO)
+
+    assert len(server.requests) == 2
+
+
+async def test_two_that_learn_at_once_do_not_unlearn_from_each_other(
+    session: aiohttp.ClientSession,
+) -> None:
+    """The second began before the first had learnt, and learns something else."""
+    dialects = Dialects()
+    async with ModelServer(thinking) as server:
+        one = model_at(server.base_url, "work", session, dialects)
+        other = model_at(server.base_url, "work", session, dialects)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(answer(one, HELLO))
+            group.create_task(answer(other, replace(TITLE, temperature=0.2)))
+        before = len(server.requests)
+        await answer(one, replace(HELLO, temperature=0.2))
+
+        assert len(server.requests) == before + 1
+
+
+async def test_what_a_refusal_named_is_kept_though_the_next_try_is_not_answered(
+    session: aiohttp.ClientSession,
+) -> None:
+    replies: list[Reply] = [named("max_tokens"), Fails(503), Says("Hello.")]
+
+    async with ModelServer(lambda _: replies.pop(0)) as server:
+        model = model_at(server.base_url, "m", session)
+        with pytest.raises(ProviderBusy):
+            await answer(model, HELLO)
+        await answer(model, HELLO)
+
+    assert ["max_tokens" in body for body in server.requests] == [True, False, False]
+
+
+@pytest.mark.parametrize("code", ["unsupported_value", None])
+async def test_an_effort_that_the_service_does_not_know_is_left_out_and_told_to_the_owner(
+    session: aiohttp.ClientSession, code: str | None
+) -> None:
+    def script(body: Body) -> Reply:
+        return named("reasoning_effort", code) if "reasoning_effort" in body else Says("Hello.")
+
+    async with ModelServer(script) as server:
+        model = model_at(server.base_url, "m", session)
+        for _ in range(2):
+            assert await answer(model, replace(HELLO, effort="ultra")) == "Hello."
+
+    assert len(server.requests) == 3
+    assert model.left_out == ("provider.effort",)
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "sent"),
+    [
+        ("gpt-oss-120b", "low", {"reasoning_effort": "low"}),
+        ("gpt-oss-120b", "none", {"reasoning_effort": "none"}),
+        ("deepseek-flash", "max", {"reasoning_effort": "max"}),
+        ("deepseek-flash", "none", {"thinking": {"type": "disabled"}}),
+        ("kimi-k2.6", "none", {"thinking": {"type": "disabled"}}),
+        ("deepseek/deepseek-flash", "none", {"reasoning_effort": "none"}),
+        ("deepseek-r1:8b", "none", {"reasoning_effort": "none"}),
+    ],
+)
+async def test_the_effort_goes_out_in_the_words_of_the_service(
+    session: aiohttp.ClientSession, model: str, effort: str, sent: dict[str, Any]
+) -> None:
+    """The first road to no thoughts: api-docs.deepseek.com/guides/thinking_mode."""
+    async with ModelServer() as server:
+        await answer(model_at(server.base_url, model, session), replace(HELLO, effort=effort))
+
+    fields = ("reasoning_effort", "thinking")
+    assert {name: server.requests[0][name] for name in fields if name in server.requests[0]} == sent
+
+
+async def test_a_picture_that_is_refused_teaches_nothing(session: aiohttp.ClientSession) -> None:
+    error = refusal(message="words", param="messages.[1].content", code="invalid_image")
+
+    async with ModelServer(lambda _: error) as server:
+        with pytest.raises(ProviderRejected):
+            await answer(model_at(server.base_url, "m", session), HELLO)
+
+    assert len(server.requests) == 1
