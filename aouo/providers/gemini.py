@@ -6,19 +6,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from aouo.errors import PromptTooLong, ProviderAuth, ProviderRejected
-from aouo.providers.failures import UnexplainedRefusal
+from aouo.errors import ProviderAuth
 from aouo.providers.gemini_answers import GeminiReader
 from aouo.providers.gemini_wire import gemini_body
 from aouo.providers.service import ServiceModel
 from aouo.providers.wire import encode
-from aouo.transcript import ModelEvent, ModelRequest, estimate_tokens, message_tokens
+from aouo.transcript import ModelEvent, ModelRequest
 
 if TYPE_CHECKING:
     from aouo.providers.gemini_line import GeminiLine
-
-FULL = 0.8
-"""The share of the window from which a refused request counts as too long: estimates err."""
 
 
 class GeminiModel(ServiceModel):
@@ -27,20 +23,16 @@ class GeminiModel(ServiceModel):
     reader = GeminiReader
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Ask the model.
-
-        The service has no typed word for a prompt that is too long: an unexplained refusal of one
-        that by our own count fills the window is taken for it.
-        """
+        """Ask the model."""
         endpoint = await self._connected()
         body = encode(gemini_body(request, model=self._model))
-        try:
-            async with aclosing(endpoint.stream(body)) as events:
-                async for event in events:
-                    yield event
-        except UnexplainedRefusal as refused:
-            full = _request_tokens(request) > FULL * self._context_window
-            raise (PromptTooLong if full else ProviderRejected)(str(refused)) from refused
+        async with aclosing(endpoint.stream(body)) as events:
+            async for event in events:
+                yield event
+
+    async def living(self) -> tuple[str, ...]:
+        """Nobody is asked: the SDK's line knows one address only."""
+        return ()
 
     def _line(self) -> GeminiLine:
         from aouo.providers.gemini_line import GeminiLine
@@ -58,9 +50,3 @@ class GeminiModel(ServiceModel):
 def _host(base_url: str) -> str:
     """The address without what the SDK adds, and without the compatible service's part of it."""
     return base_url.removesuffix("/openai").removesuffix("/v1beta")
-
-
-def _request_tokens(request: ModelRequest) -> int:
-    tools = "".join(f"{tool.description}{tool.parameters}" for tool in request.tools)
-    fixed = estimate_tokens(request.system + request.context + tools)
-    return fixed + sum(map(message_tokens, request.messages))

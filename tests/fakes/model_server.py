@@ -93,6 +93,8 @@ class ModelServer:
 
     def __init__(self, script: Script | None = None, *, port: int = 0, api_key: str = "") -> None:
         self.requests: list[Body] = []
+        self.models: tuple[str, ...] = ()
+        """What its list of models names; () = it has no list."""
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.release = asyncio.Event()
@@ -175,6 +177,8 @@ class ModelServer:
             await self._runner.cleanup()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if self.models and request.path.endswith("/models"):
+            return web.json_response({"data": [{"id": name} for name in self.models]})
         if not request.path.endswith("/chat/completions"):
             return _failed(Fails(404, _error("no such path", code="not_found")))
         if self._api_key and request.headers.get("Authorization") != f"Bearer {self._api_key}":
