@@ -19,11 +19,21 @@ AouoError
 │   └── EmptyAnswer           the model stayed silent, also when asked once more
 ├── ProviderError            nobody yet: a model service failed
 │   ├── ProviderBusy         try again later, or the next model
+│   │   ├── QuotaUsedUp       not before another day: the next model
+│   │   ├── PlanTooSmall      one request is more than the plan allows in a minute
+│   │   └── Stumbled          the model wrote a call that nobody can read: once more
 │   ├── ProviderTimeout      it stopped talking
+│   │   └── StillComputing    a machine of one's own: asking again makes it slower
 │   ├── PromptTooLong        shorten the transcript and ask again
 │   ├── ProviderRejected     our request is wrong: a bug or a setting
+│   │   ├── UnexplainedRefusal  nobody says what is wrong; perhaps the length
+│   │   └── NoModelService    what answers at the address is something else
+│   ├── ModelGone            the owner: another model; there is none of that name
 │   ├── ProviderAuth         the key is missing or refused
 │   ├── ProviderBilling      no money left there
+│   ├── RegionRefused        the service does not serve where we are
+│   ├── ProxyRefused         the proxy on the way wants a password, or says no
+│   ├── CertificateRefused   nobody can tell whether it is the service
 │   ├── ContentFiltered      the service declined to answer this
 │   └── ProviderBroke        what works for us on this machine broke down
 ├── DeliveryError            nobody yet: a chat did not take a message
@@ -49,7 +59,9 @@ AouoError
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 
 class AouoError(Exception):
@@ -199,30 +211,67 @@ class ToolsNotReady(Refused):
 
 
 class EmptyAnswer(Refused):
-    """The model stayed silent after it was asked once more."""
+    """The model stayed silent after it was asked once more; `cut_off`: its room for thoughts and
+    answer was used up before the first word, both times."""
+
+    def __init__(self, message: str, *, cut_off: bool = False) -> None:
+        super().__init__(message)
+        self.cut_off = cut_off
 
 
 class ProviderError(AouoError):
     """A model service failed; `str` may quote the service and is for the log only.
 
-    `may_have_cost`: it may have worked for us before that, and nobody says how much.
+    `may_have_cost`: it may have worked for us before that, and nobody says how much. `numbers`
+    are those in the service's words, in their order.
     """
 
     may_have_cost = False
+    numbers: tuple[int, ...] = ()
 
 
 class ProviderBusy(ProviderError):
-    """Overloaded or rate limited. `retry_after_s` is what the service asked for, 0 = nothing."""
+    """Overloaded or rate limited. `retry_after_s` is what the service asked for, 0 = nothing;
+    `until` the moment that makes, in the bot's own time zone, once somebody looked at a clock."""
+
+    until: datetime | None = None
 
     def __init__(self, message: str, *, retry_after_s: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
 
+class QuotaUsedUp(ProviderBusy):
+    """A quota of a day is used up; `retry_after_s` 0 = nobody says when the next begins."""
+
+
+class PlanTooSmall(ProviderBusy):
+    """This one request, its room for an answer included, takes more tokens than the account may
+    use in a minute. Waiting does not help, and a shorter history would lose more than it helps."""
+
+
+class Stumbled(ProviderBusy):
+    """The model wrote a tool call that its service could not read."""
+
+
 class ProviderTimeout(ProviderError):
-    """No answer, or a stream that stopped in the middle, within the configured time."""
+    """No answer, or a stream that stopped in the middle, within the configured time.
+
+    `silent`: not one byte came, so the service may still be at work on it.
+    """
 
     may_have_cost = True
+
+    def __init__(self, message: str, *, silent: bool = False) -> None:
+        super().__init__(message)
+        self.silent = silent
+
+
+class StillComputing(ProviderTimeout):
+    """Not one byte came from a server on this machine or in this network."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, silent=True)
 
 
 class PromptTooLong(ProviderError):
@@ -233,8 +282,53 @@ class ProviderRejected(ProviderError):
     """The service says that the request is wrong."""
 
 
+class UnexplainedRefusal(ProviderRejected):
+    """Something is wrong with the request and no typed word says what, as most services answer
+    a prompt that is too long, and much else."""
+
+
+class ModelGone(ProviderError):
+    """The service has no model of that name, or not for our key; `living` are some that it has,
+    the nearest names first."""
+
+    def __init__(self, message: str, *, model: str = "", living: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.model = model
+        self.living = living
+
+
 class ProviderAuth(ProviderError):
     """The service refuses the key."""
+
+
+class RegionRefused(ProviderError):
+    """The service does not answer requests from the country that ours came from."""
+
+
+class NoModelService(ProviderRejected):
+    """Something answered that speaks no language of model services: a web page, another server."""
+
+
+class ProxyRefused(ProviderError):
+    """The `proxy` (host and port, "" = unknown) does not let us through; `wants_password`: it
+    asked who we are."""
+
+    def __init__(self, message: str, *, proxy: str = "", wants_password: bool = False) -> None:
+        super().__init__(message)
+        self.proxy = proxy
+        self.wants_password = wants_password
+
+
+CertificateFault: TypeAlias = Literal["expired", "not yet valid", "unknown", "another name", "bad"]
+
+
+class CertificateRefused(ProviderError):
+    """The certificate that `host` shows is not to be trusted."""
+
+    def __init__(self, message: str, *, host: str = "", fault: CertificateFault = "bad") -> None:
+        super().__init__(message)
+        self.host = host
+        self.fault: CertificateFault = fault
 
 
 class ProviderBroke(ProviderError):

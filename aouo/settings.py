@@ -126,7 +126,8 @@ class Provider(Section):
     model: str = ""
     """Empty = the backend's default."""
     max_tokens: Positive = 16384
-    """The most a model may think and answer together; clamped to what its window leaves."""
+    """The most a model may think and answer together; clamped to what its window leaves, and
+    doubled once where an answer was cut off before its first word."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """0 = always the likeliest word; null = the model's own, for many refuse another one. One
     that the service refuses is left out, and logged."""

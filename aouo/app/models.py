@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 
 import aiohttp
 
+from aouo.app.zones import zone_of
 from aouo.errors import SetupError
 from aouo.outbound import wording_small
 from aouo.ports import ChatModel, Clock
@@ -62,7 +63,8 @@ async def model_of(
     ]
     # The embedded model starts its child again by itself; what fails then fails again.
     retries = 0 if wanted.backend == "local" else wanted.max_retries
-    return FallbackModel([primary, *others], clock=clock, max_retries=retries)
+    zone = zone_of(settings.cron.timezone)
+    return FallbackModel([primary, *others], clock=clock, max_retries=retries, zone=zone)
 
 
 class _Builder:

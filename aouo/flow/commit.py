@@ -102,7 +102,8 @@ class Commit:
             StopAsked: as in `answer`.
         """
         asking = await self._affording.asking(job, error, ctx.facts.turn.id)
-        said = wording.failure(error, ctx.facts.turn.id)
+        for_owner = self._affording.is_owner(job.inbound)
+        said = wording.failure(error, ctx.facts.turn.id, for_owner=for_owner)
         said += f" {wording.ASKS_OWNER}" if asking else ""
         line = wording.failed_in_history
         return await self._without_answer(

@@ -19,17 +19,23 @@ from aouo import notices
 from aouo.address import ConversationAddress
 from aouo.attachments import PICTURES, Attachment
 from aouo.errors import (
+    CertificateRefused,
     EmptyAnswer,
     FileGone,
     FileNotFetched,
     FileTooBig,
+    ModelGone,
+    NoModelService,
     ProviderAuth,
     ProviderBilling,
     ProviderBroke,
     ProviderBusy,
     ProviderError,
     ProviderTimeout,
+    ProxyRefused,
+    QuotaUsedUp,
     Refused,
+    RegionRefused,
 )
 from aouo.events import Album, Attached
 from aouo.flow import media_files
@@ -286,6 +292,8 @@ def _is_picture(one: Kept) -> bool:
 def trouble_of(error: BaseException) -> notices.Trouble:
     """Why a service gave nothing, as far as a person can do something about it."""
     match error:
+        case QuotaUsedUp():
+            return "used up"
         case ProviderBusy():
             return "busy"
         case ProviderTimeout() | TimeoutError():
@@ -296,5 +304,9 @@ def trouble_of(error: BaseException) -> notices.Trouble:
             return "money"
         case ProviderBroke():
             return "broken"
+        case (
+            ModelGone() | RegionRefused() | NoModelService() | ProxyRefused() | CertificateRefused()
+        ):
+            return "setting"
         case _:
             return "refused"

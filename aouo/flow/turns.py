@@ -308,6 +308,7 @@ def _executor(generation: Generation, calls: Calls, quota: Quota) -> Executor:
     return Executor(
         calls=calls,
         quota=quota,
+        estimator=generation.compactor.estimator,
         max_tokens=provider.max_tokens,
         temperature=provider.temperature,
         effort=provider.effort,

@@ -23,6 +23,7 @@ from aouo.outbound import (
     wording_media,
     wording_memory,
     wording_menus,
+    wording_models,
     wording_money,
     wording_schedules,
     wording_topics,
@@ -294,8 +295,9 @@ def _elsewhere(error: errors.PlatformRefused) -> str:
     return f"“{error.pack}” answers in {places} only (permissions.platforms in its pack.yml)."
 
 
-def failure(error: BaseException, reference: str) -> str:
-    """What a person reads when a turn failed; `reference` finds the details in the log."""
+def failure(error: BaseException, reference: str, *, for_owner: bool = False) -> str:
+    """What a person reads when a turn failed; `reference` finds the details in the log, and the
+    owner reads what to edit."""
     match error:
         case errors.QuotaExceededError():
             return wording_money.quota(error)
@@ -315,27 +317,12 @@ def failure(error: BaseException, reference: str) -> str:
             )
         case errors.ToolsNotReady():
             return "The tools for this did not come up in time. Try again in a minute."
+        case errors.EmptyAnswer(cut_off=True):
+            return wording_models.cut_off(for_owner=for_owner)
         case errors.EmptyAnswer():
             return "The model gave no answer, twice. Ask in other words; /new starts afresh."
-        case errors.ProviderBusy():
-            return "The model service is busy or cannot be reached. Try again in a minute."
-        case errors.ProviderTimeout():
-            return "The model service stopped answering. Try again."
-        case errors.PromptTooLong():
-            return "This is too long for the model. /new starts a fresh session, or send less."
-        case errors.ProviderAuth():
-            return "The model service refuses our key. The owner finds out more with: aouo doctor"
-        case errors.ProviderBilling():
-            return "The account at the model service has no money left; the owner has to top it up."
-        case errors.ContentFiltered():
-            return "The model service declined to answer this. Try it in other words."
-        case errors.ProviderRejected():
-            return (
-                "The model service does not accept our request or the model's name. "
-                f"The owner finds out more with: aouo doctor, and in the log under {reference}"
-            )
         case errors.ProviderError():
-            return f"The model service failed. Try again; the log has details under {reference}."
+            return wording_models.failed(error, reference, for_owner=for_owner)
         case errors.SetupError():
             return f"Something is not set up: {error}"
         case _:
@@ -392,25 +379,11 @@ def calling(tool: str) -> str:
 def asking_again(asks: AsksAgain, *, why: bool) -> str:
     """A status line while a service is asked once more, or another one; `why` is the owner's."""
     failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
-    reason = f", which {_no_answer_because(asks.error)}" if why else ""
+    reason = f", which {wording_models.no_answer_because(asks.error)}" if why else ""
     other = f", so I ask {asked}" if asked != failed else ""
     return (
         f"No answer yet from {failed}{reason}{other}, attempt {asks.attempt} of {asks.attempts} …"
     )
-
-
-def _no_answer_because(error: errors.ProviderError) -> str:
-    match error:
-        case errors.ProviderBusy():
-            return "is busy or cannot be reached"
-        case errors.ProviderTimeout():
-            return "was silent for too long or broke off"
-        case errors.ProviderAuth():
-            return "refuses our key"
-        case errors.ProviderBilling():
-            return "has no money of ours left"
-        case _:
-            return "failed"
 
 
 def whole_answer(words: int) -> str:

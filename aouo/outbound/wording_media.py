@@ -78,6 +78,12 @@ def _because(who: str, why: Trouble) -> str:
             return f"{who} refuses our key. The owner finds out more with: aouo doctor"
         case "money":
             return f"the account of {who} has no money left; the owner has to top it up."
+        case "used up":
+            return f"{who} has used up its quota of the day. Send it again tomorrow."
+        case "setting":
+            return (
+                f"{who} cannot be used as it is set up. The owner finds out more with: aouo doctor"
+            )
         case "refused":
             return f"{who} does not take it. Send it in another form, or write it."
         case "broken":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import uuid4
 
-from aouo.errors import ProviderBusy, ProviderRejected, ProviderTimeout
+from aouo.errors import NoModelService, ProviderBusy, ProviderTimeout
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
 from aouo.providers.thoughts import Thoughts, merged
@@ -102,7 +102,7 @@ class AnswerReader:
         for event in self._events.end():
             self._chunk(event)
             if self._events.plain and not event.get("choices"):
-                raise ProviderRejected(
+                raise NoModelService(
                     f"{self._provider}: the answer is no chat completion: "
                     + self._mask(json.dumps(event, ensure_ascii=False)[:200])
                 )

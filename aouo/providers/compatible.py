@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from aouo.errors import ProviderRejected
+from aouo.errors import ModelGone, ProviderRejected, UnexplainedRefusal
 from aouo.providers.answers import AnswerReader
 from aouo.providers.bodies import Bodies
 from aouo.providers.dialect import Dialect, alternatives
-from aouo.providers.failures import ParameterRefused, UnexplainedRefusal
+from aouo.providers.failures import ParameterRefused
 from aouo.providers.printed import read_printed
 from aouo.providers.responses_answers import ResponsesReader
 from aouo.providers.responses_bodies import ResponsesBodies
@@ -67,7 +67,7 @@ class CompatibleModel(ServiceModel):
                             self._learn(known, dialect.answering(), request, guessed)
                         yield event
                 return
-            except ProviderRejected as refused:
+            except (ProviderRejected, ModelGone) as refused:
                 if answered:
                     raise
                 others = self._others(dialect, refused, request)
@@ -83,7 +83,7 @@ class CompatibleModel(ServiceModel):
                     raise guessed from refused
 
     def _others(
-        self, dialect: Dialect, refused: ProviderRejected, request: ModelRequest
+        self, dialect: Dialect, refused: ProviderRejected | ModelGone, request: ModelRequest
     ) -> tuple[Dialect, ...]:
         """What to try next. Sealed thoughts that cannot be opened any more (another key, another
         organization) are refused as input, without a name or as `input`.
@@ -112,7 +112,9 @@ class CompatibleModel(ServiceModel):
         return OpenAILine(base_url=self._base_url, api_key=self._key, session=self._session)
 
 
-def _is_named(refused: ProviderRejected, dialect: Dialect, others: tuple[Dialect, ...]) -> bool:
+def _is_named(
+    refused: ProviderRejected | ModelGone, dialect: Dialect, others: tuple[Dialect, ...]
+) -> bool:
     """Whether it is plain what to do: one field by its name, on the same wire."""
     return isinstance(refused, ParameterRefused) and [other.wire for other in others] == [
         dialect.wire

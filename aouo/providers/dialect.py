@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from aouo.errors import ProviderRejected
-from aouo.providers.failures import NotServed, ParameterRefused, UnexplainedRefusal
+from aouo.errors import ModelGone, NoModelService, ProviderRejected, UnexplainedRefusal
+from aouo.providers.failures import NotServed, ParameterRefused
 from aouo.transcript import ModelRequest
 
 Wire: TypeAlias = Literal["chat", "responses"]
@@ -86,13 +86,15 @@ def first_dialect(model: str, base_url: str) -> Dialect:
 
 
 def alternatives(
-    dialect: Dialect, refused: ProviderRejected, request: ModelRequest
+    dialect: Dialect, refused: ProviderRejected | ModelGone, request: ModelRequest
 ) -> tuple[Dialect, ...]:
     """What to try next, the likeliest first; () = the refusal is not about what we can change."""
     match refused:
         case ParameterRefused(parameter=parameter):
             return _without(dialect, re.split(r"[.\[]", parameter)[0], request)
-        case NotServed() if dialect.wire == "responses":
+        case NotServed() | NoModelService() if dialect.wire == "responses":
+            return _on_other_wire(dialect)
+        case ModelGone() if not dialect.proven:  # some are served by one of the wires only
             return _on_other_wire(dialect)
         case UnexplainedRefusal():
             return _bare(dialect, request)

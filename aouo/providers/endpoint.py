@@ -10,10 +10,17 @@ from typing import Any, Protocol, cast
 import httpx2
 
 from aouo import failpoint
-from aouo.errors import ProviderAuth, ProviderBusy, ProviderError, ProviderTimeout
+from aouo.errors import (
+    ProviderAuth,
+    ProviderBusy,
+    ProviderError,
+    ProviderTimeout,
+    StillComputing,
+)
 from aouo.providers.answers import AnswerReader
-from aouo.providers.failures import broken, error_object, failure, parse_body
+from aouo.providers.failures import parse_body, refused
 from aouo.providers.http import Session, shared_client
+from aouo.providers.roads import broken
 from aouo.transcript import Finished, ModelEvent, TextDelta
 
 MAX_JSON_BYTES = 4 * 1024 * 1024
@@ -66,7 +73,9 @@ class ChatEndpoint:
     """Streams answers over a line; the only place that sees a transport's errors.
 
     `request_timeout_s` bounds the wait for the beginning of an answer, `stream_idle_timeout_s`
-    each silence after it. The key is in no message: `mask` takes it out of what others say.
+    each silence after it, in which a comment counts as a sign of life. `model` is what is asked for
+    here, `nearby` says that the server is on this machine or in this network. The key is in no
+    message: `mask` takes it out of what others say.
     """
 
     def __init__(
@@ -78,9 +87,13 @@ class ChatEndpoint:
         request_timeout_s: float,
         stream_idle_timeout_s: float,
         reader: Callable[..., Reader] = AnswerReader,
+        model: str = "",
+        nearby: bool = False,
     ) -> None:
         self._provider = provider
         self._reader = reader
+        self._model = model
+        self._nearby = nearby
         self._line = line
         self._key = api_key
         self._request_timeout_s = request_timeout_s
@@ -135,21 +148,22 @@ class ChatEndpoint:
         """An answer that began with a status of 200."""
         if not (self._key.isascii() and self._key.isprintable()):
             raise ProviderAuth(f"{self._provider}: the key has characters no key has")
-        with self._translated():
+        with self._translated(silent=True):
             async with asyncio.timeout(self._request_timeout_s):
                 response = await self._send(path, body)
                 if response.status_code == 200:
                     return response
                 try:
-                    refused = await response.aread()
+                    told = await response.aread()
                 finally:
                     await response.aclose()
-        raise failure(
+        raise refused(
             self._provider,
             response.status_code,
-            error_object(parse_body(refused)),
+            told,
             headers=response.headers,
             mask=self.mask,
+            model=self._model,
         )
 
     async def _send(self, path: str, body: bytes | None) -> httpx2.Response:
@@ -173,11 +187,15 @@ class ChatEndpoint:
         return bytes(whole)
 
     @contextmanager
-    def _translated(self) -> Generator[None, None, None]:
+    def _translated(self, *, silent: bool = False) -> Generator[None, None, None]:
+        """`silent`: no byte of an answer has come yet."""
         try:
             yield
         except TimeoutError as error:
-            raise ProviderTimeout(f"{self._provider}: no answer in time") from error
+            said = f"{self._provider}: no answer in time"
+            if silent and self._nearby:
+                raise StillComputing(said) from error
+            raise ProviderTimeout(said, silent=silent) from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise broken(self._provider, error, mask=self.mask) from error
 

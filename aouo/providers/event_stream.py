@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, cast
 
-from aouo.errors import ProviderBusy, ProviderRejected
+from aouo.errors import NoModelService, ProviderBusy
 from aouo.providers.failures import parse_body
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"  # with the byte order mark
@@ -83,7 +83,7 @@ class EventStream:
         """Comments, empty lines and the other fields of the format carry nothing for us."""
         if self._began or not line or line.startswith(_FIELDS):
             return
-        raise ProviderRejected(
+        raise NoModelService(
             f"{self._provider}: the answer is no event stream, is base_url right? "
             + self._quote(line)
         )

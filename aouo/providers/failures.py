@@ -1,35 +1,46 @@
-"""Which of our errors a model service's refusal is: one table over status and typed codes.
+"""Which of our errors a model service's refusal is, from its status and typed codes.
 
-Only the status and the fields `code`, `type`, `status` and `reason` decide. Prose is quoted
-for the log and never read: it is translated, reworded and may repeat what a person wrote.
+Only the status, typed names (`code`, `type`, `status`, `reason`, `param`) and numbers decide; what
+they are called stands in `refusals`. Prose is quoted for the log.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, cast
-
-import aiohttp
+from typing import Any, cast
 
 from aouo.errors import (
     ContentFiltered,
+    ModelGone,
+    NoModelService,
+    PlanTooSmall,
     PromptTooLong,
-    ProviderAuth,
-    ProviderBilling,
     ProviderBusy,
     ProviderError,
     ProviderRejected,
-    ProviderTimeout,
+    ProxyRefused,
+    QuotaUsedUp,
+    UnexplainedRefusal,
 )
+from aouo.providers.refusals import (
+    BY_CODE,
+    BY_SENTENCE,
+    BY_STATUS,
+    PER_MINUTE,
+    THE_ANSWER,
+    THE_PROMPT,
+    WINDOW,
+)
+from aouo.providers.waits import retry_after_s, used_up_for_the_day
 
-if TYPE_CHECKING:
-    import httpx2
+__all__ = ["AnswerTooLarge", "NotServed", "ParameterRefused", "UnexplainedRefusal"]
 
 MAX_QUOTE_CHARS = 300
+_LEAST_ROOM = 256
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-])")
+"""A number of its own: none in `gpt-4o-2024-08-06`."""
 
 
 class ParameterRefused(ProviderRejected):
@@ -40,103 +51,25 @@ class ParameterRefused(ProviderRejected):
         self.parameter = parameter
 
 
-class UnexplainedRefusal(ProviderRejected):
-    """Something is wrong with the request, and no typed word says what: Gemini's
-    INVALID_ARGUMENT and other services' bare 400 and 422, which may also mean that the prompt is
-    too long."""
-
-
 class NotServed(ProviderRejected):
     """Nothing answers at this path, and no typed word says that it is about the model's name."""
 
 
-_BY_CODE: dict[str, type[ProviderError]] = {
-    # our request does not fit
-    "context_length_exceeded": PromptTooLong,
-    "context_window_exceeded": PromptTooLong,
-    "model_context_window_exceeded": PromptTooLong,
-    "exceed_context_size_error": PromptTooLong,  # llama.cpp
-    "string_above_max_length": PromptTooLong,
-    "request_too_large": PromptTooLong,
-    "prompt_too_long": PromptTooLong,
-    # no money; OpenAI sends this one with 429
-    "insufficient_quota": ProviderBilling,
-    "insufficient_balance": ProviderBilling,
-    "billing_error": ProviderBilling,
-    "billing_disabled": ProviderBilling,  # Gemini, with status 403
-    "billing_not_active": ProviderBilling,
-    "billing_hard_limit_reached": ProviderBilling,
-    "exceeded_current_quota_error": ProviderBilling,
-    # the key
-    "invalid_api_key": ProviderAuth,
-    "api_key_invalid": ProviderAuth,  # Gemini, with status 400
-    "authentication_error": ProviderAuth,
-    "invalid_authentication_error": ProviderAuth,
-    "permission_error": ProviderAuth,
-    "permission_denied": ProviderAuth,
-    "unauthenticated": ProviderAuth,
-    "account_deactivated": ProviderAuth,
-    # declined
-    "content_filter": ContentFiltered,
-    "content_policy_violation": ContentFiltered,
-    "responsibleaipolicyviolation": ContentFiltered,
-    "data_inspection_failed": ContentFiltered,
-    "invalid_prompt": ContentFiltered,  # OpenAI's Responses, as the next ones
-    "bio_policy": ContentFiltered,
-    "misalignment_policy_violation": ContentFiltered,
-    "image_content_policy_violation": ContentFiltered,
-    # a bug or a setting
-    "model_not_found": ProviderRejected,
-    "model_decommissioned": ProviderRejected,
-    "not_found_error": ProviderRejected,
-    **dict.fromkeys(  # a picture, at OpenAI; also inside a stream
-        (
-            "empty_image_file",
-            "image_file_too_large",
-            "image_parse_error",
-            "image_too_large",
-            "image_too_small",
-            "invalid_base64_image",
-            "invalid_image",
-            "invalid_image_format",
-            "unsupported_image_media_type",
-        ),
-        ProviderRejected,
-    ),
-    "invalid_argument": UnexplainedRefusal,
-    # passing
-    "rate_limit_exceeded": ProviderBusy,
-    "rate_limit_error": ProviderBusy,
-    "resource_exhausted": ProviderBusy,
-    "overloaded_error": ProviderBusy,
-    "engine_overloaded_error": ProviderBusy,
-    "capacity_exceeded": ProviderBusy,
-    "server_error": ProviderBusy,
-    "api_error": ProviderBusy,
-    "internal_server_error": ProviderBusy,
-    "unavailable": ProviderBusy,
-    "unavailable_error": ProviderBusy,  # llama.cpp while it loads
-    "deadline_exceeded": ProviderTimeout,
-    "timeout": ProviderTimeout,
-    "timeout_error": ProviderTimeout,
-}
+class AnswerTooLarge(ProviderRejected):
+    """The service gives less room for an answer than we asked for; `numbers` may say how much.
 
-_BY_STATUS: dict[int, type[ProviderError]] = {
-    401: ProviderAuth,
-    402: ProviderBilling,
-    403: ProviderAuth,
-    408: ProviderTimeout,
-    409: ProviderBusy,
-    413: PromptTooLong,
-    425: ProviderBusy,
-    429: ProviderBusy,
-    504: ProviderTimeout,
-    524: ProviderTimeout,
-}
+    OpenAI: `param: "max_tokens"`, "This model supports at most 4096 completion tokens"; Groq: "must
+    be less than or equal to `16384`" (github.com/Alishahryar1/free-claude-code/issues/1354,
+    2026-08); DeepSeek: no param, "the valid range of max_tokens is [1, 8192]" (github.com/Gitlawb/
+    openclaude/issues/35, 2026-04); Anthropic: "max_tokens: 21333 > 4096"; vLLM: "(64000 > 64001 -
+    24235)".
+    """
 
-# These statuses say more than a code next to them: a 413 whose code speaks of rate limits
-# (Groq's tokens per minute) is met by asking for less, not by waiting.
-_STATUS_FIRST = frozenset({401, 402, 413})
+
+_TYPED_FIRST = frozenset({401, 402})
+"""These statuses say more than a code next to them."""
+_NO_PAGE = frozenset({401, 402, 407, 408, 409, 413, 425, 429})
+"""What also proxies and gateways answer with, in words for people."""
 
 
 def parse_body(body: bytes) -> object:
@@ -164,6 +97,25 @@ def error_object(body: object) -> dict[str, Any]:
     return {}
 
 
+def refused(
+    provider: str,
+    status: int,
+    body: bytes,
+    *,
+    headers: Mapping[str, str],
+    mask: Callable[[str], str] = str,
+    model: str = "",
+) -> ProviderError:
+    """The error to raise for a whole answer with `status`; see `failure`."""
+    whole = parse_body(body)
+    if whole is None and 400 <= status < 500 and status not in _NO_PAGE:
+        page = body.strip()
+        if page and page[:1] not in b"{[":  # else it is JSON, and we read only its beginning
+            quote = mask(page[:MAX_QUOTE_CHARS].decode("utf-8", "replace"))
+            return NoModelService(f"{provider}: HTTP {status}, and no JSON: {quote}")
+    return failure(provider, status, error_object(whole), headers=headers, mask=mask, model=model)
+
+
 def failure(
     provider: str,
     status: int,
@@ -171,51 +123,43 @@ def failure(
     *,
     headers: Mapping[str, str] | None = None,
     mask: Callable[[str], str] = str,
+    model: str = "",
 ) -> ProviderError:
     """The error to raise for `status` and the service's `error` object.
 
     `mask` takes secrets out of the service's own words (some quote the key). A status of 0
-    means unknown: an error inside a stream that began well.
+    means unknown: an error inside a stream that began well. `model` is the name that we asked for.
     """
-    kind = _kind(status, error)
+    kind = _kind(status, error, model)
+    message = _message(error)
     code = next(_codes(error), "")
-    quote = mask(_message(error))[:MAX_QUOTE_CHARS]
     where = f"HTTP {status}" if status else "error in the stream"
+    quote = mask(message)[:MAX_QUOTE_CHARS]
     text = ": ".join(part for part in (f"{provider}: {where}", mask(code), quote) if part)
-    if kind is ProviderBusy:
-        return ProviderBusy(text, retry_after_s=_retry_after_s(headers or {}, error))
-    if kind is ProviderRejected and not any(code in _BY_CODE for code in _codes(error)):
-        return _untyped(status, text, rejected_parameter(error))
-    return kind(text)
+    found = _made(kind, text, error, headers or {}, model)
+    found.numbers = _numbers(message)
+    return found
 
 
-def _untyped(status: int, text: str, parameter: str) -> ProviderRejected:
-    """A refusal of which only the status, and perhaps a parameter, is known."""
-    if parameter:
-        return ParameterRefused(text, parameter)
-    if status in (404, 405):
-        return NotServed(text)
-    return UnexplainedRefusal(text) if status in (400, 422) else ProviderRejected(text)
-
-
-def broken(
-    provider: str, error: httpx2.HTTPError | httpx2.InvalidURL, *, mask: Callable[[str], str] = str
+def _made(
+    kind: type[ProviderError],
+    text: str,
+    error: Mapping[str, Any],
+    headers: Mapping[str, str],
+    model: str,
 ) -> ProviderError:
-    """The error to raise when a transport of `http` gave no answer, or not all of it."""
-    import httpx2
-
-    text = f"{provider}: {type(error).__name__}: {mask(str(error))[:MAX_QUOTE_CHARS]}"
-    match error:
-        case httpx2.ConnectTimeout():
-            return ProviderBusy(text)  # nobody has read what we asked
-        case httpx2.TimeoutException() | httpx2.ReadError():
-            return ProviderTimeout(text)
-        case httpx2.InvalidURL() | httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError():
-            return ProviderRejected(text)
-        case _ if isinstance(error.__cause__, aiohttp.ClientSSLError):
-            return ProviderRejected(text)
-        case _:
-            return ProviderBusy(text)
+    if issubclass(kind, ProviderBusy):
+        daily = kind is QuotaUsedUp
+        asked_s = retry_after_s(headers, list(_parts(error)), daily=daily)
+        return kind(text, retry_after_s=asked_s)
+    if kind is ModelGone:
+        return ModelGone(text, model=model)
+    if kind is ProxyRefused:
+        return ProxyRefused(text, wants_password=True)
+    parameter = rejected_parameter(error)
+    if kind in (ProviderRejected, UnexplainedRefusal) and parameter:
+        return ParameterRefused(text, parameter)
+    return kind(text)
 
 
 def status_of(error: Mapping[str, Any]) -> int:
@@ -230,39 +174,116 @@ def status_of(error: Mapping[str, Any]) -> int:
 
 
 def rejected_parameter(error: Mapping[str, Any]) -> str:
-    """The parameter a service names as the one it does not take, or "": in `param`, or as the
-    place in the body of FastAPI's `detail` (Mistral)."""
-    param = error.get("param")
-    if isinstance(param, str) and param:
-        return param
-    places = [_place(item) for item in _detail(error)]
-    return next((place for place in places if place), "")
+    """The parameter a service names as the one it does not take, or ""."""
+    for part in _parts(error):
+        param = part.get("param")
+        if isinstance(param, str) and param:
+            return param
+    return _field_at_fault(error)
 
 
-def _detail(error: Mapping[str, Any]) -> list[object]:
-    """FastAPI's list of what is wrong; Mistral wraps it in `message`."""
+def _field_at_fault(error: Mapping[str, Any]) -> str:
+    """The first field of `detail[].loc`, as FastAPI names what of a body it does not take.
+
+    Mistral: 422, `param: null`, `message.detail[].loc: ["body", "stream_options",
+    "include_usage"]` (github.com/dnakov/anon-kode/issues/53, 2025-03).
+    """
     message = error.get("message")
-    outer = cast("dict[str, Any]", message) if isinstance(message, dict) else error
-    detail = outer.get("detail")
-    return cast("list[object]", detail) if isinstance(detail, list) else []
+    for holder in (error, message):
+        detail = cast("dict[str, Any]", holder).get("detail") if isinstance(holder, dict) else None
+        for item in cast("list[object]", detail) if isinstance(detail, list) else ():
+            loc = cast("dict[str, Any]", item).get("loc") if isinstance(item, dict) else None
+            if isinstance(loc, list):
+                path = [str(part) for part in cast("list[object]", loc)]
+                return ".".join(path[1:] if path[:1] == ["body"] else path)
+    return ""
 
 
-def _place(item: object) -> str:
-    loc = cast("dict[str, Any]", item).get("loc") if isinstance(item, dict) else None
-    names = cast("list[object]", loc) if isinstance(loc, list) else []
-    return ".".join(str(name) for name in names if name != "body")
+def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderError]:
+    if status in _TYPED_FIRST:
+        return BY_STATUS[status]
+    parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
+    if status == 429 and used_up_for_the_day(parts, message):
+        return QuotaUsedUp
+    if _is_more_than_a_minute(status, codes, message):
+        return PlanTooSmall
+    if status == 413:
+        return PromptTooLong
+    if any(part.get("flagged_input") or part.get("reasons") for part in parts):
+        return ContentFiltered  # OpenRouter's 403; source: openrouter.ai/docs/errors
+    if any(map(_counts_too_many, parts)) or _window_in(message):
+        return PromptTooLong
+    for code in codes:
+        if code in BY_CODE:
+            return BY_CODE[code]
+    for sentence, kind in BY_SENTENCE:
+        if sentence.fullmatch(message.strip()):
+            return kind
+    if status == 404 and _names_the_model(error, model):
+        return ModelGone
+    return _by_field(status, error, codes, message)
 
 
-def _kind(status: int, error: Mapping[str, Any]) -> type[ProviderError]:
-    if status in _STATUS_FIRST:
-        return _BY_STATUS[status]
-    for code in _codes(error):
-        if code in _BY_CODE:
-            return _BY_CODE[code]
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
+def _by_field(
+    status: int, error: Mapping[str, Any], codes: list[str], message: str
+) -> type[ProviderError]:
+    """What is left to a refusal without a name: the field at fault, then the status."""
+    if status in (400, 416, 422):
+        field = rejected_parameter(error)
+        if any(name in field or name in message for name in THE_ANSWER) and any(
+            number >= _LEAST_ROOM for number in _numbers(message)
+        ):
+            return AnswerTooLarge
+        if field in THE_PROMPT:
+            return PromptTooLong
+        return UnexplainedRefusal
+    if status in BY_STATUS:
+        return BY_STATUS[status]
+    if status == 0 and "invalid_argument" in codes:
+        return UnexplainedRefusal
+    if status in (404, 405):
+        return NotServed
     # Without a status the stream broke on the service's side.
     return ProviderBusy if status >= 500 or status == 0 else ProviderRejected
+
+
+def _is_more_than_a_minute(status: int, codes: list[str], message: str) -> bool:
+    """Whether one request alone is above the tokens that a plan has a minute.
+
+    Groq's 413 always is; a 429 is if it counts more for the request than the limit has.
+    """
+    if status == 413:
+        return "rate_limit_exceeded" in codes or "tokens" in codes
+    counted = PER_MINUTE.search(message) if status == 429 and "tokens" in codes else None
+    return counted is not None and int(counted[2]) > int(counted[1])
+
+
+def _counts_too_many(part: Mapping[str, Any]) -> bool:
+    """llama.cpp counts for us, whatever the status: older servers send 500."""
+    prompt, window = part.get("n_prompt_tokens"), part.get("n_ctx")
+    return isinstance(prompt, int) and isinstance(window, int) and prompt > window > 0
+
+
+def _window_in(message: str) -> bool:
+    counted = WINDOW.search(message)
+    return counted is not None and int(counted[1]) >= int(counted[2])
+
+
+def _names_the_model(error: Mapping[str, Any], model: str) -> bool:
+    """Whether with a 404 it is the model that is not there, and not the address.
+
+    Services without a code for it name the field or the model that we asked for: Ollama, vLLM,
+    Kimi, Gemini ("models/… is not found for API version v1beta"), Anthropic, OpenRouter ("No
+    endpoints found for …", but not "No endpoints found that support tool use").
+    """
+    if rejected_parameter(error) == "model" or error.get("status") == "NOT_FOUND":  # Google
+        return True
+    return bool(model) and model.removeprefix("models/") in _message(error)
+
+
+def _numbers(message: str) -> tuple[int, ...]:
+    found = (match[0].replace(",", "").replace("_", "") for match in _NUMBER.finditer(message))
+    return tuple(int(number) for number in found if len(number) < 12)
 
 
 def _codes(error: Mapping[str, Any]) -> Iterator[str]:
@@ -275,12 +296,22 @@ def _codes(error: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parts(error: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for field in ("innererror", "details"):  # Azure; Google
+    for field in ("innererror", "details", "metadata"):  # Azure; Google; OpenRouter
         value = error.get(field)
         for item in cast("list[object]", value) if isinstance(value, list) else [value]:
             if isinstance(item, dict):
-                yield cast("dict[str, Any]", item)
+                part = cast("dict[str, Any]", item)
+                yield from _passed_on(part.get("raw"))
+                yield part
     yield error
+
+
+def _passed_on(raw: object) -> Iterator[Mapping[str, Any]]:
+    """The error of the service that OpenRouter had asked, which it gives as text."""
+    value = parse_body(raw.encode()) if isinstance(raw, str) else raw
+    inner = error_object(value)
+    if inner:
+        yield from _parts(inner)
 
 
 def _message(error: Mapping[str, Any]) -> str:
@@ -289,41 +320,3 @@ def _message(error: Mapping[str, Any]) -> str:
         if value:
             return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return ""
-
-
-def _retry_after_s(headers: Mapping[str, str], error: Mapping[str, Any]) -> float:
-    """Seconds the service asks us to wait; 0 when it does not say or says nonsense."""
-    for seconds in (
-        _number(headers.get("retry-after-ms", "")) / 1000,
-        _number(headers.get("retry-after", "")),
-        _until(headers.get("retry-after", ""), headers.get("date", "")),
-        *(_duration_s(part.get("retryDelay")) for part in _parts(error)),
-    ):
-        if seconds > 0:
-            return seconds
-    return 0.0
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
-    return value if math.isfinite(value) else 0.0
-
-
-def _until(moment: str, sent: str) -> float:
-    """From the answer's own Date to `moment`, so that a wrong clock here changes nothing.
-
-    Source: RFC 9110, 10.2.3 (HTTP-date) and 6.6.1 (Date).
-    """
-    try:
-        return (parsedate_to_datetime(moment) - parsedate_to_datetime(sent)).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return 0.0
-
-
-def _duration_s(value: object) -> float:
-    """google.protobuf.Duration in JSON: `"34.5s"`."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)s", value) if isinstance(value, str) else None
-    return float(match[1]) if match else 0.0

@@ -7,8 +7,13 @@ and asking again.
 
 | failure | without a fallback | with one |
 |---|---|---|
-| busy, timeout, cut stream | asked again, `max_retries` times | the next model |
-| key refused, no money | raised | the next model: another account may work |
+| busy, cut stream, time-out in the middle | asked again, `max_retries` times | the next model |
+| time-out before any byte, unreadable call | asked again once | the next model |
+| time-out before any byte of a server nearby | raised: it is still at work | the next model |
+| quota of a day, a pause over a minute | raised | the next model |
+| more than a plan has a minute | raised, after less room was asked for | the next model |
+| key refused, no money, model gone, region | raised | the next model: another may work |
+| no model service, proxy, certificate | raised | the next model: another road may work |
 | rejected, too long, filtered | raised | raised: the next one reads the same request |
 
 A pause grows with the tries of its own call, whatever other calls meet at the same time: as long as
@@ -22,21 +27,31 @@ import random
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Protocol, runtime_checkable
 
 import structlog
 
 from aouo.errors import (
+    CertificateRefused,
     ContentFiltered,
+    ModelGone,
+    NoModelService,
+    PlanTooSmall,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
     ProviderBusy,
     ProviderError,
     ProviderTimeout,
+    ProxyRefused,
+    QuotaUsedUp,
+    RegionRefused,
+    StillComputing,
+    Stumbled,
 )
 from aouo.ports import ChatModel, Clock
+from aouo.providers.room import Room
 from aouo.transcript import (
     AsksAgain,
     Finished,
@@ -52,9 +67,21 @@ MAX_PAUSE_S = 20.0
 MAX_RETRY_AFTER_S = 60.0
 """A service that asks for a longer pause has failed for now."""
 MAX_COOLING_S = 3600.0
+MAX_NAMED_S = 30 * 86_400.0
+"""Whatever is further away is no moment that a service can mean."""
 
 _PASSING = (ProviderBusy, ProviderTimeout)
-_MOVES_ON = (*_PASSING, ProviderAuth, ProviderBilling)
+_MOVES_ON = (
+    *_PASSING,
+    ProviderAuth,
+    ProviderBilling,
+    ModelGone,
+    RegionRefused,
+    NoModelService,
+    ProxyRefused,
+    CertificateRefused,
+)
+_NOT_SOON = (QuotaUsedUp, ModelGone, RegionRefused)
 _IT_WORKS = (PromptTooLong, ContentFiltered)
 
 
@@ -75,16 +102,33 @@ def pause_s(error: ProviderError, failures: int, spread: float) -> float:
     0 to 1, keeps many who wait from coming back together."""
     if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
         return error.retry_after_s * (1 + spread / 10)
+    if isinstance(error, _NOT_SOON):
+        return MAX_COOLING_S
     return min(MAX_PAUSE_S, 2.0 ** min(failures - 1, 10)) * (1 + spread) / 2
 
 
 def may_be_asked_again(error: ProviderError) -> bool:
     """Whether waiting for the same model makes sense."""
     match error:
+        case QuotaUsedUp() | PlanTooSmall() | StillComputing():
+            return False
         case ProviderBusy(retry_after_s=asked_s):
             return asked_s <= MAX_RETRY_AFTER_S
         case _:
             return isinstance(error, _PASSING)
+
+
+def only_once_more(error: ProviderError) -> bool:
+    """Whether a second failure of that kind will not be the last: what a model cannot write it
+    seldom can the third time, and a service that says nothing is paid for each time."""
+    return isinstance(error, Stumbled) or (isinstance(error, ProviderTimeout) and error.silent)
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """A model whose service says which others it has."""
+
+    async def living(self) -> tuple[str, ...]: ...
 
 
 @runtime_checkable
@@ -108,12 +152,16 @@ class FallbackModel:
         *,
         clock: Clock,
         max_retries: int,
+        zone: tzinfo | None = None,
         spread: Callable[[], float] = random.random,
     ) -> None:
         self._models = tuple(models)
         self._clock = clock
         self._max_retries = max_retries
+        self._zone = zone
         self._spread = spread
+        self._rooms = [Room() for _ in self._models]
+        self._living: dict[int, tuple[str, ...]] = {}
         self._health = [Health(model.provider, model.model) for model in models]
 
     @property
@@ -162,11 +210,12 @@ class FallbackModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         tries = self._tries()
         failed: dict[int, ProviderError] = {}
-        broke_off = False
+        broke_off = again = False
         for at, which in enumerate(tries):
             told = False
             try:
-                async with aclosing(self._models[which].stream(request)) as events:
+                room = self._rooms[which]
+                async with aclosing(room.stream(self._models[which], request)) as events:
                     async for event in events:
                         if broke_off:
                             broke_off = False
@@ -178,20 +227,27 @@ class FallbackModel:
             except ProviderError as error:
                 failed[which] = error
                 spread = self._spread()
-                self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
+                await self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
                 if not isinstance(error, _MOVES_ON):
                     raise
                 broke_off = broke_off or told
                 following = tries[at + 1 :]
-                if which in following and not may_be_asked_again(error):
-                    raise
+                if which in following:
+                    if not may_be_asked_again(error) or (again and only_once_more(error)):
+                        raise
+                    if only_once_more(error):
+                        again, following = True, following[:1]
                 cost = told or error.may_have_cost
             if not following:
                 break
             if cost:
                 yield PaidForNothing()
             yield AsksAgain(
-                self._name(which), self._name(following[0]), at + 2, len(tries), failed[which]
+                self._name(which),
+                self._name(following[0]),
+                at + 2,
+                at + 1 + len(following),
+                failed[which],
             )
             if which in following:
                 await self._clock.sleep(pause_s(failed[which], at + 1, spread))
@@ -223,10 +279,16 @@ class FallbackModel:
         if health.failures:
             self._health[which] = Health(health.provider, health.model)
 
-    def _failed(
+    async def _failed(
         self, which: int, error: ProviderError, *, attempt: int, attempts: int, spread: float
     ) -> None:
-        """Remember and log a failure."""
+        """Remember and log a failure, with what is known besides."""
+        if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
+            then = self._clock.now() + timedelta(seconds=min(error.retry_after_s, MAX_NAMED_S))
+            error.until = then.astimezone(self._zone)
+        if isinstance(error, ModelGone):
+            error.model = error.model or self._models[which].model
+            error.living = await self._living_beside(which)
         health = self._health[which]
         kind = type(error).__name__
         failures = health.failures + 1
@@ -248,6 +310,13 @@ class FallbackModel:
             attempt=attempt,
             attempts=attempts,
         )
+
+    async def _living_beside(self, which: int) -> tuple[str, ...]:
+        """What else the service of a gone model has; asked once."""
+        model = self._models[which]
+        if which not in self._living:
+            self._living[which] = await model.living() if isinstance(model, Listing) else ()
+        return self._living[which]
 
     def _moved_on(self, which: int, to: int, error: ProviderError) -> None:
         left, taken = self._health[which], self._health[to]

@@ -6,19 +6,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from aouo.errors import PromptTooLong, ProviderAuth, ProviderRejected
-from aouo.providers.failures import UnexplainedRefusal
+from aouo.errors import ProviderAuth, UnexplainedRefusal
 from aouo.providers.gemini_answers import GeminiReader
 from aouo.providers.gemini_wire import gemini_body
 from aouo.providers.service import ServiceModel
 from aouo.providers.wire import encode
-from aouo.transcript import ModelEvent, ModelRequest, estimate_tokens, message_tokens
+from aouo.transcript import ModelEvent, ModelRequest
 
 if TYPE_CHECKING:
     from aouo.providers.gemini_line import GeminiLine
-
-FULL = 0.8
-"""The share of the window from which a refused request counts as too long: estimates err."""
 
 
 class GeminiModel(ServiceModel):
@@ -27,12 +23,7 @@ class GeminiModel(ServiceModel):
     reader = GeminiReader
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Ask the model.
-
-        An unexplained refusal is met once without what the owner set. The service has no typed
-        word for a prompt that is too long: the refusal of one that by our own count fills the
-        window is taken for it.
-        """
+        """Ask the model. An unexplained refusal is met once without what the owner set."""
         endpoint = await self._connected()
         known, first, answered = self._dialect, None, False
         quiet = known.quiet(request)
@@ -48,9 +39,11 @@ class GeminiModel(ServiceModel):
             except UnexplainedRefusal as refused:
                 first = first or refused
                 if answered or dialect == quiet:
-                    full = _request_tokens(request) > FULL * self._context_window
-                    kind = PromptTooLong if full else ProviderRejected
-                    raise kind(str(first)) from refused
+                    raise first from refused
+
+    async def living(self) -> tuple[str, ...]:
+        """Nobody is asked: the SDK's line knows one address only."""
+        return ()
 
     def _line(self) -> GeminiLine:
         from aouo.providers.gemini_line import GeminiLine
@@ -68,9 +61,3 @@ class GeminiModel(ServiceModel):
 def _host(base_url: str) -> str:
     """The address without what the SDK adds, and without the compatible service's part of it."""
     return base_url.removesuffix("/openai").removesuffix("/v1beta")
-
-
-def _request_tokens(request: ModelRequest) -> int:
-    tools = "".join(f"{tool.description}{tool.parameters}" for tool in request.tools)
-    fixed = estimate_tokens(request.system + request.context + tools)
-    return fixed + sum(map(message_tokens, request.messages))

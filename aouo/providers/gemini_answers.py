@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
-from aouo.errors import ContentFiltered, ProviderBusy, ProviderRejected, ProviderTimeout
+from aouo.errors import ContentFiltered, ProviderBusy, ProviderRejected, ProviderTimeout, Stumbled
 from aouo.providers.answers import as_object, count
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
@@ -68,7 +68,7 @@ class GeminiReader:
 
         Raises:
             ProviderTimeout: the stream was cut: no finish reason came.
-            ProviderBusy: words, and then a call that nobody can read.
+            Stumbled: words, and then a call that nobody can read.
             ProviderRejected: we lost a signature.
         """
         for event in self._events.end():
@@ -80,7 +80,7 @@ class GeminiReader:
         calls = tuple(_call(part["functionCall"]) for part in self._parts if "functionCall" in part)
         text = "".join(self._text)
         if self._reason in _STUMBLED and text and not calls:
-            raise ProviderBusy(f"{self._provider}: {self._reason}")
+            raise Stumbled(f"{self._provider}: {self._reason}")
         reason = _REASONS.get(self._reason, "unknown")
         if calls and reason in ("stop", "unknown"):
             reason = "tool_calls"

@@ -12,6 +12,8 @@ import structlog
 from aouo.errors import ProviderError
 from aouo.providers.dialect import Dialect, Dialects, first_dialect
 from aouo.providers.http import Session
+from aouo.providers.names import nearest, sold_by
+from aouo.providers.nearby import is_nearby
 from aouo.transcript import ModelRequest
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 
 log = structlog.get_logger()
+LIST_WAIT_S = 10.0
 
 
 class Service(TypedDict):
@@ -55,8 +58,8 @@ class ServiceModel(ABC):
         api_key: str,
         context_window: int,
         session: Session,
-        request_timeout_s: float = 90.0,
-        stream_idle_timeout_s: float = 60.0,
+        request_timeout_s: float = 300.0,
+        stream_idle_timeout_s: float = 300.0,
         brief: bool = False,
         sees: bool = False,
         dialects: Dialects | None = None,
@@ -134,6 +137,16 @@ class ServiceModel(ABC):
         """Import the SDK and make its client, so that the first call need not wait for it."""
         await self._connected()
 
+    async def living(self) -> tuple[str, ...]:
+        """A few models that the service has, the nearest to this one's name first; () when it does
+        not say so at once."""
+        try:
+            async with asyncio.timeout(LIST_WAIT_S):
+                listed = await (await self._connected()).ask("/models")
+        except (ProviderError, TimeoutError):
+            return ()
+        return await asyncio.to_thread(nearest, self._model, sold_by(listed))
+
     @abstractmethod
     def _line(self) -> Line:
         """The SDK's client; may take most of a second."""
@@ -156,4 +169,6 @@ class ServiceModel(ABC):
             request_timeout_s=self._request_timeout_s,
             stream_idle_timeout_s=self._stream_idle_timeout_s,
             reader=self.reader,
+            model=self._model,
+            nearby=is_nearby(self._base_url),
         )

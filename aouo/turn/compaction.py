@@ -129,6 +129,7 @@ class Compactor:
         self._clock = clock
         self._asides = asides
         self._resting: dict[str, int] = {}
+        self._too_long: set[str] = set()
 
     def rests(self, session_id: str) -> bool:
         """Whether this turn of a session comes too soon after a failure; asked once a turn."""
@@ -140,6 +141,16 @@ class Compactor:
     def rest(self, session_id: str) -> None:
         """A try has failed: the next turns of this session do without."""
         self._resting[session_id] = REST_TURNS
+
+    def remember_too_long(self, session_id: str) -> None:
+        """A request of this session passed only with less history: it is due."""
+        self._too_long.add(session_id)
+
+    def was_too_long(self, session_id: str) -> bool:
+        """Whether that is so; asked once."""
+        found = session_id in self._too_long
+        self._too_long.discard(session_id)
+        return found
 
     async def compact(
         self,

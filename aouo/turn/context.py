@@ -148,8 +148,9 @@ class TurnContext:
     `call_tool` is the one door to a tool; a call that comes with an objection is refused there, in
     these words; what `propose` returns of it is written with its intent. `day` is the local day
     that usage counts for. `recalled` is what was said off the record before: it is nowhere else.
-    `make_room` shortens the history after a service refused it as too long, once; it says whether
-    that helped. `listen` appends what the person has changed of their words meanwhile.
+    `make_room` shortens the history after a service refused it, once, for good if it is known that
+    it was too long; it says whether there is less. `was_too_long` says so later. `listen` appends
+    what the person has changed of their words meanwhile.
     """
 
     def __init__(
@@ -178,7 +179,8 @@ class TurnContext:
         self.history: list[Message] = []
         self.summarised: Summary | None = None  # by this very turn
         self.listen: Callable[[], Awaitable[None]] | None = None
-        self.make_room: Callable[[], Awaitable[bool]] | None = None
+        self.make_room: Callable[[bool], Awaitable[bool]] | None = None
+        self.was_too_long: Callable[[], None] = lambda: None
         self.images: tuple[Image, ...] = ()  # of the person's words; no later turn has them
         self.said: list[Message] = []
         self.memory: Mapping[str, str] = {}

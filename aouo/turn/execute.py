@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import aclosing
 from dataclasses import replace
@@ -21,6 +22,29 @@ from aouo.transcript import (
 from aouo.turn.calls import Calls, spent_by
 from aouo.turn.context import DispatchContext
 from aouo.turn.quota import Quota
+from aouo.turn.tokens import Estimator, estimate
+
+RESERVE_TOKENS = 4096
+"""Kept free for an answer whatever the history takes; see `compaction.budget_tokens`."""
+
+
+MARGIN = 0.1
+"""By which an estimate may be too low: some services refuse prompt and room together."""
+
+
+def is_cut_off(finished: Finished) -> bool:
+    """Whether the room was used up before there was an answer, or within the call of a tool."""
+    said = finished.said
+    if finished.reason != "length":
+        return False
+    return not said.text.strip() if not said.calls else not _is_whole(said.calls[-1].arguments)
+
+
+def _is_whole(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments or "{}"), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 class Executor:
@@ -31,12 +55,14 @@ class Executor:
         *,
         calls: Calls,
         quota: Quota,
+        estimator: Estimator,
         max_tokens: int,
         temperature: float | None,
         effort: str,
     ) -> None:
         self._calls = calls
         self._quota = quota
+        self._estimator = estimator
         self._max_tokens = max_tokens
         self._temperature = temperature
         self._effort = effort
@@ -44,23 +70,33 @@ class Executor:
     async def dispatch(self, ctx: DispatchContext) -> None:
         """Ask the model; make its calls; leave the answer in the context.
 
+        What is cut off before an answer, or within a call, is asked for once more with twice the
+        room, as far as the window has it.
+
         Raises:
             ProviderError: the model gave no answer.
             Refused: a limit is reached, nobody was asked.
         """
         turn = ctx.turn
-        window = turn.model.context_window
-        ctx.request = ModelRequest(
+        request = ModelRequest(
             system=turn.system,
             messages=tuple(ctx.messages),
             tools=turn.toolbox.shown,
             context=turn.changing,
-            max_tokens=min(self._max_tokens, 4096, window // 4),
             temperature=self._temperature,
             effort=self._effort,
             past=ctx.past,
         )
+        room = self._room(ctx, request)
+        ctx.request = replace(request, max_tokens=min(self._max_tokens, room))
         finished = await self._ask(ctx, ctx.request)
+        more = min(2 * ctx.request.max_tokens, room)
+        if is_cut_off(finished) and more > ctx.request.max_tokens:
+            turn.total += finished.usage  # paid for, and no dispatch
+            if finished.said.text.strip() and not ctx.holds_text:
+                await turn.view.start_over()
+            ctx.request = replace(ctx.request, max_tokens=more)
+            finished = await self._ask(ctx, ctx.request)
         calls = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)
         ctx.said = replace(finished.said, calls=calls)
         ctx.usage, ctx.finish_reason = finished.usage, finished.reason
@@ -71,6 +107,18 @@ class Executor:
         if text := finished.said.text.strip():
             turn.thoughts.append(Thought("reasoning", text))
         await self._calls.make(turn, ctx.said)
+
+    def _room(self, ctx: DispatchContext, request: ModelRequest) -> int:
+        """What the window leaves for thoughts and answer; never less than its reserve, for an
+        estimate errs and the history was cut to leave that."""
+        model = ctx.turn.model
+        reserve = min(RESERVE_TOKENS, model.context_window // 4)
+        scale = self._estimator.scale(model.provider, model.model)
+        fixed = self._estimator.tools(request.tools) + estimate(request.system + request.context)
+        prompt = scale.tokens(fixed) + scale.at_most(request.messages)
+        if model.context_window - prompt < 2 * self._max_tokens:
+            prompt = scale.tokens(self._estimator.request(request)) * (1 + MARGIN)
+        return max(reserve, int(model.context_window - prompt))
 
     async def _ask(self, ctx: DispatchContext, request: ModelRequest) -> Finished:
         turn = ctx.turn

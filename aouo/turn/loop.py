@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.errors import PromptTooLong
+from aouo.errors import PromptTooLong, UnexplainedRefusal
 from aouo.transcript import AssistantSaid, UserSaid
 from aouo.turn import pipelines
 from aouo.turn.calls import Calls
@@ -42,8 +42,13 @@ async def run_turn(
 async def _dispatch(
     ctx: TurnContext, steps: Pipelines, executor: Executor, journal: Journal
 ) -> None:
-    """Iterate until a step ends the turn; `dispatch_output` always has its say."""
+    """Iterate until a step ends the turn; `dispatch_output` always has its say.
+
+    What a service refuses without saying why may be too long: once a turn it is asked with less
+    history. If that was it, it is told; if not, the first refusal counts.
+    """
     iteration = 0
+    unexplained: UnexplainedRefusal | None = None
     while True:
         dispatch = DispatchContext(ctx, iteration, holds_text=steps.holds_text)
         dispatch.messages = [*ctx.history, *ctx.said]
@@ -53,9 +58,17 @@ async def _dispatch(
         try:
             await executor.dispatch(dispatch)
         except PromptTooLong:
-            if ctx.make_room and await ctx.make_room():
+            if ctx.make_room and await ctx.make_room(True):
                 continue
             raise
+        except UnexplainedRefusal as refused:
+            if ctx.make_room and await ctx.make_room(False):
+                unexplained = refused
+                continue
+            raise (unexplained or refused) from None
+        if unexplained:
+            unexplained = None
+            ctx.was_too_long()
         await pipelines.run("dispatch_output", steps.dispatch_output, dispatch)
         if dispatch.holds_text and dispatch.said.text and not dispatch.again:
             await ctx.show(dispatch.said.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -117,6 +117,23 @@ def cost_usd(price: Price, usage: Usage) -> float:
 def most_usd(price: Price, most: Usage) -> float:
     """What a call with at most these tokens can cost, wherever its input is read from."""
     return cost_usd(Price(max(price.input, price.cached), 0.0, price.output), most)
+
+
+LEAST_ANSWER_TOKENS = 1_024
+"""Where money is short a call is made with less room for its answer, but not with less."""
+
+
+def affordable(most: Usage, prices: Iterable[Price], room_usd: float) -> Usage:
+    """`most` with no more output than `room_usd` pays for, whoever of them answers; the least that
+    is worth asking for if it does not pay for that."""
+    tokens = most.output_tokens
+    for price in prices:
+        left_usd = room_usd - most_usd(price, Usage(most.input_tokens, 0, 0))
+        if most_usd(price, most) > room_usd and price.output:
+            # A little less than the quotient, which may round up to one token too many.
+            tokens = min(tokens, math.floor(left_usd * 999_999 / price.output))
+    least = min(LEAST_ANSWER_TOKENS, most.output_tokens)
+    return Usage(most.input_tokens, 0, max(tokens, least))
 
 
 class Bounds:

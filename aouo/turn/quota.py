@@ -40,6 +40,7 @@ from aouo.turn.money import (
     Ceiling,
     PackBudget,
     Price,
+    affordable,
     cheapest_that_fits,
     most_usd,
     own_key,
@@ -132,9 +133,9 @@ class Quota:
 
         No event holds a secret, in whatever pieces the model said it.
 
-        `row` says who pays. `record` gets the row to
-        write, one for each call that cost something; a call that is cut off costs its worst
-        case, since nobody says what it did cost.
+        Where a budget has not enough left for the worst case, the call is made with less room for
+        its answer. `row` says who pays. `record` gets the row to write, one for each call that cost
+        something; a call that is cut off costs its worst case, since nobody says what it did cost.
 
         Raises:
             QuotaExceededError: a cap of tokens is reached.
@@ -142,7 +143,7 @@ class Quota:
             PriceUnknown: a budget is set and the model has no price.
             ProviderError: as `ChatModel.stream`.
         """
-        paying = await self._pay(model, request, row)
+        paying, request = await self._pay(model, request, row)
         cleaning = Cleaning(self._redactor)
         try:
             async with aclosing(model.stream(request)) as events:
@@ -152,7 +153,7 @@ class Quota:
                             paying.begun = True
                         case PaidForNothing():
                             paying.cut_off(record)
-                            paying = await self._pay(model, request, row)
+                            paying, _ = await self._pay(model, request, row, begun=True)
                         case Finished():
                             record(paying.settle(event))
                         case StartedOver() | AsksAgain():
@@ -166,19 +167,24 @@ class Quota:
         finally:
             paying.cut_off(record)
 
-    async def _pay(self, model: ChatModel, request: ModelRequest, row: Spent) -> Paying:
-        """Hold the worst case of one call, in the table too if it stands under a budget."""
+    async def _pay(
+        self, model: ChatModel, request: ModelRequest, row: Spent, *, begun: bool = False
+    ) -> tuple[Paying, ModelRequest]:
+        """Hold the worst case of one call, in the table too if it stands under a budget; and the
+        request that this pays for, the same one if it is under way already (`begun`)."""
         ceilings = self._budget.ceilings(row.person, row.pack, self._own(row.pack).daily_usd)
         prices = self._prices(model, all_of_them=bool(ceilings))
         capped = bool(self._token_limits(row.pack, _NOTHING))
         most = self._bounds.of(request) if ceilings or capped else _NOTHING
-        worst_usd = max(most_usd(price, most) for price in prices.values())
+        worst_usd = _worst_usd(prices, most)
         if not worst_usd:
             ceilings = []  # what costs nothing needs no room
         limited = bool(ceilings or capped)
         day, hold = self.day(), Hold()
         if limited:
-            day, hold = await self._room(model, row, most, worst_usd, ceilings)
+            day, hold, most = await self._room(model, row, most, prices, ceilings, fixed=begun)
+            worst_usd = _worst_usd(prices, most)
+            request = replace(request, max_tokens=most.output_tokens)
         worst = replace(
             row,
             day=day,
@@ -190,33 +196,42 @@ class Quota:
         paying = Paying(worst, hold, prices, durable=bool(ceilings))
         if paying.durable:
             await self._write_down(paying)
-        return paying
+        return paying, request
 
     async def _room(
         self,
         model: ChatModel,
         row: Spent,
         most: Usage,
-        worst_usd: float,
+        prices: Mapping[tuple[str, str], Price],
         ceilings: Sequence[Ceiling],
-    ) -> tuple[str, Hold]:
-        """Hold room under every limit, waiting as long as calls at work take it; and the day."""
+        *,
+        fixed: bool,
+    ) -> tuple[str, Hold, Usage]:
+        """Hold room under every limit, waiting as long as calls at work take it; the day, and what
+        of `most` there is room for, all of it if that is `fixed`."""
         while True:
             day = self.day()
             await self._catch_up(day)
-            limits = self._token_limits(row.pack, most)
-            limits += [
-                Limit(("usd", kind, name), cap + self._purse.added(kind, name), key, worst_usd)
+            caps: list[tuple[Name, float, str]] = [
+                (("usd", kind, name), cap + self._purse.added(kind, name), key)
                 for kind, name, cap, key in ceilings
             ]
+            fits = most
+            if caps and not fixed:
+                left_usd = min(cap - self._purse.used(name) for name, cap, _ in caps)
+                fits = affordable(most, prices.values(), left_usd)
+            limits = self._token_limits(row.pack, fits)
+            worst_usd = _worst_usd(prices, fits)
+            limits += [Limit(name, cap, key, worst_usd) for name, cap, key in caps]
             try:
                 hold = self._purse.hold(limits)
             except OverLimit as error:
                 if error.limit.unit == "tokens":
                     raise _quota_exceeded(error) from None
-                raise self._budget_exceeded(error, limits, model, most) from None
+                raise self._budget_exceeded(error, limits, model, fits) from None
             if hold:
-                return day, hold
+                return day, hold, fits
             await self._purse.change()
 
     async def _write_down(self, paying: Paying) -> None:
@@ -287,6 +302,10 @@ class Quota:
             raise_usd=step_up(limit.cap, error.used + limit.amount - limit.cap),
             cheaper=cheaper or ("", ""),
         )
+
+
+def _worst_usd(prices: Mapping[tuple[str, str], Price], most: Usage) -> float:
+    return max(most_usd(price, most) for price in prices.values())
 
 
 def _quota_exceeded(error: OverLimit) -> QuotaExceededError:

@@ -100,6 +100,15 @@ def reason(name: str) -> Body:
     }
 
 
+def over_quota(span: str) -> Body:
+    """The detail that names the limits that were reached, of a "PerMinute" or a "PerDay"."""
+    named = f"GenerateRequests{span}PerProjectPerModel-FreeTier"
+    return {
+        "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+        "violations": [{"quotaId": named}],
+    }
+
+
 def retry_in(seconds: float) -> Body:
     return {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{seconds:g}s"}
 

@@ -50,20 +50,20 @@ async def test_a_refusal_names_what_is_spent_what_it_may_cost_and_what_helps(
     world: World,
 ) -> None:
     """No model is asked; the buttons fit Telegram's 64 bytes."""
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     async with world.running() as bot:
         with capture_logs() as logs:
             shown = await refused(bot)
             await settled(bot)
 
     assert shown.text.startswith(
-        "Today's budget does not allow this: $0.00 of $0.10 are spent, and this answer may cost "
+        "Today's budget does not allow this: $0.00 of $0.01 are spent, and this answer may cost "
         "up to $0."
     )
     assert shown.text.endswith(
         "It starts again at midnight, or the owner raises budgets.daily_usd."
     )
-    assert [each.text for each in shown.buttons] == ["Raise today by $0.50", "Stop"]
+    assert [each.text for each in shown.buttons] == ["Raise today by $0.20", "Stop"]
     assert all(len(each.data.encode()) <= 64 for each in shown.buttons)
     assert world.model.requests == []
     assert "budget_exceeded" in [line["event"] for line in logs]
@@ -71,7 +71,7 @@ async def test_a_refusal_names_what_is_spent_what_it_may_cost_and_what_helps(
 
 async def test_the_owner_raises_it_and_the_refused_words_are_answered(world: World) -> None:
     """The history that the model reads has them once."""
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     async with world.running() as bot:
         shown = await refused(bot)
         tapped = await bot.people.tap(ADA, ADA, shown.id, button(shown, "Raise"))
@@ -82,7 +82,7 @@ async def test_the_owner_raises_it_and_the_refused_words_are_answered(world: Wor
 
     assert (tapped, after.text) == (
         {"text": "", "show_alert": False},
-        "Raised by $0.50 for today. Answering now.",
+        "Raised by $0.20 for today. Answering now.",
     )
     assert after.buttons == ()
     assert late == {"text": "This question is closed.", "show_alert": True}
@@ -96,7 +96,7 @@ async def test_the_owner_is_asked_in_private_to_raise_it_for_somebody_else(
     world: World, chat: int, place: str
 ) -> None:
     """They see no chat of others, and may be in no group with them."""
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     async with world.running() as bot:
         shown = await refused(bot, user=BEN, chat=chat)
         card = await bot.people.next_message(ADA, contains="Raise it for today?")
@@ -104,24 +104,24 @@ async def test_the_owner_is_asked_in_private_to_raise_it_for_somebody_else(
         unasked = len(world.model.requests)
         await bot.people.tap(ADA, ADA, card.id, button(card, "Raise"))
         await said(world, "hello", chat)
-        await said(world, f"{card.text}\n→ raised by $0.50")
+        await said(world, f"{card.text}\n→ raised by $0.20")
         await settled(bot)
         there, asked = await answers(world, chat), await answers(world)
 
     assert card.text.startswith(
-        f"Ben in {place} is not answered: today's budget does not allow this: $0.00 of $0.10 are "
+        f"Ben in {place} is not answered: today's budget does not allow this: $0.00 of $0.01 are "
         "spent, and this answer may cost up to $0."
     )
     assert shown.text.endswith("or the owner raises budgets.daily_usd. I am asking them now.")
     assert [each.text for each in shown.buttons] == ["Stop"]
     assert no == {"text": "Only the owner can decide this.", "show_alert": True}
     assert unasked == 0
-    assert there == ["Raised by $0.50 for today. Answering now.", "hello"]
-    assert asked == [f"{card.text}\n→ raised by $0.50"]
+    assert there == ["Raised by $0.20 for today. Answering now.", "hello"]
+    assert asked == [f"{card.text}\n→ raised by $0.20"]
 
 
 async def test_a_card_of_the_owners_shows_that_the_person_left_it(world: World) -> None:
-    budgets(world, per_person_daily_usd=0.1)
+    budgets(world, per_person_daily_usd=0.01)
     async with world.running() as bot:
         await bot.people.say(BEN, BEN, "hello")
         shown = await bot.people.next_message(BEN, contains="Your budget of today")
@@ -138,7 +138,7 @@ async def test_a_card_of_the_owners_shows_that_the_person_left_it(world: World) 
 async def test_the_owners_card_outlives_a_restart_and_holds_no_word_off_the_record(
     world: World,
 ) -> None:
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     async with world.running() as bot:
         await bot.people.say(BEN, BEN, "/otr my secret")
         card = await bot.people.next_message(ADA, contains="Raise it for today?")
@@ -146,9 +146,9 @@ async def test_the_owners_card_outlives_a_restart_and_holds_no_word_off_the_reco
     async with world.running() as bot:
         await bot.people.tap(ADA, ADA, card.id, button(card, "Raise"))
         await said(
-            world, "Raised by $0.50 for today. Please say it again: your words were not kept.", BEN
+            world, "Raised by $0.20 for today. Please say it again: your words were not kept.", BEN
         )
-        await said(world, f"{card.text}\n→ raised by $0.50")
+        await said(world, f"{card.text}\n→ raised by $0.20")
 
     assert "secret" not in card.text
     assert len(await answers(world, BEN)) == 1
@@ -156,7 +156,7 @@ async def test_the_owners_card_outlives_a_restart_and_holds_no_word_off_the_reco
 
 async def test_the_owner_is_not_asked_without_end(world: World) -> None:
     """Then, and where the owner never wrote to the bot, nobody is told that they are asked."""
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     world.config["security"] = {"approvals": {"per_hour": 1}}
     async with world.running() as bot:
         await refused(bot, user=BEN)
@@ -171,7 +171,7 @@ async def test_the_owner_is_not_asked_without_end(world: World) -> None:
 
 
 async def test_the_buttons_survive_a_restart(world: World) -> None:
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     async with world.running() as bot:
         shown = await refused(bot)
         await settled(bot)
@@ -183,14 +183,14 @@ async def test_the_buttons_survive_a_restart(world: World) -> None:
 
 
 async def test_words_off_the_record_are_not_kept_for_a_second_try(world: World) -> None:
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "/otr my secret")
         shown = await bot.people.next_message(ADA, contains=REFUSED)
         await settled(bot)
         await bot.people.tap(ADA, ADA, shown.id, button(shown, "Raise"))
         await said(
-            world, "Raised by $0.50 for today. Please say it again: your words were not kept."
+            world, "Raised by $0.20 for today. Please say it again: your words were not kept."
         )
         await settled(bot)
 
@@ -198,7 +198,7 @@ async def test_words_off_the_record_are_not_kept_for_a_second_try(world: World) 
 
 
 async def test_stop_closes_the_message_and_nothing_else_happens(world: World) -> None:
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     async with world.running() as bot:
         shown = await refused(bot)
         await bot.people.tap(ADA, ADA, shown.id, button(shown, "Stop"))
@@ -215,7 +215,7 @@ async def test_a_cheaper_model_answers_here_for_the_rest_of_the_day(
     world: World, clock: FastClock
 ) -> None:
     """It is offered only if its worst case fits; other conversations keep theirs."""
-    budgets(world, daily_usd=0.1)
+    budgets(world, daily_usd=0.01)
     world.config["providers"] = {
         "fake": {
             "base_url": world.model.base_url,
@@ -241,10 +241,10 @@ async def test_a_cheaper_model_answers_here_for_the_rest_of_the_day(
 
 async def test_a_person_and_a_pack_have_budgets_of_their_own(world: World) -> None:
     world.install("notes")
-    budgets(world, per_person_daily_usd=0.1, per_pack_daily_usd={"notes": 0.2})
+    budgets(world, per_person_daily_usd=0.01, per_pack_daily_usd={"notes": 0.02})
     async with world.running() as bot:
         mine = await bot.ask("hello")
-    budgets(world, per_pack_daily_usd={"notes": 0.2})
+    budgets(world, per_pack_daily_usd={"notes": 0.02})
     async with world.running() as bot:
         packs = await bot.ask("hello")
 

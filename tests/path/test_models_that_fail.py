@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 import pytest
 from structlog.testing import capture_logs
 
 from aouo.cli.control import ask
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Fails, ModelServer, Says
+from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says, last_words
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, BEN, WAIT_S, World
 
@@ -265,3 +269,340 @@ async def let_go(model: ModelServer) -> None:
     model.stalled.clear()
     model.release.set()
     model.release.clear()
+
+
+# What the person reads of failures that waiting does not mend, and the owner besides
+
+
+def invalid(message: str, **more: object) -> dict[str, object]:
+    return {"error": {"message": message, "type": "invalid_request_error", **more}}
+
+
+MINUTE = {
+    "error": {
+        "message": "Request too large on tokens per minute (TPM): Limit 8000, Requested 20000",
+        "type": "tokens",
+        "code": "rate_limit_exceeded",
+    }
+}
+GONE = invalid("The model `scripted` has been decommissioned", code="model_decommissioned")
+REGION = {"error": {"code": "unsupported_country_region_territory", "message": "Country"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "ben_reads", "ada_reads"),
+    [
+        (
+            400,
+            GONE,
+            "The model service has no model “scripted”, or not for our key. The owner has to "
+            "choose another one.",
+            "The model service has no model “scripted”, or not for our key. It has: scripted-2, "
+            "script. Choose one with provider.model in config.json, then: aouo restart",
+        ),
+        (
+            403,
+            REGION,
+            "The model service does not serve the country that our requests come from. The owner "
+            "has to change that.",
+            "The model service does not serve the country that our requests come from. Let me run "
+            "in another one, go through a proxy there (HTTPS_PROXY), or use another service. With "
+            "Gemini an account with billing may be enough.",
+        ),
+        (
+            404,
+            "<html>Welcome to nginx!</html>",
+            "The model's address is answered by something that is no model service. The owner "
+            "finds out more with: aouo doctor",
+            "The model's address is answered by something that is no model service. Look at the "
+            "provider's base_url in config.json (most end in /v1), and whether a login page of "
+            "this network stands before it. The log has what came, under ",
+        ),
+        (
+            407,
+            "Proxy Authentication Required",
+            "The proxy before the model service asks for a password. The owner finds out more "
+            "with: aouo doctor",
+            "The proxy before the model service asks for a password. Its address stands in "
+            "HTTPS_PROXY; name and password belong into it.",
+        ),
+    ],
+    ids=["model", "region", "page", "proxy"],
+)
+async def test_what_the_owner_has_to_change_is_said_to_both_in_their_words(
+    world: World, status: int, body: object, ben_reads: str, ada_reads: str
+) -> None:
+    world.install("notes")
+    world.model.models = ("gpt-6-luna", "script", "scripted-2")
+    for _ in range(2):
+        world.model.fail(status, body)
+    async with world.running() as bot:
+        await bot.people.say(BEN, BEN, "hello")
+        bens = await bot.people.next_message(BEN, contains="The ")
+        await settled(bot)
+        adas = await bot.ask("hello")
+
+    assert bens.text == ben_reads
+    assert adas.text.startswith(ada_reads)
+    assert len(world.model.requests) == 2
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 407])
+async def test_where_waiting_is_hopeless_the_fallback_answers(
+    world: World, other: ModelServer, status: int
+) -> None:
+    told: dict[int, object] = {400: GONE, 403: REGION, 404: "<html>", 407: "a password, please"}
+    world.model.fail(status, told[status])
+    other.say("Here I am.")
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert answer.text == "Here I am."
+    assert len(world.model.requests) == 1
+
+
+async def test_a_quota_of_the_day_is_not_asked_again_and_its_hour_is_named(
+    world: World, clock: FastClock
+) -> None:
+    """The hour is the bot's own; source: OpenRouter's limit `free-models-per-day`."""
+    world.config = {"cron": {"timezone": "Asia/Tokyo"}}
+    world.model.fail(429, invalid("free-models-per-day"), headers={"Retry-After": "10800"})
+    world.model.fail(429, headers={"Retry-After": "86400"})
+    async with world.running() as bot:
+        quota = await bot.ask("hello")
+        opens = (clock.now() + timedelta(hours=3)).astimezone(ZoneInfo("Asia/Tokyo"))
+        day = await bot.ask("hello?")
+
+    hours = {f"{opens - timedelta(minutes=late):%H:%M}" for late in range(3)}
+    assert quota.text.startswith("The model service's quota for today is used up; it begins anew")
+    assert quota.text.partition("anew at ")[2][:5] in hours
+    assert day.text.startswith("The model service takes none of our requests before ")
+    assert " on " in day.text.partition(". ")[0]
+    assert len(world.model.requests) == 2
+
+
+async def test_a_plan_with_few_tokens_a_minute_gets_less_room_and_keeps_the_history(
+    world: World,
+) -> None:
+    """Groq counts the prompt and the room for the answer. What was learnt is kept."""
+    world.install("notes")
+    world.model.say("One.")
+    world.model.fail(413, MINUTE)
+    async with world.running() as bot:
+        await bot.ask("first")
+        second = await bot.ask("second")
+        third = await bot.ask("third")
+        summaries = await bot.rows("SELECT id FROM summaries")
+
+    room = [request["max_tokens"] for request in world.model.requests]
+    assert (second.text, third.text) == ("second", "third")
+    assert room[0] == room[1] == 16_384
+    assert 1_024 <= room[2] == (8_000 - (20_000 - 16_384)) // 2
+    assert 1_024 <= room[3] <= 4_000
+    assert [m["content"] for m in world.model.requests[3]["messages"]].count("first") == 1
+    assert summaries == []
+
+
+async def test_a_request_above_a_plans_minute_is_said_and_not_summarised(world: World) -> None:
+    world.install("notes")
+    world.model.say("One.")
+    for _ in range(4):
+        world.model.fail(413, MINUTE)
+    async with world.running() as bot:
+        await bot.ask("first")
+        adas = await bot.ask("second")
+        await bot.people.say(BEN, BEN, "hello")
+        bens = await bot.people.next_message(BEN, contains="plan's tokens per minute")
+        summaries = await bot.rows("SELECT id FROM summaries")
+
+    assert adas.text.startswith("This takes more than your plan's tokens per minute")
+    assert bens.text.startswith("This takes more than this bot's plan's tokens per minute")
+    assert summaries == []
+    assert len(world.model.requests) == 5
+
+
+async def test_a_call_that_nobody_can_read_is_asked_for_once_more(
+    world: World, clock: FastClock
+) -> None:
+    """Groq's `tool_use_failed`, with its status or inside a stream."""
+    stumbles = invalid("Failed to call a function.", code="tool_use_failed", failed_generation="<")
+    world.model.fail(400, stumbles)
+    world.model.say("Fine.")
+    for _ in range(2):
+        event = json.dumps({"error": {**cast("Any", stumbles["error"]), "status_code": 400}})
+        world.model.raw(b"event: error\ndata: " + event.encode() + b"\n\n")
+    async with world.running() as bot:
+        fine = await bot.ask("hello")
+        stumbled = await bot.ask("hello?")
+
+    assert fine.text == "Fine."
+    assert stumbled.text == (
+        "The model wrote a tool call that nobody can read. Try again, perhaps in other words."
+    )
+    assert len(world.model.requests) == 4
+
+
+# What is too long, and nobody says so
+
+
+UNEXPLAINED = invalid("prompt is too long: 211180 tokens > 200000 maximum", param=None)
+
+
+async def test_a_refusal_without_a_reason_is_met_once_with_less_history(world: World) -> None:
+    """Where that helped the next turn summarises; a service like Anthropic's has no code for it."""
+    world.install("notes")
+    async with world.running() as bot:
+        for said_before in ("first " * 50, "second " * 50, "third " * 50):
+            await bot.ask(said_before)
+        world.model.fail(400, UNEXPLAINED)
+        answer = await bot.ask("fourth")
+        await settled(bot)
+        before = await bot.rows("SELECT id FROM summaries")
+        await bot.ask("fifth")
+        await settled(bot)
+        after = await bot.rows("SELECT id FROM summaries")
+
+    assert answer.text == "fourth"
+    assert (len(before), len(after)) == (0, 1)
+
+
+async def test_a_refusal_that_less_history_does_not_mend_is_said_and_nothing_is_lost(
+    world: World,
+) -> None:
+    """What is wrong with the request may be anything: it costs one more, and no summary, though
+    the service would write one."""
+    refuses: list[bool] = []
+
+    def service(body: Body) -> Reply | str:
+        if "What stands between the two marks" in str(body["messages"][0]["content"]):
+            return "- A summary."
+        return Fails(422, UNEXPLAINED) if refuses else last_words(body)
+
+    world.install("notes")
+    world.model._script = service
+    async with world.running() as bot:
+        await bot.ask("first " * 400)
+        await bot.ask("second " * 400)
+        asked = len(world.model.requests)
+        refuses.append(True)
+        answer = await bot.ask("third")
+        refuses.clear()
+        await bot.ask("fourth")
+        summaries = await bot.rows("SELECT id FROM summaries")
+
+    assert answer.text.startswith("The model service does not accept our request")
+    assert len(world.model.requests) == asked + 3
+    assert any("first" in str(m["content"]) for m in world.model.requests[-1]["messages"])
+    assert summaries == []
+
+
+async def test_a_service_with_a_smaller_answer_is_asked_for_that_from_then_on(
+    world: World,
+) -> None:
+    """DeepSeek's words; other services' are in tests/providers/test_failures.py."""
+    world.model.fail(400, invalid("the valid range of max_tokens is [1, 8192]", param=None))
+    async with world.running() as bot:
+        first = await bot.ask("first")
+        second = await bot.ask("second")
+
+    assert (first.text, second.text) == ("first", "second")
+    assert [r["max_tokens"] for r in world.model.requests] == [16_384, 8_192, 8_192]
+
+
+# Room for thinking
+
+
+async def test_an_answer_cut_off_before_its_first_word_gets_twice_the_room(world: World) -> None:
+    world.config = {"advanced": {"context_window": 131_072}}
+    world.model.reply(Says("", reason="length", thoughts="Hm. " * 100, usage=(100, 0, 16_384)))
+    world.model.say("Here I am.")
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+        await settled(bot)
+        used = await bot.rows("SELECT output_tokens FROM usage_events WHERE scope = 'llm'")
+
+    assert answer.text == "Here I am."
+    assert [r["max_tokens"] for r in world.model.requests] == [16_384, 32_768]
+    assert len({len(r["messages"]) for r in world.model.requests}) == 1  # no nudge
+    assert [row["output_tokens"] for row in used] == [16_384, 5]
+
+
+async def test_an_answer_cut_off_twice_is_said_with_what_helps(world: World) -> None:
+    for _ in range(4):
+        world.model.reply(Says("", reason="length"))
+    async with world.running() as bot:
+        adas = await bot.ask("hello")
+        await bot.people.say(BEN, BEN, "hello")
+        bens = await bot.people.next_message(BEN, contains="The model")
+
+    assert bens.text == (
+        "The model used up all its room for thoughts and answer before it said a word. Ask for a "
+        "smaller piece; /new starts afresh."
+    )
+    assert adas.text.startswith(bens.text + " More room: provider.max_tokens in config.json")
+    assert len(world.model.requests) == 4
+
+
+async def test_what_is_configured_counts_as_far_as_the_window_has_room(world: World) -> None:
+    """A reserve of a quarter of a small window is kept, however long the prompt is."""
+    room: list[int] = []
+    for window in (65_536, 8_000, 1_200):
+        world.config = {"advanced": {"context_window": window}}
+        async with world.running() as bot:
+            await bot.ask("hello")
+        room.append(world.model.requests[-1]["max_tokens"])
+
+    assert room[0] == 16_384
+    assert 2_000 < room[1] < 8_000
+    assert room[2] == 300
+
+
+async def test_a_machine_that_is_still_computing_is_not_asked_twice(world: World) -> None:
+    """A server at a private address that sends no byte in time."""
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        await over.wait()
+        writer.close()
+
+    asked: list[bytes] = []
+    over = asyncio.Event()
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        world.config = {
+            "provider": {"backend": "mine", "model": "m", "request_timeout_s": 1},
+            "providers": {"mine": {"base_url": f"http://127.0.0.1:{port}/v1"}},
+        }
+        async with world.running() as bot:
+            answer = await bot.ask("hello")
+        over.set()
+
+    assert answer.text.startswith(
+        "The machine that the model runs on has not begun to answer and may still be computing, so "
+        "I did not ask it a second time."
+    )
+    assert len(asked) == 1
+
+
+async def test_twenty_thousand_comments_are_signs_of_life_and_no_answer(world: World) -> None:
+    comments = b": OPENROUTER PROCESSING\n\n" * 5_000
+    said_at_last = b'data: {"choices": [{"delta": {"content": "Yes."}, "finish_reason": "stop"}]}'
+    world.model.raw(*[comments] * 4, said_at_last + b"\n\ndata: [DONE]\n\n")
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert answer.text == "Yes."
+
+
+async def test_ten_megabytes_of_thoughts_are_read_past_and_not_kept(world: World) -> None:
+    world.install("notes")
+    thought = json.dumps({"choices": [{"delta": {"reasoning_content": "Hm, so. " * 12_500}}]})
+    said_at_last = b'data: {"choices": [{"delta": {"content": "Yes."}, "finish_reason": "stop"}]}'
+    world.model.raw(*[b"data: " + thought.encode() + b"\n\n"] * 100, said_at_last + b"\n\n")
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+        await settled(bot)
+        kept = sum(file.stat().st_size for file in (world.home.path / "data").glob("aouo.db*"))
+
+    assert answer.text == "Yes."
+    assert kept < 6_000_000

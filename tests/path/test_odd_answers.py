@@ -78,12 +78,17 @@ async def test_an_odd_call_is_a_call(world: World, pieces: tuple[bytes, ...]) ->
 
 async def test_a_call_cut_off_before_its_arguments_is_no_call_without_any(world: World) -> None:
     world.install("notes")
-    world.model.raw(call("persist", ""), event({}, "length"), DONE)
+    """It is asked for once more with more room; cut off again it is not carried out."""
+    for _ in range(2):
+        world.model.raw(call("persist", ""), event({}, "length"), DONE)
     world.model.say("Sorry.")
     async with world.running() as bot:
         assert (await bot.ask("Save it.")).text == "Sorry."
         result = words_of(world.model.requests[-1]["messages"][-1])
         assert result.startswith("The arguments are not complete JSON")
+
+    first, second, _ = (request["max_tokens"] for request in world.model.requests)
+    assert first < second <= 2 * first
 
 
 def strict(body: Body) -> Reply | str:
@@ -115,6 +120,8 @@ async def test_a_model_that_calls_nonsense_reads_why_and_answers(world: World) -
 
 
 REJECTED = "The model service does not accept our request or the model's name."
+OTHER = "The model's address is answered by something that is no model service."
+GONE = "The model service has no model “scripted”, or not for our key."
 SILENT = "The model service stopped answering. Try again."
 BUSY = "The model service is busy or cannot be reached. Try again in a minute."
 
@@ -122,8 +129,8 @@ BUSY = "The model service is busy or cannot be reached. Try again in a minute."
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        (Raw((b"<!doctype html><p>Log in</p>",), content_type="text/html"), REJECTED),
-        (Raw((b'{"error": {"message": "no", "code": "model_not_found"}}',)), REJECTED),
+        (Raw((b"<!doctype html><p>Log in</p>",), content_type="text/html"), OTHER),
+        (Raw((b'{"error": {"message": "no", "code": "model_not_found"}}',)), GONE),
         (Fails(307, "elsewhere", {"Location": "/v2/chat/completions"}), REJECTED),
         (Raw((b"\n\n",)), SILENT),
         (Raw((b"data: [1, 2]\n\n",)), BUSY),

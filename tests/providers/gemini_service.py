@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from aouo.transcript import FinishReason, Image, Usage
-from tests.fakes.gemini_server import GeminiServer, Thinks, error, reason, retry_in
+from tests.fakes.gemini_server import GeminiServer, Thinks, error, over_quota, reason, retry_in
 from tests.fakes.model_server import CallPart, Says
 from tests.providers.services import KEY, PLAIN_USAGE, Service, Trouble
 
@@ -26,6 +26,8 @@ _REFUSALS: dict[Trouble, dict[str, Any]] = {
     "broken": error(500, "INTERNAL"),
     "overloaded": error(503, "UNAVAILABLE"),
     "no such model": error(404, "NOT_FOUND"),
+    "wrong country": error(400, "FAILED_PRECONDITION"),
+    "day used up": error(429, "RESOURCE_EXHAUSTED", over_quota("PerDay"), retry_in(20)),
 }
 _HALF = b'data: {"candidates": [{"content": {"parts": [{"text": "Half"}]}, "index": 0}]}\r\n\r\n'
 
@@ -34,6 +36,8 @@ class GeminiWire(Service):
     """Google's own format."""
 
     name = "gemini"
+    has_a_word_for_length = False
+    lacks = frozenset({"moderated", "plan too small"})
 
     def __init__(self) -> None:
         self.server = GeminiServer(api_key=KEY)
@@ -41,7 +45,6 @@ class GeminiWire(Service):
     def settings(self) -> dict[str, Any]:
         return {
             "gemini": {"base_url": self.server.base_url, "api_key": KEY},
-            "advanced": {"context_window": 10},  # so that a greeting is too long
         }
 
     @property
@@ -82,6 +85,12 @@ class GeminiWire(Service):
     def fail(self, trouble: Trouble, *, retry_after_s: float = 0) -> None:
         if trouble == "declined":
             self.server.raw(b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\r\n\r\n')
+            return
+        if trouble == "stumbled":
+            self.server.reply(Says("I will add", reason="MALFORMED_FUNCTION_CALL"))
+            return
+        if trouble == "web page":
+            self.server.fail(404, "<html><title>Error 404 (Not Found)!!1</title></html>")
             return
         told = _REFUSALS[trouble]["error"]
         words = f"words about {KEY}, 401 and a timeout"  # are not read

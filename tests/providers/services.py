@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
@@ -32,6 +32,12 @@ Trouble: TypeAlias = Literal[
     "overloaded",
     "no such model",
     "declined",
+    "moderated",
+    "wrong country",
+    "day used up",
+    "plan too small",
+    "stumbled",
+    "web page",
 ]
 
 
@@ -44,6 +50,10 @@ class Service(ABC):
 
     name: str
     """Its backend in the configuration."""
+    has_a_word_for_length = True
+    """Whether it says by a code that a prompt is too long."""
+    lacks: frozenset[Trouble] = frozenset()
+    """Refusals that it has none of."""
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
@@ -141,6 +151,10 @@ class Refusal:
     status: int
     code: str = ""
     type: str = ""
+    more: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What stands beside them in the error."""
+    page: str = ""
+    """Instead of JSON."""
 
 
 OPENAI_REFUSALS: dict[Trouble, Refusal] = {
@@ -152,6 +166,12 @@ OPENAI_REFUSALS: dict[Trouble, Refusal] = {
     "overloaded": Refusal(503),
     "no such model": Refusal(404, "model_not_found", "invalid_request_error"),
     "declined": Refusal(400, "content_policy_violation", "invalid_request_error"),
+    "moderated": Refusal(403, more={"metadata": {"reasons": ["violence"], "flagged_input": "…"}}),
+    "wrong country": Refusal(403, "unsupported_country_region_territory", "request_forbidden"),
+    "day used up": Refusal(429, more={"metadata": {"limit_source": "openrouter_free_tier_daily"}}),
+    "plan too small": Refusal(413, "rate_limit_exceeded", "tokens"),
+    "stumbled": Refusal(400, "tool_use_failed", "invalid_request_error"),
+    "web page": Refusal(404, page="<html><title>Welcome to nginx!</title></html>"),
 }
 
 
@@ -217,7 +237,8 @@ class OpenAIWire(Service):
     def fail(self, trouble: Trouble, *, retry_after_s: float = 0) -> None:
         refusal = self._refusals[trouble]
         words = f"words about {KEY}, 401 and a timeout"  # are not read
-        body = {"error": {"message": words, "type": refusal.type, "code": refusal.code}}
+        named = {"message": words, "type": refusal.type, "code": refusal.code, **refusal.more}
+        body = refusal.page or {"error": named}
         headers = {"Retry-After": f"{retry_after_s:g}"} if retry_after_s else {}
         self.server.fail(refusal.status, body, headers)
 

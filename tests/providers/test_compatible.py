@@ -16,6 +16,9 @@ from aiohttp import web
 
 from aouo.errors import (
     ContentFiltered,
+    ModelGone,
+    NoModelService,
+    PlanTooSmall,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
@@ -295,10 +298,10 @@ async def test_a_server_that_ignores_streaming_is_understood(
         (401, error("invalid_api_key"), ProviderAuth),
         (402, error("", "insufficient_balance"), ProviderBilling),
         (403, error(), ProviderAuth),
-        (404, error("model_not_found"), ProviderRejected),
-        (404, "<html>nothing here</html>", ProviderRejected),
+        (404, error("model_not_found"), ModelGone),
+        (404, "<html>nothing here</html>", NoModelService),
         (408, None, ProviderTimeout),
-        (413, error("rate_limit_exceeded", "tokens"), PromptTooLong),
+        (413, error("rate_limit_exceeded", "tokens"), PlanTooSmall),
         (422, {"detail": [{"msg": "field required"}]}, ProviderRejected),
         (429, error("rate_limit_exceeded"), ProviderBusy),
         (429, error("insufficient_quota", "insufficient_quota"), ProviderBilling),
@@ -487,8 +490,8 @@ async def test_a_kept_connection_the_server_dropped_costs_one_more_request_and_n
         ((b"data: {broken\n\n",), ProviderBusy),
         ((b"data: 17\n\n",), ProviderBusy),
         ((b'data: {"choices": 17}\n\n',), ProviderBusy),
-        ((b"<html>\n<body>Log in</body>\n",), ProviderRejected),
-        ((b'{"hello": "world"}',), ProviderRejected),
+        ((b"<html>\n<body>Log in</body>\n",), NoModelService),
+        ((b'{"hello": "world"}',), NoModelService),
         ((b'data: {"error": {"code": 429, "message": "slow"}}\n\n',), ProviderBusy),
         ((b'data: {"error": {"code": 402, "message": "pay"}}\n\n',), ProviderBilling),
         ((b'data: {"error": {"type": "overloaded_error"}}\n\n',), ProviderBusy),
@@ -540,7 +543,7 @@ async def test_an_optional_field_a_service_refuses_is_left_out_from_then_on(
 async def test_a_field_that_cannot_be_left_out_is_the_owners_business(
     server: ModelServer, model: CompatibleModel
 ) -> None:
-    server.fail(400, error("invalid_value", param="messages"))
+    server.fail(400, error("invalid_value", param="tools"))
 
     with pytest.raises(ProviderRejected):
         await events(model)
@@ -574,7 +577,7 @@ async def test_a_closed_session_is_busy(server: ModelServer) -> None:
 async def test_an_address_that_speaks_no_tls_is_the_owners_business(
     server: ModelServer, session: aiohttp.ClientSession
 ) -> None:
-    with pytest.raises(ProviderRejected):
+    with pytest.raises(NoModelService):
         await events(model_at(server.base_url.replace("http:", "https:"), session))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.errors import ProviderBusy, ProviderRejected
+from aouo.errors import NoModelService, ProviderBusy
 from aouo.providers.event_stream import Event, EventStream
 
 VALUES = st.dictionaries(st.text(max_size=4), st.text(max_size=8) | st.integers(), max_size=3)
@@ -74,7 +74,7 @@ def test_half_an_event_is_none() -> None:
         (b"data: {broken\n", ProviderBusy),
         (b"data: [1]\n", ProviderBusy),
         (b"[" * 100_000, ProviderBusy),
-        (b"<html>\n", ProviderRejected),
+        (b"<html>\n", NoModelService),
         (b"data: " + b"x" * (17 * 1024 * 1024), ProviderBusy),
     ],
 )

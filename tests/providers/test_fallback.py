@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 import structlog
@@ -13,7 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.errors import (
+    CertificateRefused,
     ContentFiltered,
+    ModelGone,
+    NoModelService,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
@@ -21,6 +25,12 @@ from aouo.errors import (
     ProviderError,
     ProviderRejected,
     ProviderTimeout,
+    ProxyRefused,
+    QuotaUsedUp,
+    RegionRefused,
+    StillComputing,
+    Stumbled,
+    UnexplainedRefusal,
 )
 from aouo.providers.fallback import FallbackModel, Health, may_be_asked_again, pause_s
 from aouo.transcript import (
@@ -189,6 +199,13 @@ async def test_after_so_many_retries_it_has_failed(clock: Waited, retries: int) 
         PromptTooLong(""),
         ContentFiltered(""),
         ProviderBusy("", retry_after_s=61),
+        QuotaUsedUp("", retry_after_s=20),
+        StillComputing(""),
+        ModelGone(""),
+        RegionRefused(""),
+        NoModelService(""),
+        ProxyRefused(""),
+        CertificateRefused(""),
     ],
 )
 async def test_what_will_not_pass_soon_is_not_asked_again(
@@ -202,6 +219,52 @@ async def test_what_will_not_pass_soon_is_not_asked_again(
     assert (only.asked, clock.pauses) == (1, [])
 
 
+@pytest.mark.parametrize("error", [Stumbled(""), ProviderTimeout("", silent=True)])
+async def test_a_silence_and_a_call_that_nobody_can_read_are_met_once_more(
+    clock: Waited, error: ProviderError
+) -> None:
+    only, twice = Scripted("a", [error] * 9), Scripted("b", [error])
+
+    with pytest.raises(type(error)):
+        await told(over(only, clock=clock))
+    again = next(e for e in await told(over(twice, clock=clock)) if isinstance(e, AsksAgain))
+
+    assert only.asked == 2
+    assert (again.attempt, again.attempts) == (2, 2)
+
+
+async def test_the_moment_until_which_to_wait_is_told_in_the_bots_own_zone(clock: Waited) -> None:
+    error = QuotaUsedUp("", retry_after_s=3 * 3600)
+    tokyo = ZoneInfo("Asia/Tokyo")
+    model = FallbackModel([Scripted("a", [error])], clock=clock, max_retries=3, zone=tokyo)
+
+    with pytest.raises(QuotaUsedUp):
+        await told(model)
+
+    assert error.until
+    assert timedelta() <= clock.now() + timedelta(hours=3) - error.until < timedelta(minutes=1)
+    assert error.until.tzinfo is tokyo
+
+
+async def test_the_living_beside_a_gone_model_are_asked_for_once(clock: Waited) -> None:
+    class Sold(Scripted):
+        lists = 0
+
+        async def living(self) -> tuple[str, ...]:
+            self.lists += 1
+            return ("a-2", "a-3")
+
+    gone = [ModelGone(""), ModelGone("")]
+    only = Sold("a", list[ProviderError | Breaks | str](gone))
+    model = over(only, clock=clock)
+
+    for error in gone:
+        with pytest.raises(ModelGone):
+            await told(model)
+        assert (error.model, error.living) == ("a", ("a-2", "a-3"))
+    assert only.lists == 1
+
+
 async def test_the_service_says_how_long_to_wait_and_a_little_is_added(clock: Waited) -> None:
     only = Scripted("a", [ProviderBusy("", retry_after_s=30)])
 
@@ -211,7 +274,21 @@ async def test_the_service_says_how_long_to_wait_and_a_little_is_added(clock: Wa
 
 
 @pytest.mark.parametrize(
-    "error", [BUSY, ProviderTimeout(""), ProviderAuth(""), ProviderBilling("")]
+    "error",
+    [
+        BUSY,
+        ProviderTimeout(""),
+        ProviderAuth(""),
+        ProviderBilling(""),
+        QuotaUsedUp(""),
+        StillComputing(""),
+        Stumbled(""),
+        ModelGone(""),
+        RegionRefused(""),
+        NoModelService(""),
+        ProxyRefused(""),
+        CertificateRefused(""),
+    ],
 )
 async def test_with_a_fallback_the_failing_model_is_not_asked_again(
     clock: Waited, error: ProviderError
@@ -224,7 +301,10 @@ async def test_with_a_fallback_the_failing_model_is_not_asked_again(
     assert (first.asked, second.asked, clock.pauses) == (1, 1, [])
 
 
-@pytest.mark.parametrize("error", [ProviderRejected(""), PromptTooLong(""), ContentFiltered("")])
+@pytest.mark.parametrize(
+    "error",
+    [ProviderRejected(""), UnexplainedRefusal(""), PromptTooLong(""), ContentFiltered("")],
+)
 async def test_what_the_next_model_would_say_too_is_raised(
     clock: Waited, error: ProviderError
 ) -> None:

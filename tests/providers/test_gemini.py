@@ -13,12 +13,15 @@ import pytest
 
 from aouo.errors import (
     ContentFiltered,
-    PromptTooLong,
+    ModelGone,
+    NoModelService,
     ProviderAuth,
     ProviderBusy,
     ProviderError,
     ProviderRejected,
     ProviderTimeout,
+    RegionRefused,
+    UnexplainedRefusal,
 )
 from aouo.providers.gemini import GeminiModel
 from aouo.providers.gemini_wire import gemini_body
@@ -394,10 +397,11 @@ async def test_an_unreadable_call_is_an_empty_answer_but_never_half_of_one(
 
 REFUSALS: list[tuple[int, object, type[ProviderError], float]] = [
     (400, error(400, "INVALID_ARGUMENT", reason("API_KEY_INVALID")), ProviderAuth, 0),
-    (400, error(400, "INVALID_ARGUMENT"), ProviderRejected, 0),
+    (400, error(400, "INVALID_ARGUMENT"), UnexplainedRefusal, 0),
+    (400, error(400, "FAILED_PRECONDITION"), RegionRefused, 0),
     (401, error(401, "UNAUTHENTICATED"), ProviderAuth, 0),
     (403, error(403, "PERMISSION_DENIED"), ProviderAuth, 0),
-    (404, error(404, "NOT_FOUND"), ProviderRejected, 0),
+    (404, error(404, "NOT_FOUND"), ModelGone, 0),
     (429, error(429, "RESOURCE_EXHAUSTED", retry_in(34.5)), ProviderBusy, 34.5),
     (500, error(500, "INTERNAL"), ProviderBusy, 0),
     (503, error(503, "UNAVAILABLE"), ProviderBusy, 0),
@@ -470,7 +474,7 @@ async def test_an_error_inside_the_stream_is_read_as_any_other(
         ((b"data: {broken\r\n\r\n",), ProviderBusy),
         ((b'data: {"candidates": [7]}\r\n\r\n',), ProviderBusy),
         ((b'data: "words"\r\n\r\n',), ProviderBusy),
-        ((b"<html>Welcome</html>\n",), ProviderRejected),
+        ((b"<html>Welcome</html>\n",), NoModelService),
         ((b"",), ProviderTimeout),
     ],
 )
@@ -572,18 +576,6 @@ async def test_making_a_model_imports_no_sdk() -> None:
         said, _ = await process.communicate()
 
     assert said.strip() == b"[]"
-
-
-@pytest.mark.parametrize(("words", "kind"), [(10, ProviderRejected), (8000, PromptTooLong)])
-async def test_an_unexplained_refusal_of_a_full_window_means_that_it_is_too_long(
-    server: GeminiServer, model: GeminiModel, words: int, kind: type[ProviderError]
-) -> None:
-    """The service says which only in prose, and that is never read."""
-    server.decline(400)
-
-    with pytest.raises(kind) as refused:
-        await finished(model, ModelRequest("", (UserSaid("tea " * words),), ()))
-    assert type(refused.value) is kind
 
 
 @pytest.mark.parametrize(

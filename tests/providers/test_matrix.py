@@ -13,13 +13,19 @@ import pytest
 
 from aouo.errors import (
     ContentFiltered,
+    ModelGone,
+    NoModelService,
+    PlanTooSmall,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
     ProviderBusy,
     ProviderError,
-    ProviderRejected,
     ProviderTimeout,
+    QuotaUsedUp,
+    RegionRefused,
+    Stumbled,
+    UnexplainedRefusal,
 )
 from aouo.ports import ChatModel
 from aouo.transcript import (
@@ -164,14 +170,26 @@ async def test_why_an_answer_ended_is_told(
         ("busy", ProviderBusy),
         ("broken", ProviderBusy),
         ("overloaded", ProviderBusy),
-        ("no such model", ProviderRejected),
+        ("no such model", ModelGone),
         ("declined", ContentFiltered),
+        ("moderated", ContentFiltered),
+        ("wrong country", RegionRefused),
+        ("day used up", QuotaUsedUp),
+        ("plan too small", PlanTooSmall),
+        ("stumbled", Stumbled),
+        ("web page", NoModelService),
     ],
 )
 async def test_a_refusal_is_the_same_error_from_every_service(
     service: Service, model: ChatModel, trouble: Trouble, expected: type[ProviderError]
 ) -> None:
+    if trouble in service.lacks:
+        pytest.skip(f"{service.name} has no such refusal")
+    if trouble == "too long" and not service.has_a_word_for_length:
+        expected = UnexplainedRefusal
     service.fail(trouble)
+    if trouble == "plan too small":  # is met with less room for the answer first
+        service.fail(trouble)
 
     error = await failure(model)
 

@@ -25,9 +25,9 @@ from aouo.errors import (
     ProviderBusy,
     ProviderError,
     ProviderRejected,
+    UnexplainedRefusal,
 )
 from aouo.ports import ChatModel
-from aouo.providers.failures import UnexplainedRefusal
 from aouo.settings import Settings
 from aouo.transcript import (
     AssistantSaid,
@@ -51,29 +51,7 @@ ADD = ToolSpec("add", "Add a row.", {"type": "object", "properties": {"row": {"t
 SYSTEM = "You are kind. " + "Be brief. " * 700
 PHOTO = Image("image/png", b"\x89PNG\x00\xff bytes")
 
-STRICT_TEMPLATES = {"llamacpp": 3, "lmstudio": 3, "ollama": 3, "vllm": 3}
-FIRST_MESSAGE = STRICT_TEMPLATES | {"mistral": 17, "openai": 2}
-"""Refused before anything else can happen."""
-FAILS: dict[str, dict[str, int]] = {
-    "greeting": FIRST_MESSAGE,
-    "tool": FIRST_MESSAGE | {"google": 8, "openrouter": 8},
-    "parallel": FIRST_MESSAGE | {"google": 8, "openrouter": 8},
-    "context": FIRST_MESSAGE,
-    "summary": FIRST_MESSAGE,
-    "foreign": FIRST_MESSAGE | {"google": 8, "openrouter": 8, "kimi": 22},
-    "photo": FIRST_MESSAGE | {"deepseek": 12, "kimi": 12, "xai": 12},
-    "temperature": {"anthropic": 4, "kimi": 4, "mistral": 17},
-    "thoughts": {"mistral": 17},
-    "too_long": {
-        **dict.fromkeys(("anthropic", "deepseek", "kimi", "openrouter", "vllm", "xai"), 6),
-        "mistral": 17,
-    },
-    "no_model": {"mistral": 17},
-    "region": {"openai": 18, "gemini": 18, "google": 18},
-    "per_day": {"openrouter": 19, "gemini": 19},
-    "per_minute": {"groq": 9},
-    "astra": {"openai": 2},
-}
+FAILS: dict[str, dict[str, int]] = {}
 """Test → profile → the number of the finding that it fails for."""
 
 

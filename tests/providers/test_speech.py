@@ -22,6 +22,7 @@ from aouo.errors import (
     ProviderError,
     ProviderRejected,
     ProviderTimeout,
+    UnexplainedRefusal,
 )
 from aouo.providers.audio import voice_note
 from aouo.providers.speech import (
@@ -209,7 +210,7 @@ async def test_a_file_that_no_service_takes_is_not_sent(
         (401, "invalid_api_key", ProviderAuth),
         (402, "", ProviderBilling),
         (429, "insufficient_quota", ProviderBilling),
-        (400, "invalid_value", ProviderRejected),
+        (400, "invalid_value", UnexplainedRefusal),
         (500, "server_error", ProviderBusy),
         (503, "", ProviderBusy),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -593,10 +593,33 @@ async def test_a_call_that_is_stopped_before_anybody_was_asked_costs_nothing(
         await asyncio.sleep(0)
         stopped.cancel()
     with pytest.raises(BudgetExceeded) as refused:
-        await ask(quota, database, model, asking(max_tokens=900_000))
+        await ask(quota, database, model, replace(asking(), system="x" * 900_000))
 
     assert (model.asked, refused.value.used_usd) == (0, 0.0)
     assert await facts(database) == (0.0, 0, 0)
+
+
+async def test_where_a_budget_has_not_enough_left_the_answer_gets_less_room(
+    database: Database,
+) -> None:
+    """The worst case of a large answer would take more than the day has: it is asked for with what
+    is left, and refused only where not even a short one fits."""
+    quota = quota_of(database, Budget(daily_usd=0.05, prices=Prices({"dear": DEAR})))
+    asked: list[int] = []
+
+    async def note(request: ModelRequest) -> None:
+        asked.append(request.max_tokens)
+
+    model = Priced(before=note)
+    rows = await ask(quota, database, model, asking(max_tokens=16_384))
+    await ask(quota, database, model, asking("8000,0,2000", max_tokens=2_000))
+    with pytest.raises(BudgetExceeded) as refused:
+        await ask(quota, database, model, asking(max_tokens=16_384))
+
+    assert 4_000 < asked[0] < 5_000
+    assert asked[1:] == [2_000]
+    assert rows[0].cost_usd == pytest.approx(cost_usd(DEAR, Usage(10, 0, 5)))
+    assert refused.value.worst_usd < 0.02
 
 
 async def _ticks(seen: Callable[[], bool]) -> None:

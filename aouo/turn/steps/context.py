@@ -42,7 +42,8 @@ def compact(compactor: Compactor, *, threshold: float, window_override: int) -> 
     async def run(ctx: TurnContext, call_next: Next) -> None:
         await _flush_what_waits(compactor, ctx)
         if not (ctx.model.brief or ctx.facts.turn.off_record):
-            ctx.make_room = lambda: _make_room(ctx, compactor)
+            ctx.make_room = lambda known: _make_room(ctx, compactor, known=known)
+            ctx.was_too_long = lambda: compactor.remember_too_long(ctx.facts.turn.session_id)
             await _compact_if_due(ctx, compactor, threshold, window_override)
         await call_next()
 
@@ -69,13 +70,16 @@ async def _compact_if_due(
     scale = estimator.scale(ctx.model.provider, ctx.model.model)
     window = window_override or ctx.model.context_window
     budget = budget_tokens(window, scale.tokens(sent_anyway(ctx, estimator)))
+    session_id = ctx.facts.turn.session_id
+    if compactor.was_too_long(session_id):
+        budget = min(budget, scale.entries(ctx.history))  # whatever we thought would fit
     undone = ctx.past.reach.undone
     due = budget * (1.0 if undone else threshold)
     full = scale.at_most(ctx.history) >= due and scale.entries(ctx.history) >= due
     many = (
         ctx.past.left_out >= LEAST_LEFT_OUT and not undone and not ctx.facts.pack.history_messages
     )
-    if not (full or many) or compactor.rests(ctx.facts.turn.session_id):
+    if not (full or many) or compactor.rests(session_id):
         return
     keep_entries = ctx.past.rows if many else ENTRIES_MAX
     if await compactor.compact(
@@ -84,16 +88,22 @@ async def _compact_if_due(
         await _flush_what_waits(compactor, ctx)
 
 
-async def _make_room(ctx: TurnContext, compactor: Compactor) -> bool:
-    """The service refused a request as too long: less history, once a turn."""
+async def _make_room(ctx: TurnContext, compactor: Compactor, *, known: bool) -> bool:
+    """The service refused a request as too long, or without saying why: less history, once a turn.
+
+    What is not known to be too long is only tried with the newer half: nothing is written, and no
+    estimate changes, before that has helped.
+    """
     ctx.make_room = None
     provider, model = ctx.model.provider, ctx.model.model
     estimator = compactor.estimator
-    estimator.was_too_long(provider, model)
+    if known:
+        estimator.was_too_long(provider, model)
     scale = estimator.scale(provider, model)
     budget = scale.entries(ctx.history)
-    log.warning("prompt_too_long", provider=provider, model=model, history_tokens=budget)
-    if await compactor.compact(ctx, budget, int(budget * KEPT_SHARE), scale):
+    event = "prompt_too_long" if known else "request_refused_unexplained"
+    log.warning(event, provider=provider, model=model, history_tokens=budget)
+    if known and await compactor.compact(ctx, budget, int(budget * KEPT_SHARE), scale):
         await _flush_what_waits(compactor, ctx)
         return True
     fewer = history.newest_that_fit(ctx.history, budget // 2, scale)

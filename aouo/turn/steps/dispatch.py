@@ -105,7 +105,9 @@ def decide() -> Step[DispatchContext]:
             ctx.ack(text + LENGTH_NOTE)
         elif text:
             ctx.ack(text, ctx.said.native)
-        elif ctx.finish_reason != "length" and (shown := last_words(ctx.turn.said)):
+        elif ctx.finish_reason == "length":  # the executor gave it all the room there is
+            ctx.nack(EmptyAnswer(f"cut off in dispatch {ctx.iteration}", cut_off=True))
+        elif shown := last_words(ctx.turn.said):
             ctx.ack(shown, shown=True)
         elif ctx.turn.nudges == 0:
             ctx.turn.nudges = 1

@@ -1,0 +1,129 @@
+"""How much room for an answer a model is asked for: less, once its service said that it must be.
+
+What a service refuses for the size of the answer, and not for the prompt, is asked once more with
+less, and what was learnt is kept for the model as long as the process lives. History is not touched
+for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+import structlog
+
+from aouo.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedRefusal
+from aouo.ports import ChatModel
+from aouo.providers.failures import AnswerTooLarge
+from aouo.providers.refusals import PER_MINUTE
+from aouo.transcript import ModelEvent, ModelRequest, estimate_tokens, message_tokens
+
+log = structlog.get_logger()
+
+LEAST_TOKENS = 256
+"""Less is not worth asking for."""
+PLAN_TOKENS = 1_024
+"""What is asked for where a plan has few tokens a minute and does not say how many are left."""
+_VLLM = re.compile(r"\((\d+) > (\d+) - (\d+)\)")
+
+
+class Room:
+    """What is known of one model; `stream` asks it."""
+
+    def __init__(self) -> None:
+        self._most = 0
+        self._per_minute = 0
+
+    async def stream(
+        self, model: ChatModel, request: ModelRequest
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """As `ChatModel.stream`; a refusal for the room asked for is met once with less."""
+        request = replace(request, max_tokens=self._bounded(request))
+        began = False
+        try:
+            async with aclosing(model.stream(request)) as events:
+                async for event in events:
+                    began = True
+                    yield event
+            return
+        except (AnswerTooLarge, PromptTooLong, UnexplainedRefusal, PlanTooSmall) as error:
+            smaller = 0 if began else self._learn(error, request)
+            if not smaller:
+                raise
+            log.info(
+                "less_room_asked",
+                provider=model.provider,
+                model=model.model,
+                before=request.max_tokens,
+                now=smaller,
+                error=str(error),
+            )
+        async with aclosing(model.stream(replace(request, max_tokens=smaller))) as events:
+            async for event in events:
+                yield event
+
+    def _bounded(self, request: ModelRequest) -> int:
+        wanted = request.max_tokens
+        if self._most:
+            wanted = min(wanted, self._most)
+        if self._per_minute:
+            wanted = min(wanted, _share(self._per_minute, prompt_tokens(request)))
+        return wanted
+
+    def _learn(self, error: ProviderError, request: ModelRequest) -> int:
+        """How much to ask for next; 0 = less would not help."""
+        asked = request.max_tokens
+        if isinstance(error, PlanTooSmall):
+            smaller = self._of_plan(error, asked)
+        else:
+            smaller = room_left(error, asked)
+            if LEAST_TOKENS <= smaller < asked:
+                self._most = smaller
+        return smaller if LEAST_TOKENS <= smaller < asked else 0
+
+    def _of_plan(self, error: PlanTooSmall, asked: int) -> int:
+        counted = PER_MINUTE.search(str(error))
+        if not counted:
+            self._most = min(self._most or PLAN_TOKENS, PLAN_TOKENS)
+            return PLAN_TOKENS
+        self._per_minute = int(counted[1])
+        return _share(self._per_minute, int(counted[2]) - asked)
+
+
+def _share(per_minute: int, prompt: int) -> int:
+    """Half of what a minute leaves after the prompt: a turn asks more than once a minute."""
+    return max(PLAN_TOKENS, (per_minute - prompt) // 2)
+
+
+def prompt_tokens(request: ModelRequest) -> int:
+    """A cheap estimate of a request without its answer, to the high side."""
+    tools = "".join(f"{tool.description}{tool.parameters}" for tool in request.tools)
+    fixed = estimate_tokens(request.system + request.context + tools)
+    return fixed + sum(map(message_tokens, request.messages))
+
+
+def room_left(error: ProviderError, asked: int) -> int:
+    """What the numbers of a refusal leave for the answer; 0 = they do not speak of it.
+
+    "Too long" is about the answer only where the service counts what we asked for as a part:
+    "maximum context length is 16384 tokens. However, you requested 20000 tokens (3616 in the
+    messages, 16384 in the completion)" (vLLM; github.com/ogx-ai/ogx/issues/4534).
+    """
+    if isinstance(error, AnswerTooLarge):
+        if counted := _VLLM.search(str(error)):
+            return int(counted[2]) - int(counted[3])
+        smaller = [number for number in error.numbers if LEAST_TOKENS <= number < asked]
+        return max(smaller, default=0) - ("exclusive" in str(error))
+    rest = list(error.numbers)
+    if asked not in rest:
+        return 0
+    rest.remove(asked)
+    total = next((number for number in rest if number - asked in rest), 0)
+    if not total:
+        return 0
+    rest.remove(total)
+    rest.remove(total - asked)
+    window = max((number for number in rest if number < total), default=0)
+    return window - (total - asked)
