@@ -192,7 +192,7 @@ async def _quota(base: Base, budgets: Callable[[], Mapping[str, PackBudget]]) ->
         zone=zone_of(settings.cron.timezone),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
-        budget=budget_of(settings),
+        budget=budget_of(settings, base.clock),
         pack_budgets=budgets,
         redactor=AsShown(settings.secrets()),
     )
