@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from functools import partial
 
 import aiohttp
 
@@ -11,6 +12,7 @@ from aouo.outbound import wording_small
 from aouo.ports import ChatModel, Clock
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.fallback import FallbackModel
+from aouo.providers.inquiry import inquire
 from aouo.providers.knowing import KnownModel, OfService, facts_of
 from aouo.providers.service import Service
 from aouo.settings import OpenAI, Settings
@@ -105,7 +107,8 @@ class _Builder:
             request_timeout_s=float(settings.provider.request_timeout_s),
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
         )
-        return KnownModel(self._service_model(service), facts)
+        ask = partial(inquire, self._session, backend, endpoint, model)
+        return KnownModel(self._service_model(service), facts, ask)
 
     def _service_model(self, service: Service) -> OfService:
         """Gemini speaks a format of its own; all others are compatible."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
@@ -12,9 +13,10 @@ import structlog
 
 from aouo.errors import ProviderError
 from aouo.ports import ChatModel
+from aouo.providers.inquiry import Inquiry
 from aouo.providers.told import Told
 from aouo.providers.windows import known, window_of
-from aouo.transcript import ModelEvent, ModelRequest, UserSaid
+from aouo.transcript import Finished, ModelEvent, ModelRequest, UserSaid
 
 log = structlog.get_logger()
 
@@ -106,17 +108,28 @@ class KnownModel:
 
     brief = False
 
-    def __init__(self, inner: OfService, facts: Facts) -> None:
-        self.inner = inner
+    def __init__(
+        self, inner: OfService, facts: Facts, ask: Callable[[], Awaitable[Inquiry]]
+    ) -> None:
+        self._inner = inner
+        self._ask = ask
         self.facts = facts
+        self.answered = asyncio.Event()
+        """Set by its first answer: a server that loads models when they are asked has loaded it."""
+
+    async def learn(self, listed_tokens: int = 0) -> Inquiry:
+        """Ask the server, and know what it says; `listed_tokens` is a catalogue's window."""
+        said = await self._ask()
+        self.facts = with_word(self.facts, said.told, listed_tokens)
+        return said
 
     @property
     def provider(self) -> str:
-        return self.inner.provider
+        return self._inner.provider
 
     @property
     def model(self) -> str:
-        return self.inner.model
+        return self._inner.model
 
     @property
     def context_window(self) -> int:
@@ -128,20 +141,21 @@ class KnownModel:
 
     @property
     def candidates(self) -> tuple[tuple[str, str], ...]:
-        return self.inner.candidates
+        return self._inner.candidates
 
     def __repr__(self) -> str:
-        return repr(self.inner)
+        return repr(self._inner)
 
     async def prepare(self) -> None:
-        await self.inner.prepare()
+        await self._inner.prepare()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         begun = False
         try:
-            async with aclosing(self.inner.stream(request)) as events:
+            async with aclosing(self._inner.stream(request)) as events:
                 async for event in events:
                     begun = True
+                    self._note(event)
                     yield event
             return
         except ProviderError as error:
@@ -150,9 +164,14 @@ class KnownModel:
             log.warning("model_is_blind", model=self.model, error=str(error))
         if self.facts.sees_from != "you":
             self.facts = replace(self.facts, sees=False, sees_from="a refusal")
-        async with aclosing(self.inner.stream(_without_pictures(request))) as events:
+        async with aclosing(self._inner.stream(_without_pictures(request))) as events:
             async for event in events:
+                self._note(event)
                 yield event
+
+    def _note(self, event: ModelEvent) -> None:
+        if isinstance(event, Finished):
+            self.answered.set()
 
 
 def _shows(request: ModelRequest) -> bool:

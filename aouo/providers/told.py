@@ -78,14 +78,17 @@ def owners_of(body: object) -> set[str]:
 
 
 def entry_of(body: object, model: str) -> Entry | None:
-    """What a list holds of `model` under its name, an alias or Ollama's full one, or None."""
+    """What a list holds of `model` under its name, an alias or Ollama's full one, or None.
+
+    A variant that only OpenRouter's router knows (`vendor/name:nitro`) is its model.
+    """
     wanted = {model, f"{model}:latest", model.removeprefix("models/")}
     found: Entry | None = None
     for entry in _entries(body):
         if _name(entry) in wanted:
             return entry
-        aliases = entry.get("aliases")
-        if isinstance(aliases, list) and model in aliases:
+        variant = "/" in model and _name(entry) == model.rpartition(":")[0]
+        if variant or model in _list(entry.get("aliases")):
             found = entry
     return found
 

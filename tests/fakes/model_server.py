@@ -95,6 +95,8 @@ class ModelServer:
         self.requests: list[Body] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
+        self.says: dict[str, object] = {}
+        """What it answers at other paths: JSON, or a str as it is (`/v1/models`, `/api/show`)."""
         self.release = asyncio.Event()
         """Set it to let stalled answers go on."""
         self.stalled = asyncio.Event()
@@ -176,6 +178,8 @@ class ModelServer:
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         if not request.path.endswith("/chat/completions"):
+            if request.path in self.says:
+                return _failed(Fails(200, self.says[request.path]))
             return _failed(Fails(404, _error("no such path", code="not_found")))
         if self._api_key and request.headers.get("Authorization") != f"Bearer {self._api_key}":
             return _failed(Fails(401, _error("wrong key", code="invalid_api_key")))

@@ -162,6 +162,7 @@ def test_a_model_is_found_by_its_name_an_alias_or_with_its_tag() -> None:
     assert names(body) == ("qwen3:latest", "mistral-small-2603", "a/b")
     assert entry_of(body, "qwen3") == {"id": "qwen3:latest"}
     assert entry_of(body, "mistral-small-latest") == MISTRAL
+    assert entry_of(body, "a/b:nitro") == {"id": "a/b"}
     assert entry_of(body, "b") is None
 
 
