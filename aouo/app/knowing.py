@@ -32,8 +32,8 @@ SMALL_TOKENS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """What is or will be wrong with a model, and the line that mends it; `urgent`: the owner is told
-    in their chat, for it can be relied on."""
+    """What is or will be wrong with a model, and the line that mends it; an `urgent` one is told
+    to the owner in their chat."""
 
     what: str
     fix: str
