@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from aouo.errors import SetupError
 from aouo.packs.library import Library
@@ -12,9 +13,16 @@ from aouo.settings import Price as PriceSetting
 from aouo.settings import Settings
 from aouo.turn.money import Budget, PackBudget, Price, Prices
 
+Served: TypeAlias = Callable[[str, str], Price | None]
 
-def budget_of(settings: Settings, clock: Clock) -> Budget:
-    """The owner's ceilings, with every price that is known: theirs first, then the catalogue's."""
+
+def _nothing(provider: str, model: str) -> None:
+    del provider, model
+
+
+def budget_of(settings: Settings, clock: Clock, served: Served = _nothing) -> Budget:
+    """The owner's ceilings, with every price that is known: theirs first, then the catalogue's,
+    then what the model's server says (`served`), for it leaves out what large requests cost."""
     budgets = settings.budgets
     return Budget(
         budgets.daily_usd,
@@ -23,7 +31,9 @@ def budget_of(settings: Settings, clock: Clock) -> Budget:
         Prices(
             _prices(budgets.prices),
             {name: _prices(custom.prices) for name, custom in settings.providers.items()},
-            lambda provider, model: _listed(settings, clock, provider, model),
+            lambda provider, model: (
+                _listed(settings, clock, provider, model) or served(provider, model)
+            ),
         ),
     )
 

@@ -19,6 +19,7 @@ from aouo.providers.inquiry import Inquiry
 from aouo.providers.knowing import KnownModel
 from aouo.providers.told import nearest
 from aouo.settings import Settings
+from aouo.turn.money import Price
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -142,6 +143,15 @@ class Knowing:
             if not one.urgent:
                 continue
             await tell_owner(self._app, wording.model_concern(one.what, one.fix), daily=False)
+
+
+def served_price(model: ChatModel, provider: str, name: str) -> Price | None:
+    """What the server of one of the configured models says that it costs."""
+    for one in models_in(model):
+        if isinstance(one, KnownModel) and (one.provider, one.model) == (provider, name):
+            told = one.facts.told
+            return Price(*told.usd) if told and told.usd else None
+    return None
 
 
 def models_in(model: ChatModel) -> Sequence[ChatModel]:

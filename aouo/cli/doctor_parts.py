@@ -32,7 +32,7 @@ def budgets(settings: Settings) -> Iterator[Check]:
         yield Check(
             "budgets",
             "warn",
-            f"a budget is set and {model} has no price, so nothing is asked",
+            f"a budget is set and {model} has no price: unless its server says one, nothing is asked",
             f"Set budgets.prices.{model}, or take the budget away.",
         )
     if not unknown:

@@ -85,6 +85,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
 def _price(settings: Settings, seen: Seen) -> Facts:
     from aouo.app.budgets import budget_of
     from aouo.app.clock import SystemClock
+    from aouo.turn.money import Price
 
     provider, model = seen.wanted.backend, seen.wanted.model
     prices = budget_of(settings, SystemClock()).prices
@@ -93,6 +94,9 @@ def _price(settings: Settings, seen: Seen) -> Facts:
     source = "you" if own else "the catalogue"
     if provider == "local":
         source = "it runs here"
+    told = seen.facts.told if seen.facts else None
+    if price is None and told and told.usd:
+        price, source = Price(*told.usd), "the server"
     return {
         "usd_per_million": _usd(price),
         "price_from": source if price else "nobody",

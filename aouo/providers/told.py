@@ -6,7 +6,7 @@ There is no standard beyond `id`; each service adds fields of its own to `GET /m
 |---|---|---|
 | OpenAI | `shutdown_date` | dev.to/max_bob, 27 Oct 2026; null in lists of 2026 |
 | OpenRouter | `context_length`, `top_provider`, `architecture.input_modalities`, \
-`supported_parameters`, `expiration_date` | openrouter.ai/docs/models; the SDKs' Model, 2026 |
+`supported_parameters`, `pricing`, `expiration_date` | openrouter.ai/docs/models, the SDKs' Model |
 | Groq | `context_window`, `active` | console.groq.com/docs/api-reference |
 | Mistral | `max_context_length`, `capabilities`, `deprecation`, \
 `deprecation_replacement_model`, `aliases` | docs.rs/mistral-openapi-client, BaseModelCard |
@@ -53,8 +53,9 @@ _THINKS = ("thinking", "reasoning")
 class Told:
     """What a server says of one model; 0, None and "" = it does not say.
 
-    `ends_on` is the day from which the model is gone or out of care. Not `loaded`: the window is
-    the model's own, and the server may give it less once it is in memory.
+    `ends_on` is the day from which the model is gone or out of care, `usd` what a million tokens
+    of input, of cached input and of output cost, in smaller requests at least. Not `loaded`: the
+    window is the model's own, and the server may give it less once it is in memory.
     """
 
     window_tokens: int = 0
@@ -65,6 +66,7 @@ class Told:
     successor: str = ""
     active: bool = True
     loaded: bool = True
+    usd: tuple[float, float, float] | None = None
 
 
 def names(body: object) -> tuple[str, ...]:
@@ -112,6 +114,7 @@ def told_by_list(entry: Entry) -> Told:
         successor=replaced_by if isinstance(replaced_by, str) else "",
         active=entry.get("active") is not False,
         loaded=_is_loaded(entry),
+        usd=_usd(_dict(entry.get("pricing"))),
     )
 
 
@@ -160,6 +163,7 @@ def joined(first: Told, second: Told) -> Told:
         successor=first.successor or second.successor,
         active=first.active and second.active,
         loaded=second.loaded,
+        usd=first.usd or second.usd,
     )
 
 
@@ -219,6 +223,23 @@ def _can(entry: Entry, words: tuple[str, ...]) -> bool | None:
             if isinstance(entry.get(key), bool):
                 return bool(entry[key])
     return None
+
+
+def _usd(pricing: Entry) -> tuple[float, float, float] | None:
+    """OpenRouter's prices are text and for one token; a router over many models says -1."""
+    said = [pricing.get(key) for key in ("prompt", "input_cache_read", "completion")]
+    fresh, cached, out = (_million(one) for one in said)
+    if fresh is None or out is None:
+        return None
+    return fresh, fresh if cached is None else cached, out
+
+
+def _million(value: object) -> float | None:
+    try:
+        usd = float(value) * 1_000_000 if isinstance(value, str) else -1.0
+    except ValueError:
+        return None
+    return round(usd, 9) if 0 <= usd < float("inf") else None
 
 
 def _yes(value: object) -> bool:

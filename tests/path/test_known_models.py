@@ -92,6 +92,21 @@ async def test_ollama_that_cuts_in_silence_is_found_once_it_has_loaded_the_model
     assert sum("Ollama gives scripted 4,096 tokens" in text for text in found) == 1
 
 
+async def test_a_price_that_only_the_server_says_is_what_an_answer_costs(world: World) -> None:
+    """As OpenRouter says it: text, in dollars for one token."""
+    price = {"prompt": "0.000002", "completion": "0.00001"}
+    world.model.says["/v1/models"] = {"data": [{"id": "scripted", "pricing": price}]}
+    world.config["budgets"] = {"daily_usd": 5}
+    world.model.say("Hello!", usage=(1_000, 0, 100))
+    async with world.running() as bot:
+        await eventually(lambda: asked(bot))
+        await bot.ask("hello")
+        await settled(bot)
+        (row, *_) = await bot.rows("SELECT cost_usd FROM usage_events WHERE scope = 'llm'")
+
+    assert row["cost_usd"] == pytest.approx(0.003)
+
+
 @pytest.mark.parametrize(
     "answer",
     [

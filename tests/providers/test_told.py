@@ -27,6 +27,7 @@ OPENROUTER = {
     "top_provider": {"context_length": 8191, "is_moderated": True},
     "supported_parameters": ["tools", "temperature"],
     "expiration_date": "2027-01-14",
+    "pricing": {"prompt": "0.00003", "completion": "0.00006"},
 }
 MISTRAL = {
     "id": "mistral-small-2603",
@@ -60,7 +61,14 @@ LM_STUDIO_1 = {
         ({"id": "gpt-4o-mini", "shutdown_date": 1799884800}, Told(ends_on=date(2027, 1, 14))),
         (
             OPENROUTER,
-            Told(8191, sees=False, calls_tools=True, thinks=False, ends_on=date(2027, 1, 14)),
+            Told(
+                8191,
+                sees=False,
+                calls_tools=True,
+                thinks=False,
+                ends_on=date(2027, 1, 14),
+                usd=(30.0, 30.0, 60.0),
+            ),
         ),
         ({"id": "m", "context_window": 131072, "active": True}, Told(131072)),
         ({"id": "m", "context_window": 131072, "active": False}, Told(131072, active=False)),
@@ -106,6 +114,9 @@ LM_STUDIO_1 = {
         ),
         (LM_STUDIO_1, Told(8192, sees=True, calls_tools=True)),
         ({**LM_STUDIO_1, "loaded_instances": []}, Told(131072, True, True, loaded=False)),
+        ({"id": "openrouter/auto", "pricing": {"prompt": "-1", "completion": "-1"}}, Told()),
+        ({"id": "m:free", "pricing": {"prompt": "0", "completion": "0"}}, Told(usd=(0, 0, 0))),
+        ({"id": "m", "pricing": {"prompt": "nan", "completion": []}}, Told()),
         ({"id": "m", "context_length": "many", "shutdown_date": "soon", "type": 4}, Told()),
         ({"id": "m", "context_length": True, "max_model_len": -1, "architecture": []}, Told()),
     ],
