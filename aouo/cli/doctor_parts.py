@@ -32,7 +32,8 @@ def budgets(settings: Settings) -> Iterator[Check]:
         yield Check(
             "budgets",
             "warn",
-            f"a budget is set and {model} has no price: unless its server says one, nothing is asked",
+            f"a budget is set and {model} has no price: nothing is asked, unless its server "
+            "says one",
             f"Set budgets.prices.{model}, or take the budget away.",
         )
     if not unknown:

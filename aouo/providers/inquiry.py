@@ -28,6 +28,9 @@ WITHIN_S = 5.0
 MAX_BYTES = 32 * 1024 * 1024
 """Of a list; 5,000 models with long descriptions have a third of it."""
 
+_SMALL_BYTES = 100_000
+"""Read at once; what is larger is read in a thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
@@ -131,6 +134,8 @@ async def _json(response: aiohttp.ClientResponse) -> object:
         if len(whole) > MAX_BYTES:
             return None
     try:
+        if len(whole) < _SMALL_BYTES:
+            return json.loads(whole)
         return await asyncio.to_thread(json.loads, bytes(whole))
     except (ValueError, RecursionError):
         return None

@@ -261,7 +261,7 @@ def test_a_budget_without_a_price_for_a_configured_model_is_a_warning(
 
     assert before["budgets"] == (
         "warn",
-        "a budget is set and own has no price: unless its server says one, nothing is asked",
+        "a budget is set and own has no price: nothing is asked, unless its server says one",
         "Set budgets.prices.own, or take the budget away.",
     )
     assert after["budgets"][0] == "ok"
