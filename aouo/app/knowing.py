@@ -62,10 +62,11 @@ def concerns(
     if not told.active:
         yield Concern(f"{model.provider} has switched {name} off", f"Set {key} to another one.")
     if told.ends_on:
-        verb = "ends" if told.ends_on >= today else "ended"
-        what = f"{model.provider} says that {name} {verb} on {told.ends_on:%d %B %Y}"
-        another = told.successor or "another one"
-        yield Concern(what, f"Set {key} to {another} before that day.")
+        verb, when = ("ends", " before that day") if told.ends_on >= today else ("ended", "")
+        what = (
+            f"{model.provider} says that {name} {verb} on {told.ends_on.day} {told.ends_on:%B %Y}"
+        )
+        yield Concern(what, f"Set {key} to {told.successor or 'another one'}{when}.")
     window = told.window_tokens if told.loaded else 0
     if said.ollama and 0 < window < SMALL_TOKENS:
         yield Concern(

@@ -76,7 +76,8 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
     if seen.problem:
         return row | {"ok": False, "problem": f"{seen.problem} {seen.fix}".strip()}
     if seen.inquiry and seen.inquiry.why:
-        row["problem"] = f"its server could not be asked: {seen.inquiry.why}"
+        why = Redactor(settings.secrets()).text(seen.inquiry.why)
+        row["problem"] = f"its server could not be asked: {why}"
     if tests and seen.tool:
         row |= _tested(seen, seen.tool)
     return row

@@ -185,6 +185,31 @@ def test_doctor_warns_of_the_day_on_which_a_model_ends(
     )
 
 
+@pytest.mark.parametrize(
+    ("entry", "what", "fix"),
+    [
+        (
+            {"deprecation": "2026-03-05T12:00:00Z", "deprecation_replacement_model": "gpt-7"},
+            "mine says that gpt-6-luna ended on 5 March 2026",
+            "Set provider.model to gpt-7.",
+        ),
+        (
+            {"active": False},
+            "mine has switched gpt-6-luna off",
+            "Set provider.model to another one.",
+        ),
+    ],
+)
+def test_doctor_warns_of_a_model_that_its_service_has_given_up(
+    runner: CliRunner, home: Home, service: str, entry: dict[str, Any], what: str, fix: str
+) -> None:
+    """The forms of Mistral and of Groq."""
+    Service.lists = {"/v1/models": {"data": [{"id": "gpt-6-luna", **entry}]}}
+    configure(home, service)
+
+    assert doctor(runner)[1] == ("warn", what, fix)
+
+
 def test_doctor_finds_ollamas_small_window_and_says_the_command(
     runner: CliRunner, home: Home, service: str
 ) -> None:
