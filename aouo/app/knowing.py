@@ -30,6 +30,13 @@ AGAIN_S = 86_400.0
 SMALL_TOKENS = 16_384
 """Below it our instructions and tools leave little room for a conversation."""
 
+_CALLED = {"ollama": "Ollama", "llama.cpp": "llama.cpp", "lm studio": "LM Studio"}
+_LARGER = {
+    "ollama": f"Start it with `OLLAMA_CONTEXT_LENGTH={SMALL_TOKENS} ollama serve`.",
+    "llama.cpp": f"Start llama-server with `-c {SMALL_TOKENS}`.",
+    "lm studio": f"Load it there with a context length of {SMALL_TOKENS} or more.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Concern:
@@ -68,11 +75,12 @@ def concerns(
         )
         yield Concern(what, f"Set {key} to {told.successor or 'another one'}{when}.")
     window = told.window_tokens if told.loaded else 0
-    if said.ollama and 0 < window < SMALL_TOKENS:
-        yield Concern(
-            f"Ollama gives {name} {window:,} tokens and drops in silence what does not fit",
-            f"Start it with `OLLAMA_CONTEXT_LENGTH={SMALL_TOKENS} ollama serve`.",
-        )
+    if said.server and 0 < window < SMALL_TOKENS:
+        effect = "leaves little room for a conversation"
+        if said.server == "ollama":
+            effect = "drops in silence what does not fit"
+        what = f"{_CALLED[said.server]} gives {name} {window:,} tokens and {effect}"
+        yield Concern(what, _LARGER[said.server])
     own = model.context_window
     if 0 < window < own:
         where = "advanced.context_window"

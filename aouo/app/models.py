@@ -90,11 +90,12 @@ class _Builder:
             raise SetupError(
                 f"No model is chosen for the backend {backend!r}.", fix=f"Set {key}.model."
             )
+        eyes = bool(settings.gemini.vision_model and settings.provider_endpoint("gemini").api_key)
         facts = facts_of(
             model,
             own_window=settings.advanced.context_window or endpoint.context_window,
             vision=settings.provider.vision,
-            tries=not settings.gemini.vision_model,
+            tries=not eyes,
         )
         service = Service(
             provider=backend,
@@ -108,7 +109,7 @@ class _Builder:
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
         )
         ask = partial(inquire, self._session, backend, endpoint, model)
-        return KnownModel(self._service_model(service), facts, ask)
+        return KnownModel(self._service_model(service), facts, ask, eyes=eyes)
 
     def _service_model(self, service: Service) -> OfService:
         """Gemini speaks a format of its own; all others are compatible."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -24,6 +24,8 @@ from aouo.providers.told import (
 if TYPE_CHECKING:
     from aouo.settings import Endpoint
 
+Server: TypeAlias = Literal["", "ollama", "llama.cpp", "lm studio"]
+
 WITHIN_S = 5.0
 MAX_BYTES = 32 * 1024 * 1024
 """Of a list; 5,000 models with long descriptions have a third of it."""
@@ -35,13 +37,14 @@ _SMALL_BYTES = 100_000
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """What came of asking: the HTTP status of the list (0 = nobody answered, `why` says more), the
-    names on it, and what the server says of the model, None = it does not name it."""
+    names on it, what the server says of the model, None = it does not name it, and which server
+    of one's own it is, "" = none that is asked in its own words."""
 
     status: int
     why: str = ""
     names: tuple[str, ...] = ()
     told: Told | None = None
-    ollama: bool = False
+    server: Server = ""
 
 
 async def inquire(
@@ -75,9 +78,9 @@ class _Asking:
         own = await self._own_word(kind, model) if kind else None
         if own is not None and (told or kind == "llama.cpp"):  # which takes any name for its model
             told = joined(told or Told(), own)
-        return Inquiry(status, "", listed, told, ollama=kind == "ollama")
+        return Inquiry(status, "", listed, told, server=kind)
 
-    def _kind(self, body: object) -> str:
+    def _kind(self, body: object) -> Server:
         """Which server of one's own this is, by what it writes into its list or where it is."""
         owners = owners_of(body)
         port = urlsplit(self._base).port
@@ -87,7 +90,7 @@ class _Asking:
             return "lm studio"
         return "ollama" if "library" in owners or port == 11434 else ""
 
-    async def _own_word(self, kind: str, model: str) -> Told | None:
+    async def _own_word(self, kind: Server, model: str) -> Told | None:
         """What such a server says in its own API beside the compatible one."""
         root = self._base.removesuffix("/v1")
         match kind:

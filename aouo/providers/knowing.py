@@ -28,7 +28,8 @@ _SAYS_NO = re.compile(
     r"|unknown variant|mmproj|must be a string|text.only|cannot (?:see|read|process) (?:image|pic)"
 )
 _OF_THIS_PICTURE = re.compile(r"format|media.?type|mime|too large|dimension|corrupt|decode|size")
-UNSEEN = "[A picture came with this. You cannot see pictures: say so, and do not guess.]"
+UNSEEN = "A picture came with this. You cannot see pictures: say so, and do not guess."
+AGAIN = "When it is sent once more, another model describes it to you: say that too."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +104,22 @@ class KnownModel:
     """A `ChatModel` that answers as the one inside, and learns from a refusal that it is blind.
 
     A model that refuses a picture is asked once more without it, and told so; from then on it
-    counts as one that does not see.
+    counts as one that does not see. `eyes`: another model describes pictures to those.
     """
 
     brief = False
 
     def __init__(
-        self, inner: OfService, facts: Facts, ask: Callable[[], Awaitable[Inquiry]]
+        self,
+        inner: OfService,
+        facts: Facts,
+        ask: Callable[[], Awaitable[Inquiry]],
+        *,
+        eyes: bool = False,
     ) -> None:
         self._inner = inner
         self._ask = ask
+        self._unseen = f"[{UNSEEN} {AGAIN}]" if eyes else f"[{UNSEEN}]"
         self.facts = facts
         self.answered = asyncio.Event()
         """Set by its first answer: a server that loads models when they are asked has loaded it."""
@@ -164,7 +171,7 @@ class KnownModel:
             log.warning("model_is_blind", model=self.model, error=str(error))
         if self.facts.sees_from != "you":
             self.facts = replace(self.facts, sees=False, sees_from="a refusal")
-        async with aclosing(self._inner.stream(_without_pictures(request))) as events:
+        async with aclosing(self._inner.stream(_without_pictures(request, self._unseen))) as events:
             async for event in events:
                 self._note(event)
                 yield event
@@ -178,9 +185,9 @@ def _shows(request: ModelRequest) -> bool:
     return any(isinstance(one, UserSaid) and one.images for one in request.messages)
 
 
-def _without_pictures(request: ModelRequest) -> ModelRequest:
+def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
     messages = tuple(
-        replace(one, text=f"{one.text}\n{UNSEEN}".lstrip(), images=())
+        replace(one, text=f"{one.text}\n{unseen}".lstrip(), images=())
         if isinstance(one, UserSaid) and one.images
         else one
         for one in request.messages

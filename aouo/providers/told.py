@@ -25,7 +25,6 @@ docs.ollama.com/api, v0.40 |
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,6 +96,8 @@ def entry_of(body: object, model: str) -> Entry | None:
 
 def nearest(all_names: Sequence[str], model: str) -> tuple[str, ...]:
     """The names of a list that are most like one that is not there."""
+    import difflib  # for those whose model is gone
+
     by_bare = {name.rpartition("/")[2].lower(): name for name in all_names}
     close = difflib.get_close_matches(model.rpartition("/")[2].lower(), by_bare, n=3, cutoff=0.5)
     return tuple(by_bare[name] for name in close)

@@ -235,6 +235,26 @@ def test_doctor_finds_ollamas_small_window_and_says_the_command(
     )
 
 
+def test_doctor_warns_of_a_small_window_of_another_server_of_ones_own(
+    runner: CliRunner, home: Home, service: str
+) -> None:
+    """LM Studio loads a model with 4,096 tokens unless it is told otherwise."""
+    entry = {"id": "m", "owned_by": "organization_owner"}
+    Service.lists = {
+        "/v1/models": {"data": [entry]},
+        "/api/v0/models": {"data": [{**entry, "loaded_context_length": 4096}]},
+    }
+    configure(home, service, provider={"model": "m"})
+
+    assert doctor(runner)[1:] == [
+        (
+            "warn",
+            "LM Studio gives m 4,096 tokens and leaves little room for a conversation",
+            "Load it there with a context length of 16384 or more.",
+        )
+    ]
+
+
 def test_doctor_asks_through_the_proxies_of_the_environment_as_the_runtime_does(
     runner: CliRunner, home: Home, service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from aouo.app.knowing import models_in
 from aouo.providers.knowing import KnownModel
+from tests.fakes.gemini_server import GeminiServer
 from tests.fakes.model_server import Fails
 from tests.path.looking import eventually, said, settled
 from tests.path.test_media_pictures import PICTURE, last_words, pictures, show
@@ -145,4 +146,34 @@ async def test_a_model_that_refuses_a_picture_says_so_and_gets_no_other_one(worl
     assert pictures(shown) == [PICTURE]
     assert pictures(retold) == []
     assert "You cannot see pictures: say so" in last_words(retold)
+    assert "another model" not in last_words(retold)
     assert answer
+
+
+async def test_a_model_thought_to_see_that_refuses_leaves_the_next_picture_to_another(
+    world: World,
+) -> None:
+    """By its name it sees; this server has it without eyes. llama.cpp's words."""
+    message = "image input is not supported - hint: you may need to provide the mmproj"
+    world.config["provider"] = {"backend": "fake", "model": "gemma3:12b"}
+    world.model.reply(Fails(500, {"error": {"code": 500, "message": message}}))
+    world.model.say("I cannot see it; send it again.")
+    async with GeminiServer(api_key="g-key") as eyes:
+        world.config["gemini"] = {
+            "base_url": eyes.base_url,
+            "api_key": "g-key",
+            "vision_model": "gemini-3.5-flash-lite",
+        }
+        eyes.say("A red bicycle against a wall.")
+        async with world.running() as bot:
+            await show(bot, caption="what is this?")
+            await said(world, "I cannot see it; send it again.")
+            await settled(bot)
+            world.model.say("A bicycle.")
+            await show(bot, caption="again")
+            await said(world, "A bicycle.")
+            await settled(bot)
+
+    _, retold, described = world.model.requests
+    assert "When it is sent once more, another model describes it" in last_words(retold)
+    assert "A red bicycle against a wall." in last_words(described)

@@ -51,7 +51,11 @@ async def test_each_server_of_ones_own_is_asked_in_its_own_words(
     assert of_llama_cpp.told == Told(8192, sees=True)
     assert of_lm_studio.told == Told(4096)
     assert of_ollama.told == Told(4096, sees=True, calls_tools=False, thinks=False)
-    assert of_ollama.ollama
+    assert [one.server for one in (of_llama_cpp, of_lm_studio, of_ollama)] == [
+        "llama.cpp",
+        "lm studio",
+        "ollama",
+    ]
 
 
 async def test_gemini_is_asked_for_its_own_list(
