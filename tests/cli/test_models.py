@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from aouo.cli.main import aouo
 from aouo.home import Home
 
+TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
 KEY = "sk-very-secret-1234567890"
 CALL = {"index": 0, "id": "1", "function": {"name": "note_word", "arguments": '{"word":"pong"}'}}
 CALLS = {"tool_calls": [CALL]}
@@ -120,6 +121,7 @@ def doctor(runner: CliRunner) -> list[tuple[str, str, str]]:
 def outcome(runner: CliRunner) -> tuple[int, list[dict[str, Any]]]:
     result = runner.invoke(aouo, ["models", "test", "--json"])
     assert KEY not in result.stdout
+    assert TOKEN not in result.stdout
     return result.exit_code, json.loads(result.stdout)
 
 
@@ -328,7 +330,7 @@ def test_models_test_asks_for_a_tool_and_shows_a_picture(
 @pytest.mark.parametrize(
     ("answer", "finding"),
     [
-        (always(401, {"error": {"message": f"bad key {KEY}"}}), {"answers": False}),
+        (always(401, {"error": {"message": f"bad key {KEY} {TOKEN}"}}), {"answers": False}),
         (always(200, {"content": "pong"}), {"answers": True, "calls_tools": False}),
         (always(200, CALLS), {"calls_tools": True, "reads_pictures": False}),
     ],
@@ -341,7 +343,7 @@ def test_models_test_fails_with_a_model_that_does_not_do_what_it_should(
     finding: dict[str, bool],
 ) -> None:
     Service.answer = answer
-    configure(home, service)
+    configure(home, service, telegram={"bot_token": TOKEN})
 
     code, (row,) = outcome(runner)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aouo.transcript import (
@@ -80,6 +80,8 @@ def test_a_large_request_pays_the_dearer_price_for_all_of_its_tokens() -> None:
 @given(
     st.integers(0, 500_000), st.integers(0, 500_000), st.integers(0, 500_000), st.integers(0, 9_999)
 )
+@example(300_000, 300_000, 0, 9_999)
+@example(300_000, 900, 0, 9_999)
 def test_no_call_within_its_bounds_costs_more_than_the_most(
     most_input: int, input_tokens: int, cached: int, output: int
 ) -> None:
