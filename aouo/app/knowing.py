@@ -16,7 +16,7 @@ from aouo.ports import ChatModel, Clock
 from aouo.providers import catalogue
 from aouo.providers.fallback import FallbackModel
 from aouo.providers.inquiry import Inquiry
-from aouo.providers.knowing import KnownModel
+from aouo.providers.knowing import KnownModel, with_word
 from aouo.providers.told import nearest
 from aouo.settings import Settings
 from aouo.turn.money import Price
@@ -92,11 +92,18 @@ def concerns(
         )
 
 
-async def learn(settings: Settings, model: KnownModel, clock: Clock) -> Inquiry:
-    """Ask a model's server and the catalogue."""
+async def look_up(settings: Settings, model: KnownModel, clock: Clock) -> int:
+    """The window in tokens that the catalogue has, 0 = none; the model knows it from then on."""
     base_url = settings.provider_endpoint(model.provider).base_url
     found = await asyncio.to_thread(catalogue.listed, base_url, model.model, clock.now())
-    return await model.learn(found.window_tokens if found else 0)
+    tokens = found.window_tokens if found else 0
+    model.facts = with_word(model.facts, None, tokens)
+    return tokens
+
+
+async def learn(settings: Settings, model: KnownModel, clock: Clock) -> Inquiry:
+    """Ask a model's server and the catalogue."""
+    return await model.learn(await look_up(settings, model, clock))
 
 
 class Knowing:

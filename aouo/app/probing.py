@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from aouo.app.budgets import with_model
-from aouo.app.knowing import Concern, concerns, key_of, learn, models_in
+from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in
 from aouo.app.models import configured, model_of
 from aouo.app.proxied import own_session
 from aouo.errors import AouoError, ProviderAuth, ProviderBilling, SetupError
@@ -125,8 +125,11 @@ class _Looking:
     async def _at(self, wanted: Wanted, alone: Settings, model: ChatModel) -> Seen:
         known = models_in(model)[0]
         seen = Seen(wanted, known.context_window)
-        if isinstance(known, KnownModel) and self.online:
-            seen = await self._learn(alone, seen, known)
+        if isinstance(known, KnownModel):
+            if self.online:
+                seen = await self._learn(alone, seen, known)
+            else:
+                await look_up(alone, known, self.clock)
         if self.asks:
             seen = replace(seen, tool=await self._ask(alone, model, shows=False))
             seeing = seen.tool and not seen.tool.refusal and known.sees

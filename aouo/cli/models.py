@@ -140,7 +140,8 @@ def _print(rows: Sequence[Facts], *, as_json: bool) -> None:
 
 
 def _lines(row: Facts) -> Iterator[str]:
-    yield f"{row['provider']} {row['model'] or '(none is chosen)'}  ({row['key']})"
+    unnamed = "by its own weights" if row["provider"] == "local" else "(none is chosen)"
+    yield f"{row['provider']} {row['model'] or unnamed}  ({row['key']})"
     if row["window_tokens"]:
         yield _line("window", f"{row['window_tokens']:,} tokens", row["window_from"])
         yield _line("pictures", "yes" if row["sees"] else "no", row["sees_from"])

@@ -70,13 +70,16 @@ def with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
             (said.window_tokens, "the server"),
             (listed_tokens, "the catalogue"),
         ]
+        if not said.loaded and facts.told and facts.told.loaded:  # what it had in memory counts
+            windows.append((facts.told.window_tokens, "the server"))
         given = [window for window in windows if window[0]]
         if given:
             tokens, source = min(given)
             facts = replace(facts, window_tokens=tokens, window_from=source)
     if said.sees is not None and facts.sees_from not in ("you", "a refusal"):
         facts = replace(facts, sees=said.sees, sees_from="the server")
-    return replace(facts, told=told or facts.told)
+    keeps = facts.told and facts.told.loaded and not said.loaded
+    return replace(facts, told=facts.told if keeps else told or facts.told)
 
 
 def refuses_pictures(error: ProviderError) -> bool:

@@ -111,6 +111,19 @@ def test_the_owners_window_counts_then_the_smaller_of_what_server_and_catalogue_
     assert (found.window_tokens, found.window_from) == (tokens, source)
 
 
+def test_the_window_that_a_model_had_in_memory_stays_when_it_is_put_out() -> None:
+    """Ollama puts a model out after five minutes; it comes back as it was."""
+    at_first = facts_of("qwen3:8b", own_window=0, vision="auto", tries=True)
+    unloaded, loaded = Told(40_960, loaded=False), Told(4_096)
+
+    windows: list[int] = []
+    for told in (unloaded, loaded, unloaded, unloaded, None, Told(16_384)):
+        at_first = with_word(at_first, told)
+        windows.append(at_first.window_tokens)
+
+    assert windows == [40_960, 4_096, 4_096, 4_096, 4_096, 16_384]
+
+
 def test_the_server_knows_best_who_sees_but_for_the_owner() -> None:
     auto = facts_of("gpt-4o", own_window=0, vision="auto", tries=True)
     on = facts_of("gpt-4o", own_window=0, vision="on", tries=True)
