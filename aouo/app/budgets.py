@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
+from aouo.errors import SetupError
 from aouo.packs.library import Library
+from aouo.ports import Clock
+from aouo.providers import catalogue
 from aouo.settings import Price as PriceSetting
 from aouo.settings import Settings
 from aouo.turn.money import Budget, PackBudget, Price, Prices
 
+Served: TypeAlias = Callable[[str, str], Price | None]
 
-def budget_of(settings: Settings) -> Budget:
-    """The owner's ceilings, with every price that is known."""
+
+def _nothing(provider: str, model: str) -> None:
+    del provider, model
+
+
+def budget_of(settings: Settings, clock: Clock, served: Served = _nothing) -> Budget:
+    """The owner's ceilings, with every price that is known: theirs first, then the catalogue's,
+    then what the model's server says (`served`), for it leaves out what large requests cost."""
     budgets = settings.budgets
     return Budget(
         budgets.daily_usd,
@@ -20,6 +31,9 @@ def budget_of(settings: Settings) -> Budget:
         Prices(
             _prices(budgets.prices),
             {name: _prices(custom.prices) for name, custom in settings.providers.items()},
+            lambda provider, model: (
+                _listed(settings, clock, provider, model) or served(provider, model)
+            ),
         ),
     )
 
@@ -38,6 +52,22 @@ def with_model(settings: Settings, backend: str, model: str) -> Settings:
     """The same settings, but this model answers alone."""
     alone = {"backend": backend, "model": model, "fallback": ()}
     return settings.model_copy(update={"provider": settings.provider.model_copy(update=alone)})
+
+
+def _listed(settings: Settings, clock: Clock, provider: str, model: str) -> Price | None:
+    """What the catalogue of public services says a model costs now."""
+    try:
+        base_url = settings.provider_endpoint(provider).base_url
+    except SetupError:  # no service of the settings: a model of a test
+        return None
+    found = catalogue.listed(base_url, model, clock.now())
+    if found is None or not found.rates:
+        return None
+    each = [Price(rate.input, rate.cached, rate.output) for rate in found.rates]
+    above = tuple(
+        (rate.above_tokens, price) for rate, price in zip(found.rates[1:], each[1:], strict=True)
+    )
+    return Price(each[0].input, each[0].cached, each[0].output, above)
 
 
 def _prices(named: Mapping[str, PriceSetting]) -> dict[str, Price]:

@@ -9,10 +9,11 @@ import structlog
 
 from aouo.app.apart import bot_owner
 from aouo.app.base import Base
-from aouo.app.budgets import budget_of, pack_budgets
+from aouo.app.budgets import Served, budget_of, pack_budgets
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
 from aouo.app.installed import scanned
+from aouo.app.knowing import served_price
 from aouo.app.mcp import Servers, supervised
 from aouo.app.memories import Memories
 from aouo.app.models import model_of
@@ -109,7 +110,11 @@ async def build_generation(
     shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, gate)
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
     redactor = Redactor(settings.secrets())
-    quota = await _quota(base, lambda: leases.now.budgets)
+    quota = await _quota(
+        base,
+        lambda: leases.now.budgets,
+        lambda provider, name: served_price(leases.now.model, provider, name),
+    )
     asides = Asides(quota=quota)
     compactor = Compactor(database=database, clock=clock, asides=asides, estimator=Estimator())
     pipelines = default(
@@ -184,7 +189,9 @@ def _tools(
     ]
 
 
-async def _quota(base: Base, budgets: Callable[[], Mapping[str, PackBudget]]) -> Quota:
+async def _quota(
+    base: Base, budgets: Callable[[], Mapping[str, PackBudget]], served: Served
+) -> Quota:
     settings = base.settings
     quota = Quota(
         database=base.database,
@@ -192,7 +199,7 @@ async def _quota(base: Base, budgets: Callable[[], Mapping[str, PackBudget]]) ->
         zone=zone_of(settings.cron.timezone),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
-        budget=budget_of(settings),
+        budget=budget_of(settings, base.clock, served),
         pack_budgets=budgets,
         redactor=AsShown(settings.secrets()),
     )

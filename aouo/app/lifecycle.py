@@ -14,6 +14,7 @@ import structlog
 from aouo.address import ConversationAddress
 from aouo.app.control import Control, Request
 from aouo.app.idle import idle
+from aouo.app.knowing import Knowing
 from aouo.app.menu import show_menu
 from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
@@ -48,6 +49,7 @@ class Runtime:
         self._stop = asyncio.Event()
         self._since = time.time()
         self._takeover = Takeover()
+        self._knowing = Knowing(app)
         self.restart = False
         self.ready = asyncio.Event()
         self.ended = asyncio.Event()
@@ -105,6 +107,7 @@ class Runtime:
             group.create_task(app.behind.run(), name="behind"),
             group.create_task(keep_tidy(app), name="retention"),
             group.create_task(app.titles.run(), name="titles"),
+            group.create_task(self._knowing.run(), name="knowing"),
         ]
         if self._loaded.from_last_good:
             await tell_owner(app, wording.config_broken(self._loaded.problems))
@@ -151,6 +154,7 @@ class Runtime:
             "telegram": app.telegram.state if app.telegram else {"state": "off"},
             "model": {"provider": model.provider, "model": model.model, "note": _note(model)},
             "models": _models(model),
+            "concerns": self._knowing.told,
             "packs": list(app.leases.library.names),
             "broken_packs": {
                 name: [str(problem) for problem in problems]
@@ -250,8 +254,12 @@ def _models(model: object) -> list[dict[str, Any]]:
             "failures": health.failures,
             "last_failure": health.last,
             "cooling_until": iso(health.until) if health.until else "",
+            "window_tokens": one.context_window,
+            "sees": one.sees,
         }
-        for health in (model.health if isinstance(model, FallbackModel) else ())
+        for health, one in (
+            zip(model.health, model.models, strict=True) if isinstance(model, FallbackModel) else ()
+        )
     ]
 
 

@@ -7,7 +7,7 @@ from aouo.flow.intake import Intake, Senses
 from aouo.notices import Lack
 from aouo.outbound.outbox import Outbox
 from aouo.providers.speech import Ears
-from aouo.providers.windows import known
+from aouo.providers.windows import window_of
 from aouo.turn.quota import Quota
 from aouo.turn.sight import Sight
 
@@ -38,7 +38,7 @@ def _eyes(base: Base, quota: Quota) -> Sight | None:
         model=gemini.vision_model,
         api_key=key,
         base_url=gemini.base_url,
-        context_window=known(gemini.vision_model).window_tokens,
+        context_window=window_of(gemini.vision_model),
         sees=True,
         session=base.session,
         request_timeout_s=float(provider.request_timeout_s),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from functools import partial
 
 import aiohttp
 
@@ -13,21 +14,27 @@ from aouo.ports import ChatModel, Clock
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
-from aouo.providers.windows import known, sees
+from aouo.providers.inquiry import inquire
+from aouo.providers.knowing import KnownModel, OfService, facts_of
+from aouo.providers.service import Service
 from aouo.settings import OpenAI, Settings
 
-_DEFAULT_MODELS = {
-    "openai": "gpt-4o-mini",
-    "groq": "llama-3.3-70b-versatile",
-    "gemini": "gemini-2.5-flash",
-    "deepseek": "deepseek-chat",
+DEFAULT_MODELS = {
+    "openai": "gpt-6-luna",
+    "groq": "openai/gpt-oss-120b",
+    "gemini": "gemini-3.5-flash-lite",
+    "deepseek": "deepseek-flash",
 }
+"""Models that lived on 23 November 2026: all four are in genai-prices 0.2.3 of that month, none is
+marked as deprecated there. The services announce their ends at developers.openai.com/api/docs/
+deprecations, console.groq.com/docs/deprecations, ai.google.dev/gemini-api/docs/deprecations and
+api-docs.deepseek.com; `aouo doctor` says what their own lists say."""
 
 
 def configured(settings: Settings) -> tuple[tuple[str, str], ...]:
     """(backend, model) of the primary and of those that step in for it; "" = none is chosen."""
     wanted = (settings.provider, *settings.provider.fallback)
-    return tuple((one.backend, one.model or _DEFAULT_MODELS.get(one.backend, "")) for one in wanted)
+    return tuple((one.backend, one.model or DEFAULT_MODELS.get(one.backend, "")) for one in wanted)
 
 
 def key_missing(settings: Settings, backend: str) -> bool:
@@ -36,7 +43,7 @@ def key_missing(settings: Settings, backend: str) -> bool:
     Raises:
         SetupError: there is no such backend.
     """
-    if settings.provider_endpoint(backend).api_key or backend not in _DEFAULT_MODELS:
+    if settings.provider_endpoint(backend).api_key or backend not in DEFAULT_MODELS:
         return False
     return not (backend == "openai" and settings.openai.base_url != OpenAI().base_url)
 
@@ -91,44 +98,41 @@ class _Builder:
                 f"There is no key for the model backend {backend!r}.",
                 fix=f"Set {backend}.api_key, or {key}.backend to another one.",
             )
-        model = model or _DEFAULT_MODELS.get(backend, "")
+        model = model or DEFAULT_MODELS.get(backend, "")
         if not model:
             raise SetupError(
                 f"No model is chosen for the backend {backend!r}.", fix=f"Set {key}.model."
             )
-        window = settings.advanced.context_window or endpoint.context_window
-        window = window or known(model).window_tokens
-        if backend == "gemini":
-            return self._gemini(model, endpoint.api_key, window)
-        return CompatibleModel(
+        eyes = bool(settings.gemini.vision_model and settings.provider_endpoint("gemini").api_key)
+        facts = facts_of(
+            model,
+            own_window=settings.advanced.context_window or endpoint.context_window,
+            vision=settings.provider.vision,
+            tries=not eyes,
+        )
+        service = Service(
             provider=backend,
             model=model,
             base_url=endpoint.base_url,
             api_key=endpoint.api_key,
-            context_window=window,
-            sees=sees(model, settings.provider.vision),
+            context_window=facts.window_tokens,
+            sees=facts.sees,
             session=self._session,
             request_timeout_s=float(settings.provider.request_timeout_s),
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
             dialects=self._dialects,
         )
+        ask = partial(inquire, self._session, backend, endpoint, model)
+        return KnownModel(self._service_model(service), facts, ask, eyes=eyes)
 
-    def _gemini(self, model: str, api_key: str, window: int) -> ChatModel:
+    def _service_model(self, service: Service) -> OfService:
+        """Gemini speaks a format of its own; all others are compatible."""
+        if service["provider"] != "gemini":
+            return CompatibleModel(**service)
         from aouo.providers.gemini import GeminiModel
 
-        settings = self._settings
-        return GeminiModel(
-            provider="gemini",
-            model=model,
-            api_key=api_key,
-            base_url=settings.gemini.base_url,
-            context_window=window,
-            sees=sees(model, settings.provider.vision),
-            session=self._session,
-            request_timeout_s=float(settings.provider.request_timeout_s),
-            stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
-            dialects=self._dialects,
-        )
+        service["base_url"] = self._settings.gemini.base_url
+        return GeminiModel(**service)
 
     def _local(self) -> ChatModel:
         from aouo.providers.local import LocalModel  # heavy, and rarely together with a key

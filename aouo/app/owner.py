@@ -34,8 +34,9 @@ def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:
     return f"{command} config set telegram.allowed_user_ids '{ids}' && {command} restart"
 
 
-async def tell_owner(app: App, text: str) -> None:
-    """Queue a message to the owner, once for the same text and day; without Telegram, nothing."""
+async def tell_owner(app: App, text: str, *, daily: bool = True) -> None:
+    """Queue a message to the owner, once for the same text and day, or once for the same text;
+    without Telegram, nothing."""
     owner = owner_id(app.settings)
     if not app.telegram or not owner:
         return
@@ -44,7 +45,7 @@ async def tell_owner(app: App, text: str) -> None:
     address = ConversationAddress("tg", str(owner))
 
     def write(tx: Tx) -> Delivery:
-        key = f"owner:{now[:10]}:{digest}"
+        key = f"owner:{now[:10] if daily else 'once'}:{digest}"
         return deliveries.add(tx, address, "notice", wording.say(text), now, key=key)
 
     row = await app.database.transact(write)

@@ -1,7 +1,8 @@
-"""An HTTP session of our own, through the proxy that the owner names for Telegram."""
+"""HTTP sessions of our own: the runtime's, and one through the proxy that is set for Telegram."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -10,6 +11,15 @@ if TYPE_CHECKING:
     from aiohttp.client_reqrep import ClientRequest
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
+
+
+def own_session() -> aiohttp.ClientSession:
+    """The session that models are asked over, through the environment's proxies if it names any."""
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),
+        # With it aiohttp looks for a proxy in another thread, for every request.
+        trust_env=any(name.lower().endswith("s_proxy") for name in os.environ),
+    )
 
 
 def session_through(proxy: str) -> aiohttp.ClientSession:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 import click
 
+from aouo.cli import doctor_models
 from aouo.cli.check import Check
 from aouo.cli.context import current_home, json_option, print_json, told
 from aouo.config_file import ConfigBroken, Loaded, load_settings
@@ -38,7 +39,11 @@ NO_TOKEN = Check(
 @click.option("--fast", is_flag=True, help="Leave out what needs the network.")
 @json_option
 def doctor(fast: bool, as_json: bool) -> None:
-    """Check everything the bot needs; exit 1 if anything fails."""
+    """Check everything the bot needs; exit 1 if anything fails.
+
+    Each configured model is asked one small question with a tool, which costs a fraction of a
+    cent; --fast leaves that out.
+    """
     home = current_home()
     checks: list[Check] = []
     for check in _checks(home, fast=fast):
@@ -90,7 +95,7 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     yield from _packs(home, settings)
     yield from _unfinished(home)
     yield from _telegram(home, settings, fast=fast)
-    yield from _models(settings, fast=fast)
+    yield from doctor_models.models(settings, fast=fast)
     yield from _parts(home, settings, fast=fast)
 
 
@@ -265,53 +270,3 @@ def _parts(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
         yield Check("mcp", "skip", "needs the network")
     else:
         yield from doctor_parts.mcp_servers(settings)
-
-
-def _models(settings: Settings, *, fast: bool) -> Iterator[Check]:
-    from aouo.app.models import configured
-
-    wanted = configured(settings)
-    for backend in dict.fromkeys(backend for backend, _ in wanted):
-        if backend == "local":
-            yield _local(settings)
-        elif (
-            missing := _missing(settings, backend, chosen=(backend, "") not in wanted)
-        ) is not None:
-            yield missing
-        elif fast:
-            yield Check(f"model {backend}", "skip", "needs the network")
-        else:
-            from aouo.cli import reach
-
-            yield reach.model(settings, backend)
-
-
-def _missing(settings: Settings, backend: str, *, chosen: bool) -> Check | None:
-    """What keeps a backend from being asked; `chosen`: a model is, or it has a default."""
-    from aouo.app.models import key_missing
-
-    name = f"model {backend}"
-    if key_missing(settings, backend):
-        return Check(name, "fail", "there is no key", f"Set {backend}.api_key.")
-    if not chosen:
-        fix = f"Set provider.model, or the model of {backend} in provider.fallback."
-        return Check(name, "fail", "no model is chosen", fix)
-    return None
-
-
-def _local(settings: Settings) -> Check:
-    from aouo.providers.local import find_weights
-
-    try:
-        weights = find_weights(settings.local.model_path)
-    except SetupError as error:
-        return Check("model local", "fail", error.problem, error.fix)
-    if settings.local.model_path:
-        return Check("model local", "ok", str(weights))
-    return Check(
-        "model local",
-        "warn",
-        "SmolLM2-135M is for trying things out, not for real work",
-        "Set a key and provider.backend, or local.model_path to a GGUF file of a billion "
-        "parameters or more.",
-    )

@@ -23,7 +23,7 @@ from aouo.settings import Settings, SpeechToText
 
 def budgets(settings: Settings) -> Iterator[Check]:
     """While a budget is set, every model that may answer needs a price."""
-    budget = budget_of(settings)
+    budget = budget_of(settings, SystemClock())
     if not budget.any:
         return
     named = dict.fromkeys(pair for pair in configured(settings) if pair[1] or pair[0] == "local")
@@ -32,7 +32,8 @@ def budgets(settings: Settings) -> Iterator[Check]:
         yield Check(
             "budgets",
             "warn",
-            f"a budget is set and {model} has no price, so nothing is asked",
+            f"a budget is set and {model} has no price: nothing is asked, unless its server "
+            "says one",
             f"Set budgets.prices.{model}, or take the budget away.",
         )
     if not unknown:

@@ -19,6 +19,7 @@ VERBS = {
     "session": Verb("aouo.cli.session:session", "List sessions, and show what was said."),
     "trace": Verb("aouo.cli.trace:trace", "Show how one turn went, step by step."),
     "doctor": Verb("aouo.cli.doctor:doctor", "Check everything the bot needs."),
+    "models": Verb("aouo.cli.models:models", "List the configured models, and test them."),
     "config": Verb("aouo.cli.config:config", "Show and change the configuration."),
     "pack": Verb("aouo.cli.pack:pack", "Make, install, check, share and back up packs."),
     "cron": Verb("aouo.cli.cron:cron", "List schedules, and switch them off and on."),

@@ -1,4 +1,4 @@
-"""What `aouo doctor` asks of the network: is the token good, does the model's server answer."""
+"""What `aouo doctor` asks of Telegram: is the token good, what does the bot see."""
 
 from __future__ import annotations
 
@@ -97,22 +97,6 @@ def groups(settings: Settings, chat_ids: Sequence[str]) -> Iterator[Check]:
                 "Make the bot an administrator there; or @BotFather, /setprivacy, then add it to "
                 "the group again.",
             )
-
-
-def model(settings: Settings, backend: str) -> Check:
-    """List the models of a backend: that needs the address and the key, and costs nothing."""
-    endpoint = settings.provider_endpoint(backend)
-    headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
-    status, body = _get(f"{endpoint.base_url}/models", headers, settings)
-    name = f"model {backend}"
-    if status == 200:
-        return Check(name, "ok", f"{endpoint.base_url} answers")
-    if status in (401, 403):
-        return Check(
-            name, "fail", f"{endpoint.base_url} refuses the key", f"Set {backend}'s api_key."
-        )
-    detail = f"{endpoint.base_url}: {_reason(status, body)}"
-    return Check(name, "warn" if status else "fail", detail, "Check the address and the network.")
 
 
 def _ask(settings: Settings, method: str, **params: str) -> dict[str, Any]:

@@ -510,6 +510,11 @@ def unfinished(items: Sequence[tuple[str, str, str]]) -> str:
     return "\n".join(("I started, and could not end this:", *lines))
 
 
+def model_concern(what: str, fix: str) -> str:
+    """Told to the owner once: what is or will be wrong with a configured model."""
+    return f"About my model: {what}. {fix}"
+
+
 def _done(effects: Sequence[str]) -> str:
     return f" These had taken effect before, or may have: {', '.join(effects)}." if effects else ""
 

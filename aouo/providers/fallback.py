@@ -165,6 +165,11 @@ class FallbackModel:
         self._health = [Health(model.provider, model.model) for model in models]
 
     @property
+    def models(self) -> tuple[ChatModel, ...]:
+        """In the order of the configuration."""
+        return self._models
+
+    @property
     def provider(self) -> str:
         return self._models[0].provider
 

@@ -1,7 +1,8 @@
-"""What is known of models by their names: how much they read at once, and whether they see."""
+"""What a model's name tells: how much it reads at once, and whether it sees."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,64 +17,171 @@ class Known:
     sees: bool = False
 
 
-# By prefix, the longest one counts. From the services' own model pages; a server may be set up
-# for less (`providers.<name>.context_window`).
 _KNOWN = {
-    "chatgpt-4o": Known(128_000, sees=True),
-    "claude-": Known(200_000, sees=True),
+    "chatgpt": Known(128_000, sees=True),
+    "claude2": Known(100_000),
+    "claude3": Known(200_000, sees=True),
+    "claude3.5": Known(200_000, sees=True),
+    "claude3.7": Known(200_000, sees=True),
+    "claude-haiku4": Known(200_000, sees=True),
+    "claude-haiku4.5": Known(200_000, sees=True),
+    "claude-opus4": Known(200_000, sees=True),
+    "claude-opus4.1": Known(200_000, sees=True),
+    "claude-opus4.5": Known(200_000, sees=True),
+    "claude-sonnet4": Known(200_000, sees=True),
+    "claude-sonnet4.5": Known(200_000, sees=True),
+    "claude": Known(1_000_000, sees=True),
+    "codellama": Known(16_384),
     "codestral": Known(256_000),
     "command-a": Known(256_000),
     "command-r": Known(128_000),
-    "deepseek-": Known(128_000),
+    "deepseek-chat": Known(128_000),
+    "deepseek-coder": Known(16_384),
+    "deepseek-r1": Known(128_000),
+    "deepseek-reasoner": Known(128_000),
+    "deepseek-v2": Known(32_768),
+    "deepseek-v3": Known(128_000),
+    "deepseek-v3.1": Known(128_000),
+    "deepseek-v3.2": Known(128_000),
     "deepseek-v4": Known(1_048_576),
-    "gemini-": Known(1_048_576, sees=True),
-    "gemma-3": Known(131_072, sees=True),
-    "gemma": Known(8_192),
-    "glm-4": Known(128_000),
-    "gpt-": Known(128_000),
-    "gpt-3.5": Known(16_385),
-    "gpt-4": Known(8_192),
-    "gpt-4-turbo": Known(128_000, sees=True),
-    "gpt-4.1": Known(1_047_576, sees=True),
-    "gpt-4.5": Known(128_000, sees=True),
-    "gpt-4o": Known(128_000, sees=True),
-    "gpt-5": Known(400_000, sees=True),
-    "gpt-5-chat": Known(128_000, sees=True),
+    "deepseek": Known(1_000_000, sees=True),
+    "devstral": Known(131_072),
+    "gemini": Known(1_048_576, sees=True),
+    "gemma2b": Known(8_192),
+    "gemma7b": Known(8_192),
+    "gemma2": Known(8_192),
+    "gemma3-1b": Known(32_768),
+    "gemma3-270m": Known(32_768),
+    "gemma3n": Known(32_768),
+    "gemma": Known(131_072, sees=True),
+    "glm4": Known(128_000),
+    "glm4.1v": Known(65_536, sees=True),
+    "glm4.5": Known(131_072),
+    "glm4.5v": Known(65_536, sees=True),
+    "glm4.6": Known(200_000),
+    "glm4.6v": Known(131_072, sees=True),
+    "glm4.7": Known(200_000),
+    "glm5": Known(202_752),
+    "glm5.1": Known(202_752),
+    "glm5v": Known(202_752, sees=True),
+    "glm": Known(1_000_000),
     "gpt-oss": Known(131_072),
-    "grok-": Known(131_072),
+    "gpt3.5": Known(16_385),
+    "gpt4": Known(8_192),
+    "gpt4-turbo": Known(128_000, sees=True),
+    "gpt4.1": Known(1_047_576, sees=True),
+    "gpt4.5": Known(128_000, sees=True),
+    "gpt4o": Known(128_000, sees=True),
+    "gpt5": Known(400_000, sees=True),
+    "gpt5-chat": Known(128_000, sees=True),
+    "gpt5.1": Known(400_000, sees=True),
+    "gpt5.2": Known(400_000, sees=True),
+    "gpt5.3": Known(400_000, sees=True),
+    "gpt5.4-mini": Known(400_000, sees=True),
+    "gpt5.4-nano": Known(400_000, sees=True),
+    "gpt": Known(1_050_000, sees=True),
+    "granite": Known(131_072),
+    "grok2": Known(131_072),
+    "grok3": Known(131_072),
+    "grok4": Known(256_000, sees=True),
+    "grok-build": Known(256_000),
+    "grok-code": Known(256_000),
+    "grok": Known(500_000, sees=True),
     "kimi-k2": Known(131_072),
-    "llama-3": Known(8_192),
-    "llama-3.1": Known(131_072),
-    "llama-3.2": Known(131_072),
-    "llama-3.3": Known(131_072),
-    "llama-4": Known(131_072, sees=True),
-    "mistral-": Known(128_000),
-    "mistral-7b": Known(32_768),
+    "kimi": Known(256_000, sees=True),
+    "llama2": Known(4_096),
+    "llama3": Known(8_192),
+    "llama3.1": Known(131_072),
+    "llama3.2": Known(131_072),
+    "llama3.2-11b-vision": Known(131_072, sees=True),
+    "llama3.2-90b-vision": Known(131_072, sees=True),
+    "llama3.2-vision": Known(131_072, sees=True),
+    "llama3.3": Known(131_072),
+    "llama": Known(131_072, sees=True),
+    "llava": Known(4_096, sees=True),
+    "magistral": Known(40_960, sees=True),
+    "minicpm-v": Known(32_768, sees=True),
+    "minimax": Known(204_800),
+    "ministral": Known(131_072, sees=True),
+    "mistral7b": Known(32_768),
+    "mistral-large2": Known(128_000),
+    "mistral-large2407": Known(128_000),
+    "mistral-large2411": Known(128_000),
+    "mistral-nemo": Known(128_000),
+    "mistral-small24b": Known(32_768),
+    "mistral-small3": Known(32_768),
+    "mistral-tiny": Known(32_768),
+    "mistral": Known(128_000, sees=True),
+    "mixtral": Known(32_768),
+    "nemotron": Known(131_072),
     "o1": Known(200_000, sees=True),
     "o1-mini": Known(128_000),
+    "o1-preview": Known(128_000),
     "o3": Known(200_000, sees=True),
     "o3-mini": Known(200_000),
     "o4-mini": Known(200_000, sees=True),
+    "phi3": Known(4_096),
+    "phi4": Known(16_384),
     "pixtral": Known(128_000, sees=True),
-    "qwen": Known(32_768),
-    "qwen-2.5-vl": Known(32_768, sees=True),
+    "qwen1.5": Known(32_768),
+    "qwen2": Known(32_768),
+    "qwen2-vl": Known(32_768, sees=True),
+    "qwen2.5": Known(32_768),
     "qwen2.5-vl": Known(32_768, sees=True),
+    "qwen2.5vl": Known(32_768, sees=True),
     "qwen3": Known(32_768),
     "qwen3-32b": Known(131_072),
+    "qwen3-coder": Known(262_144),
+    "qwen3-max": Known(262_144),
+    "qwen3-next": Known(262_144),
     "qwen3-vl": Known(131_072, sees=True),
+    "qwen": Known(262_144, sees=True),
+    "qwq": Known(32_768),
 }
+"""By family. The line without a version stands for members that are not listed: it says what the
+newest one of November 2026 is. What a server or a catalogue says of a model counts more.
+
+Windows: genai-prices 0.2.3 (November 2026). Pictures: vercel.com/ai-gateway/models (gpt-6),
+api-docs.deepseek.com (deepseek-flash), github.com/anomalyco/models.dev/pull/3110 (grok),
+github.com/ollama/ollama/issues/17301 (glm-5.2 is blind), docs.mistral.ai; older ones are well
+known. Where two sources disagree the smaller window is here (kimi-k3: 256k and 1M).
+"""
+
+_SIZE = "0-9bkmxt."  # `llama-3-70b`: 70 is no part of the version
 
 
-def known(model: str) -> Known:
-    """What its name tells of `model`; one nobody knows has a small window and sees nothing.
+def known(model: str) -> Known | None:
+    """What its name tells of `model`, None = nothing: nobody knows its family.
 
     The vendor before a slash does not count: `openai/gpt-4o` at a service that serves many.
     """
-    name = model.rpartition("/")[2].lower()
-    prefixes = [prefix for prefix in _KNOWN if name.startswith(prefix)]
-    return _KNOWN[max(prefixes, key=len)] if prefixes else Known(UNKNOWN_WINDOW_TOKENS)
+    name = plain(model)
+    found = [family for family in _KNOWN if _is_of(name, family)]
+    return _KNOWN[max(found, key=len)] if found else None
+
+
+def window_of(model: str) -> int:
+    """Its window by its name in tokens; one nobody knows has a small one."""
+    found = known(model)
+    return found.window_tokens if found else UNKNOWN_WINDOW_TOKENS
 
 
 def sees(model: str, vision: Literal["auto", "on", "off"]) -> bool:
     """Whether `model` gets images: the owner's word, else what its name tells."""
-    return known(model).sees if vision == "auto" else vision == "on"
+    found = known(model)
+    return bool(found and found.sees) if vision == "auto" else vision == "on"
+
+
+def plain(model: str) -> str:
+    """A name in one spelling: `google/gemma-3:12b` and `gemma3:12b` are `gemma3-12b`,
+    `claude-opus-4-7` and `claude-opus-4.7` are `claude-opus4.7`."""
+    name = model.rpartition("/")[2].lower().replace(":", "-").replace("_", "-")
+    name = re.sub(r"(?<=[a-z])-(?=\d)", "", name)
+    return re.sub(rf"(?<=\d)-(?=\d{{1,2}}(?![{_SIZE}]))", ".", name)
+
+
+def _is_of(name: str, family: str) -> bool:
+    """Whether a name begins with a family's; `gpt4` is neither `gpt41` nor `gpt4.7`."""
+    if not name.startswith(family):
+        return False
+    return not (family[-1].isdigit() and re.match(r"\.?\d", name[len(family) :]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -26,30 +26,49 @@ each of at most eight tiles. Source: platform.openai.com/docs/guides/images-visi
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens of input, of input read from a cache, of output."""
+    """US dollars for a million tokens of input, of input read from a cache, of output.
+
+    `above` are other prices for requests with more input than so many tokens, ascending: they
+    count for all tokens of such a request.
+    """
 
     input: float
     cached: float
     output: float
+    above: tuple[tuple[int, Price], ...] = ()
+
+    def at(self, input_tokens: int) -> Price:
+        """What a request of that size pays."""
+        found = [price for start, price in self.above if input_tokens > start]
+        return found[-1] if found else self
 
 
 FREE = Price(0.0, 0.0, 0.0)
 
 
+def _nobody_said(provider: str, model: str) -> Price | None:
+    del provider, model
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices by model, and by the models of one provider; the embedded model is free."""
+    """Prices as the owner says them, by model and by the models of one provider, and `listed` ones
+    for the others; the embedded model is free."""
 
     by_model: Mapping[str, Price] = field(default_factory=dict[str, Price])
     by_provider: Mapping[str, Mapping[str, Price]] = field(
         default_factory=dict[str, Mapping[str, Price]]
     )
+    listed: Callable[[str, str], Price | None] = _nobody_said
+    """What a catalogue says of (provider, model) now; the first call may take a second."""
 
     def of(self, provider: str, model: str) -> Price | None:
         """The price of a model; None = nobody said."""
         if provider == "local":
             return FREE
-        return self.by_model.get(model) or self.by_provider.get(provider, {}).get(model)
+        own = self.by_model.get(model) or self.by_provider.get(provider, {}).get(model)
+        return own or self.listed(provider, model)
 
     def relatives(self, provider: str, model: str) -> tuple[tuple[str, str], ...]:
         """(provider, model) of what else has a price and can be asked at the same service:
@@ -107,6 +126,7 @@ class Budget:
 
 def cost_usd(price: Price, usage: Usage) -> float:
     """What a call cost; cached tokens are a part of the input and have a price of their own."""
+    price = price.at(usage.input_tokens)
     cached = min(usage.cached_tokens, usage.input_tokens)
     fresh = usage.input_tokens - cached
     return (
@@ -115,8 +135,10 @@ def cost_usd(price: Price, usage: Usage) -> float:
 
 
 def most_usd(price: Price, most: Usage) -> float:
-    """What a call with at most these tokens can cost, wherever its input is read from."""
-    return cost_usd(Price(max(price.input, price.cached), 0.0, price.output), most)
+    """What a call with at most these tokens can cost, wherever its input is read from and however
+    many of them it has."""
+    possible = [price, *(dearer for start, dearer in price.above if most.input_tokens > start)]
+    return max(cost_usd(Price(max(p.input, p.cached), 0.0, p.output), most) for p in possible)
 
 
 LEAST_ANSWER_TOKENS = 1_024

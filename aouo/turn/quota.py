@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -84,6 +85,7 @@ class Quota:
         self._redactor = redactor
         self._purse = Purse()
         self._bounds = Bounds()
+        self._looked_up = False
 
     def day(self) -> str:
         """The local day that usage counts for, such as `2026-11-21`."""
@@ -173,7 +175,7 @@ class Quota:
         """Hold the worst case of one call, in the table too if it stands under a budget; and the
         request that this pays for, the same one if it is under way already (`begun`)."""
         ceilings = self._budget.ceilings(row.person, row.pack, self._own(row.pack).daily_usd)
-        prices = self._prices(model, all_of_them=bool(ceilings))
+        prices = await self._known_prices(model, all_of_them=bool(ceilings))
         capped = bool(self._token_limits(row.pack, _NOTHING))
         most = self._bounds.of(request) if ceilings or capped else _NOTHING
         worst_usd = _worst_usd(prices, most)
@@ -269,6 +271,16 @@ class Quota:
                 Limit(("tokens", "pack", pack), own, own_key("daily_tokens", pack), amount)
             )
         return limits
+
+    async def _known_prices(
+        self, model: ChatModel, *, all_of_them: bool
+    ) -> dict[tuple[str, str], Price]:
+        """As `_prices`; the first time in a thread, for that may load a catalogue."""
+        if self._looked_up:
+            return self._prices(model, all_of_them=all_of_them)
+        prices = await asyncio.to_thread(self._prices, model, all_of_them=all_of_them)
+        self._looked_up = True
+        return prices
 
     def _prices(self, model: ChatModel, *, all_of_them: bool) -> dict[tuple[str, str], Price]:
         """What each model that may answer costs; without a budget an unknown price is none."""

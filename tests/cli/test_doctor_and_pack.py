@@ -46,6 +46,23 @@ class Services(BaseHTTPRequestHandler):
         good = self.headers.get("Authorization") == "Bearer good-key"
         return (200, {"data": []}) if good and self.path == "/v1/models" else (401, {})
 
+    def do_POST(self) -> None:
+        """A model that calls the tool which it is offered."""
+        good = self.headers.get("Authorization") == "Bearer good-key"
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not good:
+            text, status = b'{"error": {"message": "wrong key", "code": "invalid_api_key"}}', 401
+        else:
+            name = body["tools"][0]["function"]["name"]
+            call = {"index": 0, "id": "1", "function": {"name": name, "arguments": "{}"}}
+            delta = {"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}
+            text, status = f"data: {json.dumps(delta)}\n\ndata: [DONE]\n\n".encode(), 200
+        self.send_response(status)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Quiet."""
 
@@ -228,20 +245,24 @@ def test_a_budget_without_a_price_for_a_configured_model_is_a_warning(
 ):
     price = {"input": 1, "output": 2}
     config = {
-        "provider": {"backend": "openai", "fallback": [{"backend": "groq", "model": "small"}]},
+        "provider": {
+            "backend": "openai",
+            "model": "own",
+            "fallback": [{"backend": "groq", "model": "small"}, {"backend": "gemini"}],
+        },
         "budgets": {"daily_usd": 1, "prices": {"small": price}},
     }
 
     before = told(home, runner, "--fast", **config)
-    config["budgets"] = {"daily_usd": 1, "prices": {"small": price, "gpt-4o-mini": price}}
+    config["budgets"] = {"daily_usd": 1, "prices": {"small": price, "own": price}}
     after = told(home, runner, "--fast", **config)
     config["budgets"] = {}
     without = told(home, runner, "--fast", **config)
 
     assert before["budgets"] == (
         "warn",
-        "a budget is set and gpt-4o-mini has no price, so nothing is asked",
-        "Set budgets.prices.gpt-4o-mini, or take the budget away.",
+        "a budget is set and own has no price: nothing is asked, unless its server says one",
+        "Set budgets.prices.own, or take the budget away.",
     )
     assert after["budgets"][0] == "ok"
     assert "budgets" not in without

@@ -106,12 +106,12 @@ class ModelServer:
     ) -> None:
         """`wires`: the ends of the paths that are served; a body of `/responses` has `input`."""
         self.requests: list[Body] = []
-        self.models: tuple[str, ...] = ()
-        """What its list of models names; () = it has no list."""
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.refused: dict[str, Fails] = {}
         """What requests to paths with these ends are always refused with."""
+        self.says: dict[str, object] = {}
+        """What it answers at other paths: JSON, or a str as it is (`/v1/models`, `/api/show`)."""
         self.release = asyncio.Event()
         """Set it to let stalled answers go on."""
         self.stalled = asyncio.Event()
@@ -193,8 +193,8 @@ class ModelServer:
             await self._runner.cleanup()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if self.models and request.path.endswith("/models"):
-            return web.json_response({"data": [{"id": name} for name in self.models]})
+        if request.path in self.says:
+            return _failed(Fails(200, self.says[request.path]))
         if not request.path.endswith(self._wires):
             return _failed(Fails(404, _error("no such path", code="not_found")))
         if self._api_key and request.headers.get("Authorization") != f"Bearer {self._api_key}":

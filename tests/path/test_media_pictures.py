@@ -26,6 +26,11 @@ def sees(world: World) -> None:
     world.config["provider"] = {"backend": "fake", "model": "scripted", "vision": "on"}
 
 
+@pytest.fixture
+def blind(world: World) -> None:
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "vision": "off"}
+
+
 async def show(bot: Running, **more: Any) -> None:
     await bot.people.send_file(ADA, ADA, "photo", PICTURE, **more)
 
@@ -96,7 +101,7 @@ async def test_a_picture_that_came_as_a_file_is_seen_too_and_keeps_its_path(
 
 
 async def test_a_model_that_cannot_see_gets_no_picture_and_the_person_reads_what_helps(
-    world: World,
+    world: World, blind: None
 ) -> None:
     async with world.running() as bot:
         await show(bot, caption="what is this?")

@@ -45,6 +45,7 @@ async def test_a_reply_to_a_picture_shows_it_again(world: World) -> None:
 
 async def test_a_reply_to_a_picture_needs_no_model_that_sees(world: World) -> None:
     """The picture alone cannot be answered here; words below it can."""
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "vision": "off"}
     async with world.running() as bot:
         sent = await bot.people.send_file(ADA, ADA, "photo", PICTURE)
         refused = await bot.people.next_message(ADA, after=sent.id)

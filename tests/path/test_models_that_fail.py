@@ -333,7 +333,8 @@ async def test_what_the_owner_has_to_change_is_said_to_both_in_their_words(
     world: World, status: int, body: object, ben_reads: str, ada_reads: str
 ) -> None:
     world.install("notes")
-    world.model.models = ("gpt-6-luna", "script", "scripted-2")
+    names = ("gpt-6-luna", "script", "scripted-2")
+    world.model.says["/v1/models"] = {"data": [{"id": name} for name in names]}
     for _ in range(2):
         world.model.fail(status, body)
     async with world.running() as bot:

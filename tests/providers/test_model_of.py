@@ -43,18 +43,18 @@ async def test_the_primary_comes_first_and_the_fallbacks_in_order(
     model = await made(session, {"backend": "openai", "fallback": fallback}, **KEYS)
 
     assert model.candidates == (
-        ("openai", "gpt-4o-mini"),
-        ("gemini", "gemini-2.5-flash"),
+        ("openai", "gpt-6-luna"),
+        ("gemini", "gemini-3.5-flash-lite"),
         ("groq", "llama-3.1-8b-instant"),
     )
-    assert model.context_window == 128_000
+    assert model.context_window == 131_072
     assert not model.sees
 
 
 @pytest.mark.parametrize(
     ("provider", "more", "window_tokens"),
     [
-        ({"backend": "openai"}, KEYS, 128_000),
+        ({"backend": "openai"}, KEYS, 1_050_000),
         ({"backend": "mine", "model": "unheard-of"}, MINE, 32_768),
         ({"backend": "openai"}, {**KEYS, "advanced": {"context_window": 9_000}}, 9_000),
         (
@@ -74,20 +74,26 @@ async def test_the_owners_window_counts_more_than_what_is_known_of_a_model(
 
 
 @pytest.mark.parametrize(
-    ("model", "vision", "sees"),
+    ("model", "vision", "eyes", "sees"),
     [
-        ("gpt-4o", "auto", True),
-        ("gpt-4o", "off", False),
-        ("unheard-of", "auto", False),
-        ("unheard-of", "on", True),
+        ("gpt-4o", "auto", "", True),
+        ("gpt-4o", "off", "", False),
+        ("gpt-oss-120b", "auto", "", False),
+        ("unheard-of", "auto", "", True),
+        ("unheard-of", "auto", "gemini-3.5-flash-lite", False),
+        ("unheard-of", "on", "", True),
+        ("unheard-of", "off", "", False),
     ],
 )
 async def test_vision_is_the_owners_word_or_known_of_the_model(
-    session: aiohttp.ClientSession, model: str, vision: str, sees: bool
+    session: aiohttp.ClientSession, model: str, vision: str, eyes: str, sees: bool
 ) -> None:
+    """One that nobody knows is shown pictures until it refuses one, unless another describes
+    them."""
     made_of = {"backend": "openai", "model": model, "vision": vision}
+    more = {**KEYS, "gemini": {"api_key": "k", "vision_model": eyes}}
 
-    assert (await made(session, made_of, **KEYS)).sees is sees
+    assert (await made(session, made_of, **more)).sees is sees
 
 
 @pytest.mark.parametrize(

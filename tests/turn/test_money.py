@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aouo.transcript import (
@@ -25,6 +25,7 @@ from aouo.turn.money import (
     Prices,
     cheapest_that_fits,
     cost_usd,
+    most_usd,
     step_up,
 )
 from aouo.turn.purse import Account, Limit, judge
@@ -57,6 +58,37 @@ def test_a_price_is_looked_up_by_model_then_at_its_provider_and_the_local_model_
     assert prices.of("mine", "b") == CHEAP
     assert prices.of("theirs", "b") is None
     assert prices.of("local", "anything") == FREE
+
+
+def test_the_owners_price_stands_above_the_catalogues() -> None:
+    prices = Prices({"a": DEAR}, {"mine": {"b": DEAR}}, lambda provider, model: CHEAP)
+
+    assert prices.of("openai", "a") == DEAR
+    assert prices.of("mine", "b") == DEAR
+    assert prices.of("openai", "b") == CHEAP
+    assert prices.of("local", "b") == FREE
+
+
+def test_a_large_request_pays_the_dearer_price_for_all_of_its_tokens() -> None:
+    """Thresholds of OpenAI, Google and others. Source: genai-prices, `TieredPrices`."""
+    tiered = Price(1.0, 0.1, 2.0, ((200_000, Price(2.0, 0.2, 3.0)),))
+
+    assert cost_usd(tiered, Usage(200_000, 0, 1_000)) == pytest.approx(0.2 + 0.002)
+    assert cost_usd(tiered, Usage(200_001, 200_001, 0)) == pytest.approx(200_001 * 0.2 / 1e6)
+
+
+@given(
+    st.integers(0, 500_000), st.integers(0, 500_000), st.integers(0, 500_000), st.integers(0, 9_999)
+)
+@example(300_000, 300_000, 0, 9_999)
+@example(300_000, 900, 0, 9_999)
+def test_no_call_within_its_bounds_costs_more_than_the_most(
+    most_input: int, input_tokens: int, cached: int, output: int
+) -> None:
+    tiered = Price(1.0, 1.2, 2.0, ((1_000, Price(0.5, 0.1, 1.0)), (200_000, Price(2.0, 0.2, 3.0))))
+    used = Usage(min(input_tokens, most_input), cached, output)
+
+    assert cost_usd(tiered, used) <= most_usd(tiered, Usage(most_input, 0, 9_999)) * (1 + 1e-9)
 
 
 def test_relatives_are_what_the_provider_lists_and_models_of_the_same_family() -> None:

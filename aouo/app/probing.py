@@ -1,0 +1,224 @@
+"""Asks the configured models something small, as the runtime would ask them: `aouo doctor` and
+`aouo models`."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, replace
+
+import aiohttp
+
+from aouo.app.budgets import with_model
+from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in
+from aouo.app.models import configured, model_of
+from aouo.app.proxied import own_session
+from aouo.errors import AouoError, ProviderAuth, ProviderBilling, SetupError
+from aouo.ports import ChatModel, Clock
+from aouo.providers.inquiry import Inquiry
+from aouo.providers.knowing import Facts, KnownModel
+from aouo.redact import Redactor
+from aouo.settings import Settings
+from aouo.transcript import Finished, Image, ModelRequest, ToolSpec, UserSaid
+
+WITHIN_S = 60.0
+ROOM_TOKENS = 4_096
+"""For a model that thinks before it calls a tool; a few hundred are usual."""
+_TOOL = ToolSpec(
+    "note_word",
+    "Writes down one word.",
+    {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+)
+_SYSTEM = "You are being tested. Do exactly what is asked, with as little thought as it needs."
+_CALL = "Call the tool note_word with the word pong."
+_LOOK = "Which colour is this picture? Answer with one word."
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One model of the configuration: what it is for, and the key that names it."""
+
+    role: str
+    backend: str
+    model: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of one question; `refusal` "" = an answer, `fix` what may mend a refusal."""
+
+    refusal: str = ""
+    fix: str = ""
+    said: str = ""
+    called: bool = False
+    thought: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One configured model: what is known of it, what its server says, and what it answered."""
+
+    wanted: Wanted
+    window_tokens: int = 0
+    facts: Facts | None = None
+    inquiry: Inquiry | None = None
+    concerns: tuple[Concern, ...] = ()
+    tool: Reply | None = None
+    picture: Reply | None = None
+    problem: str = ""
+    fix: str = ""
+
+
+def wanted_models(settings: Settings) -> tuple[Wanted, ...]:
+    """The primary, those that step in for it, and the one that describes pictures."""
+    found = [
+        Wanted("fallback" if at else "primary", backend, model, key_of(at))
+        for at, (backend, model) in enumerate(configured(settings))
+    ]
+    if settings.gemini.vision_model:
+        key = "gemini.vision_model"
+        found.append(Wanted("pictures", "gemini", settings.gemini.vision_model, key))
+    return tuple(found)
+
+
+async def look(
+    settings: Settings,
+    wanted: Sequence[Wanted],
+    clock: Clock,
+    *,
+    online: bool = True,
+    asks: bool = False,
+    shows: bool = False,
+) -> tuple[Seen, ...]:
+    """Look at models beside each other: their servers' lists, if `asks` one small question with a
+    tool, if `shows` a small picture too. Each question has `WITHIN_S` seconds."""
+    async with own_session() as session, asyncio.TaskGroup() as group:
+        looking = _Looking(settings, session, clock, online, asks, shows)
+        tasks = [group.create_task(looking.at(one)) for one in wanted]
+    return tuple(task.result() for task in tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    settings: Settings
+    session: aiohttp.ClientSession
+    clock: Clock
+    online: bool
+    asks: bool
+    shows: bool
+
+    async def at(self, wanted: Wanted) -> Seen:
+        alone = _alone(self.settings, wanted)
+        async with AsyncExitStack() as stack:
+            try:
+                model = await model_of(alone, self.session, stack, self.clock)
+            except SetupError as error:
+                return Seen(wanted, problem=error.problem, fix=error.fix)
+            return await self._at(wanted, alone, model)
+
+    async def _at(self, wanted: Wanted, alone: Settings, model: ChatModel) -> Seen:
+        known = models_in(model)[0]
+        seen = Seen(wanted, known.context_window)
+        if isinstance(known, KnownModel):
+            if self.online:
+                seen = await self._learn(alone, seen, known)
+            else:
+                await look_up(alone, known, self.clock)
+        if self.asks:
+            seen = replace(seen, tool=await self._ask(alone, model, shows=False))
+            seeing = seen.tool and not seen.tool.refusal and known.sees
+            if self.shows and seeing:
+                seen = replace(seen, picture=await self._ask(alone, model, shows=True))
+        told = seen.inquiry and seen.inquiry.told
+        if isinstance(known, KnownModel):
+            if self.asks and told and not told.loaded:  # now it is
+                seen = await self._learn(alone, seen, known)
+            seen = replace(seen, window_tokens=known.context_window, facts=known.facts)
+        return seen
+
+    async def _learn(self, alone: Settings, seen: Seen, model: KnownModel) -> Seen:
+        said = await learn(alone, model, self.clock)
+        today = self.clock.now().date()
+        found = concerns(alone, model, said, seen.wanted.key, today)
+        return replace(seen, inquiry=said, concerns=tuple(found))
+
+    async def _ask(self, alone: Settings, model: ChatModel, *, shows: bool) -> Reply:
+        """One question, as the runtime asks; a refusal is quoted without secrets."""
+        begun_s = time.perf_counter()
+        request = ModelRequest(
+            system=_SYSTEM,
+            messages=(
+                UserSaid(_LOOK, (Image("image/png", _red()),)) if shows else UserSaid(_CALL),
+            ),
+            tools=() if shows else (_TOOL,),
+            context="This is a test.",
+            max_tokens=min(ROOM_TOKENS, alone.provider.max_tokens),
+            temperature=alone.provider.temperature,
+            effort=alone.provider.effort,
+        )
+        try:
+            async with asyncio.timeout(WITHIN_S), aclosing(model.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, Finished):
+                        return _reply(event, time.perf_counter() - begun_s)
+        except TimeoutError:
+            return Reply(f"no answer within {WITHIN_S:g} s", "Is it still loading? Try again.")
+        except AouoError as error:
+            clean = Redactor(self.settings.secrets()).text(" ".join(str(error).split()))
+            return Reply(clean, _fix(error, alone))
+        return Reply("the answer had no end", "Try again.")
+
+
+def _alone(settings: Settings, wanted: Wanted) -> Settings:
+    """This model by itself, asked once."""
+    alone = with_model(settings, wanted.backend, wanted.model)
+    more: dict[str, object] = {"max_retries": 0}
+    if wanted.role == "pictures":
+        more["vision"] = "on"
+    return alone.model_copy(update={"provider": alone.provider.model_copy(update=more)})
+
+
+def _reply(finished: Finished, seconds: float) -> Reply:
+    said = finished.said
+    return Reply(
+        said=said.text.strip(),
+        called=any(call.name == _TOOL.name for call in said.calls),
+        thought=finished.usage.reasoning_tokens > 0,
+        seconds=round(seconds, 1),
+    )
+
+
+def _fix(error: AouoError, alone: Settings) -> str:
+    backend = alone.provider.backend
+    owner = f"providers.{backend}" if backend in alone.providers else backend
+    match error:
+        case ProviderAuth():
+            return f"Set {owner}.api_key."
+        case ProviderBilling():
+            return "Put money on the account, or choose another model."
+        case _:
+            return ""
+
+
+def _red() -> bytes:
+    """A PNG of 64 by 64 red pixels. Source: the PNG specification, W3C, third edition."""
+    rows = b"".join(b"\x00" + b"\xff\x00\x00" * 64 for _ in range(64))
+    parts = (
+        (b"IHDR", struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunks(parts))
+
+
+def _chunks(parts: Sequence[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    for kind, data in parts:
+        yield (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )

@@ -1,0 +1,105 @@
+"""What `aouo doctor` says of the configured models: found, asked, and what they refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from aouo.cli.check import Check
+from aouo.errors import SetupError
+from aouo.logs import Logs, Nowhere
+from aouo.redact import Redactor
+from aouo.settings import Settings
+
+if TYPE_CHECKING:
+    from aouo.app.probing import Seen, Wanted
+
+
+def models(settings: Settings, *, fast: bool) -> Iterator[Check]:
+    """Each model that may answer, in the order of the configuration."""
+    from aouo.app.probing import wanted_models
+
+    wanted = tuple(dict.fromkeys(wanted_models(settings)))
+    many = Counter(one.backend for one in wanted)
+    names = {
+        one: f"model {one.backend}" + (f" {one.model}" if many[one.backend] > 1 else "")
+        for one in wanted
+    }
+    found = {one: _unasked(settings, one, names[one], fast=fast) for one in wanted}
+    ready = [one for one, check in found.items() if check is None]
+    said = {one.wanted: _said(names[one.wanted], one) for one in looked_at(settings, ready)}
+    for one, check in found.items():
+        yield from (check,) if check else said[one]
+
+
+def looked_at(
+    settings: Settings, ready: Sequence[Wanted], *, shows: bool = False
+) -> tuple[Seen, ...]:
+    """Ask these models; what is logged meanwhile is said in the findings."""
+    from aouo.app.clock import SystemClock
+    from aouo.app.probing import look
+
+    if not ready:
+        return ()
+    with Logs(redactor=Redactor(settings.secrets()), stderr=Nowhere()):
+        return asyncio.run(look(settings, ready, SystemClock(), asks=True, shows=shows))
+
+
+def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check | None:
+    """What there is to say of a model without asking it, None = it can be asked."""
+    from aouo.app.models import key_missing
+
+    if one.backend == "local":
+        return _local(settings)
+    if key_missing(settings, one.backend):
+        return Check(name, "fail", "there is no key", f"Set {one.backend}.api_key.")
+    if not one.model:
+        return Check(name, "fail", "no model is chosen", f"Set {one.key}.")
+    return Check(name, "skip", "needs the network") if fast else None
+
+
+def _said(name: str, seen: Seen) -> Iterator[Check]:
+    """What one model answered, then what the owner should know of it besides."""
+    reply, model = seen.tool, seen.wanted.model
+    if reply is None:
+        yield Check(name, "fail", seen.problem, seen.fix)
+        return
+    if reply.refusal:
+        yield Check(name, "fail", f"{model}: {reply.refusal}", reply.fix or _look_at(seen))
+    elif not reply.called:
+        what = f"{model} answers, but did not call a tool when it was asked to"
+        yield Check(name, "warn", what, "Packs need a model that calls tools.")
+    else:
+        sees = "sees pictures" if seen.facts and seen.facts.sees else "does not see pictures"
+        what = f"{model} answers and calls tools; {seen.window_tokens:,} tokens; {sees}"
+        yield Check(name, "ok", what)
+    for one in seen.concerns:
+        if reply.refusal or one.urgent:
+            yield Check(name, "warn", one.what, one.fix)
+
+
+def _look_at(seen: Seen) -> str:
+    """Where to look when a service did not say what is wrong with the request."""
+    if seen.inquiry and not seen.inquiry.status:
+        return "Check the address and the network."
+    return f"Is {seen.wanted.key} right? `aouo models test` says more."
+
+
+def _local(settings: Settings) -> Check:
+    from aouo.providers.local import find_weights
+
+    try:
+        weights = find_weights(settings.local.model_path)
+    except SetupError as error:
+        return Check("model local", "fail", error.problem, error.fix)
+    if settings.local.model_path:
+        return Check("model local", "ok", str(weights))
+    return Check(
+        "model local",
+        "warn",
+        "SmolLM2-135M is for trying things out, not for real work",
+        "Set a key and provider.backend, or local.model_path to a GGUF file of a billion "
+        "parameters or more.",
+    )

@@ -1,0 +1,185 @@
+"""`aouo models`: the configured models, what is known of each and from whom, and a test of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.logs import Logs, Nowhere
+from aouo.redact import Redactor
+from aouo.settings import Settings
+
+if TYPE_CHECKING:
+    from aouo.app.probing import Reply, Seen
+    from aouo.turn.money import Price
+
+Facts: TypeAlias = dict[str, Any]
+
+
+@click.group(invoke_without_command=True)
+@click.option("--fast", is_flag=True, help="Leave out what needs the network.")
+@json_option
+@click.pass_context
+def models(ctx: click.Context, fast: bool, as_json: bool) -> None:
+    """List the configured models: window, pictures, price, and who says so."""
+    if ctx.invoked_subcommand:
+        return
+    settings = load(current_home()).settings
+    _print(_facts(settings, online=not fast), as_json=as_json)
+
+
+@models.command()
+@json_option
+@click.pass_context
+def test(ctx: click.Context, as_json: bool) -> None:
+    """Ask each configured model; exit 1 if one fails.
+
+    Each answers, calls a tool and, where it is believed to see, reads a picture. That costs a
+    fraction of a cent; an answer has a minute.
+    """
+    settings = load(current_home()).settings
+    rows = _facts(settings, tests=True)
+    _print(rows, as_json=as_json)
+    if not all(row["ok"] for row in rows):
+        ctx.exit(1)
+
+
+def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> list[Facts]:
+    from aouo.app.clock import SystemClock
+    from aouo.app.probing import look, wanted_models
+
+    clock = SystemClock()
+    wanted = wanted_models(settings)
+    with Logs(redactor=Redactor(settings.secrets()), stderr=Nowhere()):
+        seen = asyncio.run(look(settings, wanted, clock, online=online, asks=tests, shows=tests))
+    return [_row(settings, one, tests=tests) for one in seen]
+
+
+def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
+    wanted, facts = seen.wanted, seen.facts
+    row: Facts = {
+        "role": wanted.role,
+        "provider": wanted.backend,
+        "model": wanted.model,
+        "key": wanted.key,
+        "window_tokens": seen.window_tokens,
+        "window_from": facts.window_from if facts else "the configuration",
+        "sees": bool(facts and facts.sees),
+        "sees_from": facts.sees_from if facts else "the configuration",
+        **_price(settings, seen),
+        "concerns": [f"{one.what}. {one.fix}" for one in seen.concerns],
+    }
+    if seen.problem:
+        return row | {"ok": False, "problem": f"{seen.problem} {seen.fix}".strip()}
+    if seen.inquiry and seen.inquiry.why:
+        why = Redactor(settings.secrets()).text(seen.inquiry.why)
+        row["problem"] = f"its server could not be asked: {why}"
+    if tests and seen.tool:
+        row |= _tested(seen, seen.tool)
+    return row
+
+
+def _price(settings: Settings, seen: Seen) -> Facts:
+    from aouo.app.budgets import budget_of
+    from aouo.app.clock import SystemClock
+    from aouo.turn.money import Price
+
+    provider, model = seen.wanted.backend, seen.wanted.model
+    prices = budget_of(settings, SystemClock()).prices
+    price = prices.of(provider, model)
+    own = model in prices.by_model or model in prices.by_provider.get(provider, {})
+    source = "you" if own else "the catalogue"
+    if provider == "local":
+        source = "it runs here"
+    told = seen.facts.told if seen.facts else None
+    if price is None and told and told.usd:
+        price, source = Price(*told.usd), "the server"
+    return {
+        "usd_per_million": _usd(price),
+        "price_from": source if price else "nobody",
+    }
+
+
+def _usd(price: Price | None) -> Facts | None:
+    if price is None:
+        return None
+    found: Facts = {"input": price.input, "cached": price.cached, "output": price.output}
+    dearer = [{"input_tokens": start, **(_usd(above) or {})} for start, above in price.above]
+    return found | ({"above": dearer} if dearer else {})
+
+
+def _tested(seen: Seen, reply: Reply) -> Facts:
+    """What a test found; a picture counts only where the model is believed to see."""
+    picture = seen.picture
+    sees_red = picture and not picture.refusal and "red" in picture.said.lower()
+    told = seen.inquiry and seen.inquiry.told
+    return {
+        "ok": reply.called and (picture is None or bool(sees_red)),
+        "answers": not reply.refusal,
+        "refusal": reply.refusal,
+        "fix": reply.fix,
+        "seconds": reply.seconds,
+        "calls_tools": reply.called,
+        "reads_pictures": None if picture is None else bool(sees_red),
+        "picture_said": (picture.refusal or picture.said[:200]) if picture else "",
+        "thinks": reply.thought or bool(told and told.thinks),
+    }
+
+
+def _print(rows: Sequence[Facts], *, as_json: bool) -> None:
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        for line in _lines(row):
+            click.echo(line)
+
+
+def _lines(row: Facts) -> Iterator[str]:
+    unnamed = "by its own weights" if row["provider"] == "local" else "(none is chosen)"
+    yield f"{row['provider']} {row['model'] or unnamed}  ({row['key']})"
+    if row["window_tokens"]:
+        yield _line("window", f"{row['window_tokens']:,} tokens", row["window_from"])
+        yield _line("pictures", "yes" if row["sees"] else "no", row["sees_from"])
+        yield _line("price", _price_words(row["usd_per_million"]), row["price_from"])
+    if "ok" in row and "answers" in row:
+        yield from _test_lines(row)
+    if "problem" in row:
+        yield _line("problem", row["problem"])
+    for concern in row["concerns"]:
+        yield _line("look", concern)
+
+
+def _test_lines(row: Facts) -> Iterator[str]:
+    if row["refusal"]:
+        yield _line("answers", f"NO: {row['refusal']}")
+        if row["fix"]:
+            yield _line("", row["fix"])
+        return
+    yield _line("answers", f"yes, within {row['seconds']} s")
+    yield _line(
+        "tools", "yes" if row["calls_tools"] else "NO: it did not call the one it was given"
+    )
+    if row["reads_pictures"] is not None:
+        missed = f"NO: a red picture, and it says: {row['picture_said']}"
+        yield _line("sees", "yes" if row["reads_pictures"] else missed)
+    yield _line("thinks", "yes" if row["thinks"] else "not that one could see")
+
+
+def _line(name: str, words: str, source: str = "") -> str:
+    return f"  {name:<9} {words}" + (f"  — {source}" if source else "")
+
+
+def _price_words(usd: Facts | None) -> str:
+    if usd is None:
+        return "not known"
+    words = f"${usd['input']:g} in, ${usd['cached']:g} cached, ${usd['output']:g} out"
+    above = "".join(
+        f"; above {dearer['input_tokens']:,} tokens ${dearer['input']:g} in"
+        for dearer in usd.get("above", ())
+    )
+    return f"{words} per million tokens{above}"

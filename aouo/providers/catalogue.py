@@ -1,0 +1,102 @@
+"""Windows and prices of the public services' models, out of genai-prices: no network is used.
+
+Importing its data takes about 0.15 s and 10 MB, so it is imported by the first who asks, and never
+for a server on this machine or in a private network.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, ModelPrice
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """US dollars for a million tokens of input, of cached input, of output; for requests with more
+    input than `above_tokens`."""
+
+    above_tokens: int
+    input: float
+    cached: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A model of a public service: its window in tokens (0 = not said), and its rates, the
+    smallest requests first (empty = no price is known)."""
+
+    window_tokens: int
+    rates: tuple[Rate, ...]
+
+
+def listed(base_url: str, model: str, at: datetime) -> Listed | None:
+    """What is known of `model` at the service behind an address, None = nothing; prices are those
+    of a request made `at` that moment, for some services cost less at night."""
+    if not is_public(base_url):
+        return None
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        _, found = get_snapshot().find_provider_model(model, None, None, base_url)
+    except LookupError:
+        return None
+    return Listed(found.context_window or 0, _rates(found, at))
+
+
+def is_public(base_url: str) -> bool:
+    """Whether an address may be a public service's: a name with a dot, or a global number."""
+    host = ""
+    try:
+        host = urlsplit(base_url).hostname or ""
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith((".local", ".internal", ".lan", ".home.arpa"))
+
+
+def _rates(model: ModelInfo, at: datetime) -> tuple[Rate, ...]:
+    """The rates of a moment: crossing a threshold changes the price of all tokens.
+
+    Input that is not read from a cache may be written to it, which some services charge more for;
+    nobody says afterwards how much was, so the dearer price counts.
+    """
+    if not model.prices:
+        return ()
+    prices = model.get_prices(at)
+    if prices.input_mtok is None or prices.output_mtok is None:
+        return ()
+    return tuple(_rate(prices, start) for start in (0, *_starts(prices)))
+
+
+def _rate(prices: ModelPrice, start: int) -> Rate:
+    fresh = _at(prices.input_mtok, start)
+    cached = _at(prices.cache_read_mtok, start) if prices.cache_read_mtok is not None else fresh
+    written = _at(prices.cache_write_mtok, start)
+    return Rate(start, max(fresh, written), cached, _at(prices.output_mtok, start))
+
+
+def _starts(prices: ModelPrice) -> list[int]:
+    from genai_prices.types import TieredPrices
+
+    found = (prices.input_mtok, prices.cache_read_mtok, prices.output_mtok)
+    return sorted({t.start for one in found if isinstance(one, TieredPrices) for t in one.tiers})
+
+
+def _at(price: object, start: int) -> float:
+    """A price of requests with more input than `start`; 0 = there is none."""
+    from genai_prices.types import TieredPrices
+
+    if price is None:
+        return 0.0
+    if isinstance(price, TieredPrices):
+        of_tiers = [tier.price for tier in price.tiers if tier.start <= start]
+        return float(of_tiers[-1] if of_tiers else price.base)
+    assert isinstance(price, Decimal)
+    return float(price)

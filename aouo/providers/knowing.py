@@ -1,0 +1,209 @@
+"""A model together with what is known of it, which grows: its window, and whether it sees."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import structlog
+
+from aouo.errors import ProviderError
+from aouo.ports import ChatModel
+from aouo.providers.inquiry import Inquiry
+from aouo.providers.told import Told
+from aouo.providers.windows import known, window_of
+from aouo.transcript import Finished, ModelEvent, ModelRequest, UserSaid
+
+log = structlog.get_logger()
+
+Source = Literal["you", "the server", "the catalogue", "its name", "a refusal", "nobody"]
+
+_NAMES_PICTURES = re.compile(r"image|multi-?modal|vision|picture|mmproj|content must be a string")
+_SAYS_NO = re.compile(
+    r"not support|n't support|unsupported|only supported|not a multi-?modal|no endpoints found"
+    r"|unknown variant|mmproj|must be a string|text.only|cannot (?:see|read|process) (?:image|pic)"
+)
+_OF_THIS_PICTURE = re.compile(r"format|media.?type|mime|too large|dimension|corrupt|decode|size")
+UNSEEN = "A picture came with this. You cannot see pictures: say so, and do not guess."
+AGAIN = "When it is sent once more, another model describes it to you: say that too."
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of one model, and from whom."""
+
+    window_tokens: int
+    window_from: Source
+    sees: bool
+    sees_from: Source
+    told: Told | None = None
+
+
+def facts_of(
+    model: str, *, own_window: int, vision: Literal["auto", "on", "off"], tries: bool
+) -> Facts:
+    """What is known before anybody is asked; `tries`: a model that nobody knows is shown pictures
+    until it refuses one."""
+    found = known(model)
+    window: tuple[int, Source] = (window_of(model), "its name" if found else "nobody")
+    if own_window:
+        window = own_window, "you"
+    if vision != "auto":
+        return Facts(*window, vision == "on", "you")
+    if found:
+        return Facts(*window, found.sees, "its name")
+    return Facts(*window, tries, "nobody")
+
+
+def with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
+    """The same with what the server and the catalogue say: of their windows the smaller counts.
+
+    The owner's word stays, and so does what a refusal has shown.
+    """
+    said = told or Told()
+    if facts.window_from != "you":
+        windows: list[tuple[int, Source]] = [
+            (said.window_tokens, "the server"),
+            (listed_tokens, "the catalogue"),
+        ]
+        if not said.loaded and facts.told and facts.told.loaded:  # what it had in memory counts
+            windows.append((facts.told.window_tokens, "the server"))
+        given = [window for window in windows if window[0]]
+        if given:
+            tokens, source = min(given)
+            facts = replace(facts, window_tokens=tokens, window_from=source)
+    if said.sees is not None and facts.sees_from not in ("you", "a refusal"):
+        facts = replace(facts, sees=said.sees, sees_from="the server")
+    keeps = facts.told and facts.told.loaded and not said.loaded
+    return replace(facts, told=facts.told if keeps else told or facts.told)
+
+
+def refuses_pictures(error: ProviderError) -> bool:
+    """Whether a service says that its model reads no pictures at all.
+
+    No service has a code for it; these are their words: vLLM "is not a multimodal model"
+    (github.com/vllm-project/vllm/issues/23402), Ollama "this model does not support image input"
+    (github.com/ollama/ollama/issues/17301), llama.cpp "image input is not supported … mmproj",
+    OpenRouter "No endpoints found that support image input", DeepSeek "unknown variant `image_url`,
+    expected `text`", Groq "content must be a string". One that refuses *this* picture says other
+    things.
+    """
+    words = str(error).lower()
+    says_no = _NAMES_PICTURES.search(words) and _SAYS_NO.search(words)
+    return bool(says_no) and not _OF_THIS_PICTURE.search(words)
+
+
+class OfService(ChatModel, Protocol):
+    """A model of a service (`service.ServiceModel`)."""
+
+    @property
+    def left_out(self) -> tuple[str, ...]: ...
+    async def prepare(self) -> None: ...
+    async def living(self) -> tuple[str, ...]: ...
+
+
+class KnownModel:
+    """A `ChatModel` that answers as the one inside, and learns from a refusal that it is blind.
+
+    A model that refuses a picture is asked once more without it, and told so; from then on it
+    counts as one that does not see. `eyes`: another model describes pictures to those.
+    """
+
+    brief = False
+
+    def __init__(
+        self,
+        inner: OfService,
+        facts: Facts,
+        ask: Callable[[], Awaitable[Inquiry]],
+        *,
+        eyes: bool = False,
+    ) -> None:
+        self._inner = inner
+        self._ask = ask
+        self._unseen = f"[{UNSEEN} {AGAIN}]" if eyes else f"[{UNSEEN}]"
+        self.facts = facts
+        self.answered = asyncio.Event()
+        """Set by its first answer: a server that loads models when they are asked has loaded it."""
+
+    async def learn(self, listed_tokens: int = 0) -> Inquiry:
+        """Ask the server, and know what it says; `listed_tokens` is a catalogue's window."""
+        said = await self._ask()
+        self.facts = with_word(self.facts, said.told, listed_tokens)
+        return said
+
+    @property
+    def provider(self) -> str:
+        return self._inner.provider
+
+    @property
+    def model(self) -> str:
+        return self._inner.model
+
+    @property
+    def context_window(self) -> int:
+        return self.facts.window_tokens
+
+    @property
+    def sees(self) -> bool:
+        return self.facts.sees
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return self._inner.candidates
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Settings of the owner's that the service did not take."""
+        return self._inner.left_out
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+    async def living(self) -> tuple[str, ...]:
+        return await self._inner.living()
+
+    async def prepare(self) -> None:
+        await self._inner.prepare()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        begun = False
+        try:
+            async with aclosing(self._inner.stream(request)) as events:
+                async for event in events:
+                    begun = True
+                    self._note(event)
+                    yield event
+            return
+        except ProviderError as error:
+            if begun or not _shows(request) or not refuses_pictures(error):
+                raise
+            log.warning("model_is_blind", model=self.model, error=str(error))
+        if self.facts.sees_from != "you":
+            self.facts = replace(self.facts, sees=False, sees_from="a refusal")
+        async with aclosing(self._inner.stream(_without_pictures(request, self._unseen))) as events:
+            async for event in events:
+                self._note(event)
+                yield event
+
+    def _note(self, event: ModelEvent) -> None:
+        if isinstance(event, Finished):
+            self.answered.set()
+
+
+def _shows(request: ModelRequest) -> bool:
+    return any(isinstance(one, UserSaid) and one.images for one in request.messages)
+
+
+def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
+    messages = tuple(
+        replace(one, text=f"{one.text}\n{unseen}".lstrip(), images=())
+        if isinstance(one, UserSaid) and one.images
+        else one
+        for one in request.messages
+    )
+    return replace(request, messages=messages)
