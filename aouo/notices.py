@@ -464,7 +464,9 @@ class NoTopicsHere:
     why: Literal["packs", "private", "group", "elsewhere"]
 
 
-Trouble: TypeAlias = Literal["busy", "late", "key", "money", "refused", "silent", "broken"]
+Trouble: TypeAlias = Literal[
+    "busy", "late", "key", "money", "model", "large", "refused", "silent", "broken"
+]
 """Why a service gave nothing, as far as a person can do something about it."""
 
 Lack: TypeAlias = Literal["unset", "not_installed", "no_model"]

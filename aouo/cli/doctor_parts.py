@@ -46,14 +46,24 @@ def sandbox(home: Home, settings: Settings) -> Check:
     return Check("sandbox", "warn" if weak else "ok", in_words(level), better(level))
 
 
-def speech(settings: Settings) -> Iterator[Check]:
+def speech(settings: Settings, *, fast: bool) -> Iterator[Check]:
     """Speech that the owner chose and that cannot work; the default without a key is no choice."""
+    yield from _chosen_speech(settings, fast=fast)
+    if not fast:
+        from aouo.cli import speech_check  # brings the services' SDKs
+
+        yield from speech_check.asked(settings)
+
+
+def _chosen_speech(settings: Settings, *, fast: bool) -> Iterator[Check]:
     wish = settings.tts.backend
     if wish == "local":
         yield _here("tts", lack_of_voice(settings.tts.model), settings.tts.model, "a file")
     elif wish != "off":
-        key = settings.provider_endpoint(wish).api_key
-        yield Check("tts", "ok", wish) if key else _no_key("tts", wish, f"{wish}.api_key")
+        if not settings.provider_endpoint(wish).api_key:
+            yield _no_key("tts", wish, f"{wish}.api_key")
+        elif fast:
+            yield Check("tts", "ok", wish)
     if settings.stt.backend == "local":
         model = own_ears(settings)
         yield _here("stt", lack_of_ears(model), model, "a folder with Whisper for CTranslate2")

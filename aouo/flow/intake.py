@@ -23,6 +23,7 @@ from aouo.errors import (
     FileGone,
     FileNotFetched,
     FileTooBig,
+    PromptTooLong,
     ProviderAuth,
     ProviderBilling,
     ProviderBroke,
@@ -38,7 +39,7 @@ from aouo.flow.media_reach import Openers, Reach, reach_of
 from aouo.flow.media_words import words_of
 from aouo.notices import Lack, MediaNotice
 from aouo.ports import ChatModel, Clock, Files, stamp
-from aouo.providers.speech import Ears, Heard
+from aouo.providers.speech import Ears, Heard, NoSuchModel, TermsAsked
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
@@ -296,5 +297,9 @@ def trouble_of(error: BaseException) -> notices.Trouble:
             return "money"
         case ProviderBroke():
             return "broken"
+        case PromptTooLong():
+            return "large"
+        case NoSuchModel() | TermsAsked():
+            return "model"
         case _:
             return "refused"

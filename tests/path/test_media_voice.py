@@ -117,7 +117,12 @@ async def test_without_speech_recognition_the_person_reads_how_it_is_set_up(worl
 
 
 @pytest.mark.parametrize(
-    ("status", "reason"), [(401, "refuses our key"), (400, "does not take it")]
+    ("status", "reason"),
+    [
+        (401, "refuses our key"),
+        (400, "does not take it"),
+        (413, "it is too large for speech recognition"),
+    ],
 )
 async def test_speech_recognition_that_refuses_is_said_with_its_reason(
     world: World, ears: SpeechServer, status: int, reason: str
