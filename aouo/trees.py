@@ -296,7 +296,7 @@ def _opened(name: str | Path, folder: int | None) -> int:
 
 def _permit(name: str | Path, folder: int | None) -> None:
     if sys.platform != "linux":
-        os.chmod(name, 0o700, dir_fd=folder, follow_symlinks=False)  # noqa: PTH101 - no dir_fd there
+        os.chmod(name, 0o700, dir_fd=folder, follow_symlinks=False)
         return
     unread = os.open(name, _STEP, dir_fd=folder)
     try:

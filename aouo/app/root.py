@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import aiohttp
+import structlog
 
 from aouo.app.base import Base
 from aouo.app.clock import SystemClock
@@ -22,6 +23,7 @@ from aouo.app.failing import one_setup_error
 from aouo.app.proxied import session_through
 from aouo.app.telegram import TelegramChannel
 from aouo.home import Home
+from aouo.mounts import file_system, is_network
 from aouo.ports import ChatModel, Clock, stamp
 from aouo.settings import Settings
 from aouo.store.database import Database
@@ -30,6 +32,8 @@ from aouo.store.migrate import migrate
 if TYPE_CHECKING:
     from aouo.app.wiring import App
     from aouo.tools.registry import Tool
+
+log = structlog.get_logger()
 
 
 @asynccontextmanager
@@ -62,6 +66,8 @@ async def open_app(
 
 
 async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack) -> Base:
+    if is_network(kind := file_system(home.path)):
+        log.warning("home_on_network", file_system=kind, home=str(home.path))
     database = Database(home.database)
     stack.push_async_callback(database.close)
     await database.open()

@@ -1,4 +1,4 @@
-"""What `aouo doctor` says of parts that are set up by half, and of how the sandbox holds here."""
+"""What `aouo doctor` says of parts that are set up by half, and of what this machine has."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from aouo.cli.check import Check
 from aouo.errors import ToolFailed
 from aouo.home import Home
 from aouo.logs import Logs, Nowhere
+from aouo.mounts import file_system, is_network
 from aouo.notices import VOICE_INSTALL, Lack
 from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.redact import Redactor
@@ -44,6 +45,21 @@ def sandbox(home: Home, settings: Settings) -> Check:
     level = level_of(settings.security.sandbox, home.path)
     weak = isinstance(level, Unconfined | Refused)
     return Check("sandbox", "warn" if weak else "ok", in_words(level), better(level))
+
+
+def disk(home: Home) -> Iterator[Check]:
+    """The file system that the home lies on, where this system names it."""
+    kind = file_system(home.path)
+    if is_network(kind):
+        yield Check(
+            "disk",
+            "warn",
+            f"{home.path} lies on {kind}, a network file system: there the database may break, and "
+            "two bots may work on one home",
+            "Move the home to a disk of this machine; backups may go to the network.",
+        )
+    elif kind:
+        yield Check("disk", "ok", kind)
 
 
 def speech(settings: Settings, *, fast: bool) -> Iterator[Check]:

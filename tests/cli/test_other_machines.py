@@ -111,4 +111,7 @@ def test_on_macos_the_doctor_says_that_tools_of_packs_are_refused(long_home: Pat
 
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert checks["sandbox"]["status"] == "warn"
-    assert "tools of packs are refused: they need Linux, and this is Darwin" in checks["sandbox"]["detail"]
+    assert (
+        "tools of packs are refused: they need Linux, and this is Darwin"
+        in checks["sandbox"]["detail"]
+    )

@@ -17,7 +17,7 @@ import resource  # noqa: E402
 import signal  # noqa: E402
 import socket  # noqa: E402
 import sysconfig  # noqa: E402
-import urllib.request  # noqa: E402, F401 - which asks the system of macOS for its proxies
+import urllib.request  # noqa: E402
 
 _GONE: dict[Any, tuple[str, ...]] = {
     os: (
@@ -69,7 +69,10 @@ def _no_syscalls(event: str, arguments: tuple[Any, ...]) -> None:
 resource.setrlimit = _refusing
 sys.addaudithook(_no_proc)
 sys.addaudithook(_no_syscalls)
-sysconfig.get_config_vars()  # reads a file that is named after the real platform
+# Loaded while the platform is the real one: a file of the build has its name, and on macOS the
+# system would be asked for its proxies.
+sysconfig.get_config_vars()
+urllib.request.getproxies()
 sys.platform = "darwin"
 _here = os.uname_result(("Darwin", "mac.local", "25.1.0", "Darwin Kernel Version 25.1.0", "arm64"))
 os.uname = lambda: _here
