@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import io
-import tempfile
 import wave
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import aiohttp
@@ -55,10 +53,7 @@ async def _voice(voice: Speaker, settings: Settings) -> Check:
 
 async def _ears(ears: Transcriber, settings: Settings) -> Check:
     async def hear() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "silence.wav"
-            file.write_bytes(_silence())
-            await ears.transcribe(file)
+        await ears.heard("silence.wav", _silence())
 
     return await _tried("stt", settings.stt.backend, ears.model, hear, ears.shutdown)
 

@@ -263,10 +263,13 @@ class Transcriber:
         Raises:
             ProviderError: it was not written down.
         """
-        data = await asyncio.to_thread(file.read_bytes)
+        return await self.heard(_known_name(file), await asyncio.to_thread(file.read_bytes))
+
+    async def heard(self, name: str, data: bytes) -> Heard:
+        """The same for the content of a file; the service goes by the ending of `name`."""
         if len(data) > self._rules.max_heard_bytes:
             raise PromptTooLong(f"{self._service.backend}: {len(data)} bytes of sound in a file")
-        wish = {"model": self.model, "file": (_known_name(file), data), "response_format": "json"}
+        wish = {"model": self.model, "file": (name, data), "response_format": "json"}
         begun_s = time.perf_counter()
         text = await self._service.ask(lambda client: _heard(client, wish))
         if not isinstance(text, str):

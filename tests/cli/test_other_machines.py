@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -69,6 +71,20 @@ def running(home: Path) -> Generator[Path]:
         process.communicate(timeout=WAIT_S)
 
 
+CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+
+
+def has_containers() -> bool:
+    """Whether a process here may be the first one of a namespace."""
+    if not shutil.which("unshare"):
+        return False
+    tried = subprocess.run([*CONTAINER, "true"], capture_output=True, check=False, timeout=WAIT_S)
+    return tried.returncode == 0
+
+
+container = pytest.mark.skipif(not has_containers(), reason="no namespaces here")
+
+
 def test_on_macos_an_answer_comes_from_a_home_with_a_long_path(long_home: Path) -> None:
     done = aouo(long_home, "try", "--say", "hello")
 
@@ -115,3 +131,67 @@ def test_on_macos_the_doctor_says_that_tools_of_packs_are_refused(long_home: Pat
         "tools of packs are refused: they need Linux, and this is Darwin"
         in checks["sandbox"]["detail"]
     )
+
+
+@container
+def test_as_the_first_process_of_a_container_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    """The kernel keeps signals from process 1 that it does not handle."""
+    process = subprocess.Popen(
+        [*CONTAINER, sys.executable, "-m", "aouo", "try"],
+        cwd=ROOT,
+        env=os.environ | {"AOUO_HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert any(line.startswith("ready: ") for line in process.stdout)
+        inside = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(inside[0]), signal.SIGTERM)
+
+        assert process.wait(WAIT_S) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+ORPHANS = """
+import asyncio, os, sys
+from aouo.app.orphans import bury, _ended
+from tests.fakes.clock import FastClock
+
+async def main():
+    assert os.getpid() == 1
+    async with asyncio.TaskGroup() as group:
+        burying = group.create_task(bury(FastClock(speed=60)))
+        launcher = await asyncio.create_subprocess_exec("sh", "-c", "sleep 0.05 & exit 3")
+        assert await launcher.wait() == 3
+        async with asyncio.timeout(60):
+            while not _ended():
+                await asyncio.sleep(0.01)
+            left = _ended()
+            while _ended() & left:
+                await asyncio.sleep(0.01)
+        ours = await asyncio.create_subprocess_exec("sh", "-c", "sleep 1.5; exit 7")
+        assert await ours.wait() == 7
+        burying.cancel()
+    print("buried", len(left))
+
+asyncio.run(main())
+"""
+
+
+@container
+def test_as_the_first_process_what_a_launcher_left_behind_is_buried_and_nothing_else() -> None:
+    """services-2026, 38: children of npx and uvx outlive it."""
+    done = subprocess.run(
+        [*CONTAINER, sys.executable, "-c", ORPHANS],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+
+    assert done.stdout == "buried 1\n", done.stderr
