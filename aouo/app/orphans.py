@@ -24,11 +24,15 @@ async def bury(clock: Clock, *, every_s: float = EVERY_S) -> None:
     ended_before: frozenset[int] = frozenset()
     while True:
         ended = await asyncio.to_thread(_ended)
-        for pid in ended & ended_before:
-            with suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
+        await asyncio.to_thread(_wait_for, ended & ended_before)
         ended_before = ended
         await clock.sleep(every_s)
+
+
+def _wait_for(pids: frozenset[int]) -> None:
+    for pid in pids:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
 
 def _ended() -> frozenset[int]:
