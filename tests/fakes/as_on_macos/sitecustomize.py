@@ -23,7 +23,7 @@ _GONE: dict[Any, tuple[str, ...]] = {
     os: (
         *("O_PATH", "O_TMPFILE", "O_DIRECT", "O_NOATIME", "O_LARGEFILE", "O_RSYNC"),
         *("memfd_create", "pidfd_open", "eventfd", "splice", "copy_file_range", "getrandom"),
-        *("sched_getaffinity", "sched_setaffinity", "unshare", "setns", "posix_fadvise"),
+        *("unshare", "setns", "posix_fadvise"),
         *("getxattr", "setxattr", "listxattr", "removexattr", "setresuid", "setresgid", "pipe2"),
         *("posix_fallocate", "fdatasync", "accept4", "sched_setscheduler"),
     ),
