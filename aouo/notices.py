@@ -465,7 +465,7 @@ class NoTopicsHere:
 
 
 Trouble: TypeAlias = Literal[
-    "busy", "late", "key", "money", "model", "large", "refused", "silent", "broken"
+    "busy", "late", "key", "money", "setting", "large", "refused", "silent", "broken"
 ]
 """Why a service gave nothing, as far as a person can do something about it."""
 

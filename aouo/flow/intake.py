@@ -300,6 +300,6 @@ def trouble_of(error: BaseException) -> notices.Trouble:
         case PromptTooLong():
             return "large"
         case NoSuchModel() | TermsAsked():
-            return "model"
+            return "setting"
         case _:
             return "refused"

@@ -78,10 +78,9 @@ def _because(who: str, why: Trouble) -> str:
             return f"{who} refuses our key. The owner finds out more with: aouo doctor"
         case "money":
             return f"the account of {who} has no money left; the owner has to top it up."
-        case "model":
+        case "setting":
             return (
-                f"the model of {who} is gone, or its terms are not accepted. "
-                "The owner finds out more with: aouo doctor"
+                f"{who} cannot be used as it is set up. The owner finds out more with: aouo doctor"
             )
         case "large":
             return f"it is too large for {who}. Send it in parts, or write it."
