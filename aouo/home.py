@@ -261,13 +261,14 @@ def reachable(path: Path) -> Generator[str]:
         finally:
             os.close(folder)
     else:
-        with tempfile.TemporaryDirectory(prefix="aouo-", dir=_short_folder()) as folder:
-            link = Path(folder) / "r"
+        short = Path(tempfile.mkdtemp(prefix="aouo-", dir=_short_folder()))
+        link = short / "r"
+        try:
             link.symlink_to(path.parent)
-            try:
-                yield str(link / path.name)
-            finally:
-                link.unlink()
+            yield str(link / path.name)
+        finally:
+            link.unlink(missing_ok=True)
+            short.rmdir()
 
 
 def _short_folder() -> str:
