@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import sys
+import tempfile
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -252,12 +254,27 @@ def reachable(path: Path) -> Generator[str]:
     """
     if len(os.fsencode(path)) < _SOCKET_PATH_BYTES:
         yield str(path)
-        return
-    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)
+    elif sys.platform == "linux":
+        folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield f"/proc/self/fd/{folder}/{path.name}"
+        finally:
+            os.close(folder)
+    else:
+        short = Path(tempfile.mkdtemp(prefix="aouo-", dir=_short_folder()))
+        link = short / "r"
+        try:
+            link.symlink_to(path.parent)
+            yield str(link / path.name)
+        finally:
+            link.unlink(missing_ok=True)
+            short.rmdir()
+
+
+def _short_folder() -> str:
+    """Where a new folder has a short path: the usual place, or one that every system has."""
+    usual = tempfile.gettempdir()
+    return usual if len(os.fsencode(usual)) < _SOCKET_PATH_BYTES - 40 else "/tmp"
 
 
 def sync_folder(folder: Path) -> None:

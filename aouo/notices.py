@@ -467,7 +467,7 @@ class NoTopicsHere:
 
 
 Trouble: TypeAlias = Literal[
-    "busy", "used up", "late", "key", "money", "setting", "refused", "silent", "broken"
+    "busy", "used up", "late", "key", "money", "setting", "large", "refused", "silent", "broken"
 ]
 """Why a service gave nothing, as far as a person can do something about it."""
 

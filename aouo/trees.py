@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
@@ -294,6 +295,9 @@ def _opened(name: str | Path, folder: int | None) -> int:
 
 
 def _permit(name: str | Path, folder: int | None) -> None:
+    if sys.platform != "linux":
+        os.chmod(name, 0o700, dir_fd=folder, follow_symlinks=False)
+        return
     unread = os.open(name, _STEP, dir_fd=folder)
     try:
         Path(f"/proc/self/fd/{unread}").chmod(0o700)  # this very folder, whatever the name is now

@@ -17,6 +17,7 @@ from aouo.app.idle import idle
 from aouo.app.knowing import Knowing
 from aouo.app.menu import show_menu
 from aouo.app.off_record import erase_unanswered
+from aouo.app.orphans import bury
 from aouo.app.owner import tell_owner
 from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
@@ -109,6 +110,8 @@ class Runtime:
             group.create_task(app.titles.run(), name="titles"),
             group.create_task(self._knowing.run(), name="knowing"),
         ]
+        if os.getpid() == 1:
+            self._background.append(group.create_task(bury(app.clock), name="orphans"))
         if self._loaded.from_last_good:
             await tell_owner(app, wording.config_broken(self._loaded.problems))
         if self._takeover.unfinished:

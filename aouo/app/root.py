@@ -13,12 +13,15 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import structlog
+
 from aouo.app.base import Base
 from aouo.app.clock import SystemClock
 from aouo.app.failing import one_setup_error
 from aouo.app.proxied import own_session, session_through
 from aouo.app.telegram import TelegramChannel
 from aouo.home import Home
+from aouo.mounts import file_system, is_network
 from aouo.ports import ChatModel, Clock, stamp
 from aouo.settings import Settings
 from aouo.store.database import Database
@@ -27,6 +30,8 @@ from aouo.store.migrate import migrate
 if TYPE_CHECKING:
     from aouo.app.wiring import App
     from aouo.tools.registry import Tool
+
+log = structlog.get_logger()
 
 
 @asynccontextmanager
@@ -59,6 +64,8 @@ async def open_app(
 
 
 async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack) -> Base:
+    if is_network(kind := file_system(home.path)):
+        log.warning("home_on_network", file_system=kind, home=str(home.path))
     database = Database(home.database)
     stack.push_async_callback(database.close)
     await database.open()

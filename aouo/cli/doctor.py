@@ -262,7 +262,8 @@ def _parts(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
     from aouo.cli import doctor_parts
 
     yield from doctor_parts.budgets(settings)
-    yield from doctor_parts.speech(settings)
+    yield from doctor_parts.disk(home)
+    yield from doctor_parts.speech(settings, fast=fast)
     yield doctor_parts.sandbox(home, settings)
     if not settings.mcp.servers:
         return

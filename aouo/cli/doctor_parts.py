@@ -1,4 +1,4 @@
-"""What `aouo doctor` says of parts that are set up by half, and of how the sandbox holds here."""
+"""What `aouo doctor` says of parts that are set up by half, and of what this machine has."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from aouo.cli.check import Check
 from aouo.errors import ToolFailed
 from aouo.home import Home
 from aouo.logs import Logs, Nowhere
+from aouo.mounts import file_system, is_network
 from aouo.notices import VOICE_INSTALL, Lack
 from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.redact import Redactor
@@ -47,14 +48,39 @@ def sandbox(home: Home, settings: Settings) -> Check:
     return Check("sandbox", "warn" if weak else "ok", in_words(level), better(level))
 
 
-def speech(settings: Settings) -> Iterator[Check]:
+def disk(home: Home) -> Iterator[Check]:
+    """The file system that the home lies on, where this system names it."""
+    kind = file_system(home.path)
+    if is_network(kind):
+        yield Check(
+            "disk",
+            "warn",
+            f"{home.path} lies on {kind}, a network file system: there the database may break, and "
+            "two bots may work on one home",
+            "Move the home to a disk of this machine; backups may go to the network.",
+        )
+    elif kind:
+        yield Check("disk", "ok", kind)
+
+
+def speech(settings: Settings, *, fast: bool) -> Iterator[Check]:
     """Speech that the owner chose and that cannot work; the default without a key is no choice."""
+    yield from _chosen_speech(settings, fast=fast)
+    if not fast:
+        from aouo.cli import speech_check  # brings the services' SDKs
+
+        yield from speech_check.asked(settings)
+
+
+def _chosen_speech(settings: Settings, *, fast: bool) -> Iterator[Check]:
     wish = settings.tts.backend
     if wish == "local":
         yield _here("tts", lack_of_voice(settings.tts.model), settings.tts.model, "a file")
     elif wish != "off":
-        key = settings.provider_endpoint(wish).api_key
-        yield Check("tts", "ok", wish) if key else _no_key("tts", wish, f"{wish}.api_key")
+        if not settings.provider_endpoint(wish).api_key:
+            yield _no_key("tts", wish, f"{wish}.api_key")
+        elif fast:
+            yield Check("tts", "ok", wish)
     if settings.stt.backend == "local":
         model = own_ears(settings)
         yield _here("stt", lack_of_ears(model), model, "a folder with Whisper for CTranslate2")

@@ -26,6 +26,7 @@ from aouo.errors import (
     FileTooBig,
     ModelGone,
     NoModelService,
+    PromptTooLong,
     ProviderAuth,
     ProviderBilling,
     ProviderBroke,
@@ -44,7 +45,7 @@ from aouo.flow.media_reach import Openers, Reach, reach_of
 from aouo.flow.media_words import words_of
 from aouo.notices import Lack, MediaNotice
 from aouo.ports import ChatModel, Clock, Files, stamp
-from aouo.providers.speech import Ears, Heard
+from aouo.providers.speech import Ears, Heard, TermsAsked
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
@@ -304,8 +305,15 @@ def trouble_of(error: BaseException) -> notices.Trouble:
             return "money"
         case ProviderBroke():
             return "broken"
+        case PromptTooLong():
+            return "large"
         case (
-            ModelGone() | RegionRefused() | NoModelService() | ProxyRefused() | CertificateRefused()
+            ModelGone()
+            | TermsAsked()
+            | RegionRefused()
+            | NoModelService()
+            | ProxyRefused()
+            | CertificateRefused()
         ):
             return "setting"
         case _:

@@ -84,6 +84,8 @@ def _because(who: str, why: Trouble) -> str:
             return (
                 f"{who} cannot be used as it is set up. The owner finds out more with: aouo doctor"
             )
+        case "large":
+            return f"it is too large for {who}. Send it in parts, or write it."
         case "refused":
             return f"{who} does not take it. Send it in another form, or write it."
         case "broken":

@@ -6,6 +6,8 @@ Source: core.telegram.org/bots/api#sendvoice: an .OGG file encoded with OPUS.
 from __future__ import annotations
 
 import io
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -54,6 +56,49 @@ def voice_note(data: bytes) -> Audio:
         return Audio(_as_opus(data), VOICE, ".ogg")
     except (ImportError, RuntimeError):  # RuntimeError is the root of soundfile's errors
         return Audio(data, *kind)
+
+
+def one_wav(parts: Sequence[bytes]) -> bytes:
+    """WAV files of one and the same kind one after the other, to the sample, as one file.
+
+    The lengths in their headers are not believed: a service that sends while it still speaks
+    does not know them yet and writes 0 or 2³²-1.
+
+    Raises:
+        ProviderBusy: one of them is no WAV file, or is of another kind than the first.
+    """
+    kinds: set[bytes] = set()
+    sound: list[bytes] = []
+    for part in parts:
+        chunks = dict(_chunks(part))
+        if b"fmt " not in chunks or b"data" not in chunks:
+            raise ProviderBusy(f"what came is no WAV file: {part[:40]!r}")
+        kinds.add(chunks[b"fmt "])
+        sound.append(chunks[b"data"])
+    if len(kinds) != 1:
+        raise ProviderBusy(f"what came are WAV files of {len(kinds)} kinds")
+    body = b"WAVE" + _chunk(b"fmt ", kinds.pop()) + _chunk(b"data", b"".join(sound))
+    return _chunk(b"RIFF", body)
+
+
+def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The parts of a WAV file; `data` is the last of those that count."""
+    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+        return
+    at = 12
+    while at + 8 <= len(data):
+        name, size = struct.unpack_from("<4sI", data, at)
+        at += 8
+        if name == b"data":
+            known = 0 < size <= len(data) - at
+            yield name, data[at : at + size] if known else data[at:]
+            return
+        yield name, data[at : at + size]
+        at += size + size % 2
+
+
+def _chunk(name: bytes, body: bytes) -> bytes:
+    return name + struct.pack("<I", len(body)) + body + b"\0" * (len(body) % 2)
 
 
 def opus_of(samples: Any, rate_hz: int) -> bytes:

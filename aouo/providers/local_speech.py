@@ -21,7 +21,7 @@ from aouo.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderT
 from aouo.notices import Lack
 from aouo.providers import child as child_process
 from aouo.providers.audio import VOICE, Audio
-from aouo.providers.speech import Heard, SpeechCall, Spoken
+from aouo.providers.speech import Heard, SpeechCall, Spend, unspent
 
 log = structlog.get_logger()
 
@@ -129,12 +129,12 @@ class LocalSpeech:
         call = _call("stt", Path(self._models.ears).name or _PACKAGED_EARS, begun_s)
         return Heard(str(said["text"]), call, unclear=bool(said["unclear"]))
 
-    async def speak(self, text: str, voice: str = "") -> Spoken:
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
         """`text` as a voice note; see `Voice`."""
         begun_s = time.perf_counter()
         answer = await self._ask({"speak": text, "voice": voice or self._usual_voice})
-        call = _call("tts", Path(self._models.voice).stem or _PACKAGED_VOICE, begun_s)
-        return Spoken(Audio(answer.sound, VOICE, ".ogg"), call)
+        spend(_call("tts", Path(self._models.voice).stem or _PACKAGED_VOICE, begun_s))
+        return Audio(answer.sound, VOICE, ".ogg")
 
     async def aclose(self) -> None:
         self._closed = True

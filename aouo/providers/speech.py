@@ -14,27 +14,23 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from aouo.errors import (
+    PromptTooLong,
     ProviderAuth,
     ProviderBusy,
     ProviderError,
     ProviderRejected,
     ProviderTimeout,
 )
-from aouo.providers.audio import Audio, voice_note
+from aouo.providers.audio import Audio, one_wav, voice_note
 from aouo.providers.failures import error_object, failure, parse_body
 from aouo.providers.http import Session, httpx_client, shared_client
+from aouo.providers.sentences import pieces
+from aouo.providers.speech_rules import RULES, Backend
 
-Backend: TypeAlias = Literal["openai", "groq"]
 T = TypeVar("T")
 
-MAX_HEARD_BYTES = 25 * 1024 * 1024
-"""Both services' limit for one file."""
-
-_VOICE_MODELS = {"openai": "gpt-4o-mini-tts", "groq": "canopylabs/orpheus-v1-english"}
-_VOICES = {"openai": "alloy", "groq": "hannah"}
-_FORMATS = {"openai": "opus", "groq": "wav"}
-"""What each sends for the least work here: only OpenAI has voice notes' own."""
-_EARS = {"openai": "whisper-1", "groq": "whisper-large-v3-turbo"}
+PATIENCE_S = 20.0
+"""A pause of so long that a service asks for in the middle of a text is waited out."""
 _OGG = {".oga", ".opus", ""}
 """Endings of Ogg files that the services do not know: Telegram's, and none."""
 
@@ -49,10 +45,12 @@ class SpeechCall:
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    audio: Audio
-    call: SpeechCall
+class TermsAsked(ProviderRejected):
+    """Whose account it is has to accept the model's terms at the service first."""
+
+
+_TERMS_CODE = "model_terms_required"
+"""Groq, HTTP 400; its message has the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +60,14 @@ class Heard:
     text: str
     call: SpeechCall
     unclear: bool = False
+
+
+Spend: TypeAlias = Callable[[SpeechCall], None]
+
+
+def unspent(call: SpeechCall) -> None:
+    """Nobody counts this call."""
+    del call
 
 
 class Ears(Protocol):
@@ -79,11 +85,13 @@ class Ears(Protocol):
 class Voice(Protocol):
     """Who speaks."""
 
-    async def speak(self, text: str, voice: str = "") -> Spoken:
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
         """`text` as a voice note; `voice` as whoever speaks names it, "" = the usual one.
 
+        `spend` is told of each call that was answered, also where a later one fails.
+
         Raises:
-            ProviderError: nothing was spoken.
+            ProviderError: it was not spoken, or not to its end.
         """
         ...
 
@@ -122,6 +130,18 @@ class SpeechService:
             raise ProviderTimeout(f"{self.backend}: no answer in time") from error
         except self._errors() as error:
             raise self._failure(error) from error
+
+    async def shutdown_of(self, model: str) -> str:
+        """The day on which the service says that it shuts `model` down, "" = it names none.
+
+        Source: developers.openai.com/api/docs/deprecations: "check each model's optional
+        shutdown_date field"; Groq has none.
+        """
+        try:
+            about = await self.ask(lambda client: client.models.retrieve(model))
+        except ProviderError:
+            return ""
+        return str(getattr(about, "shutdown_date", None) or "")
 
     def _connect(self) -> Any:
         """The SDK's client; it never tries again by itself: that is the caller's to decide."""
@@ -164,9 +184,10 @@ class SpeechService:
             kind = ProviderTimeout if late else ProviderBusy
             return kind(f"{self.backend}: {type(error).__name__}: {self._mask(str(error))}")
         told = error_object(parse_body(response.content))
-        return failure(
+        refusal = failure(
             self.backend, response.status_code, told, headers=response.headers, mask=self._mask
         )
+        return TermsAsked(str(refusal)) if told.get("code") == _TERMS_CODE else refusal
 
     def _mask(self, text: str) -> str:
         return text.replace(self._key, "…")
@@ -177,25 +198,45 @@ class Speaker:
 
     def __init__(self, service: SpeechService, *, model: str = "", voice: str = "") -> None:
         self._service = service
-        self._model = model or _VOICE_MODELS[service.backend]
-        self._voice = voice or _VOICES[service.backend]
+        self._rules = RULES[service.backend]
+        self.model = model or self._rules.voice_model
+        self._voice = voice or self._rules.voice
 
-    async def speak(self, text: str, voice: str = "") -> Spoken:
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
         """`text` as a voice note, or as what the service sent where it cannot be made into one.
 
+        A text that is too long for one call is spoken piece by piece, in order.
+
         Raises:
-            ProviderError: nothing was spoken.
+            ProviderError: it was not spoken, or not to its end.
         """
-        wish = {
-            "input": text,
-            "model": self._model,
-            "voice": voice or self._voice,
-            "response_format": _FORMATS[self._service.backend],
-        }
-        begun_s = time.perf_counter()
-        data = await self._service.ask(lambda client: _spoken(client, wish))
-        took = _call("tts", self._service, self._model, begun_s)
-        return Spoken(await asyncio.to_thread(voice_note, data), took)
+        parts = [part for part in pieces(text, self._rules.max_chars) if part.strip()] or [text]
+        how = self._rules.joined if len(parts) > 1 else self._rules.sound
+        wish = {"model": self.model, "voice": voice or self._voice, "response_format": how}
+        sounds: list[bytes] = []
+        for part in parts:
+            begun_s = time.perf_counter()
+            ask = self._again if sounds else self._once
+            sounds.append(await ask(wish | {"input": part.strip()}))
+            spend(_call("tts", self._service, self.model, begun_s))
+        return await asyncio.to_thread(_as_note, sounds)
+
+    async def shutdown(self) -> str:
+        """The day on which the service ends this model, "" = it names none."""
+        return await self._service.shutdown_of(self.model)
+
+    async def _once(self, wish: dict[str, str]) -> bytes:
+        return await self._service.ask(lambda client: _spoken(client, wish))
+
+    async def _again(self, wish: dict[str, str]) -> bytes:
+        """A later piece; asked for once more after a short pause that the service asked for."""
+        try:
+            return await self._once(wish)
+        except ProviderBusy as error:
+            if not 0 < error.retry_after_s <= PATIENCE_S:
+                raise
+            await asyncio.sleep(error.retry_after_s)
+        return await self._once(wish)
 
 
 class Transcriber:
@@ -203,8 +244,10 @@ class Transcriber:
 
     def __init__(self, service: SpeechService, *, model: str = "") -> None:
         self._service = service
-        groqs = service.backend == "openai" and model == _EARS["groq"]  # the default of the key
-        self._model = _EARS["openai"] if groqs else model or _EARS[service.backend]
+        self._rules = RULES[service.backend]
+        # The default of stt.model is Groq's and was chosen by nobody.
+        groqs = service.backend == "openai" and model == RULES["groq"].ears_model
+        self.model = self._rules.ears_model if groqs else model or self._rules.ears_model
 
     async def transcribe(self, file: Path) -> Heard:
         """What is said in `file`, "" = nothing.
@@ -212,21 +255,33 @@ class Transcriber:
         Raises:
             ProviderError: it was not written down.
         """
-        data = await asyncio.to_thread(file.read_bytes)
-        if len(data) > MAX_HEARD_BYTES:
-            raise ProviderRejected(f"{self._service.backend}: {len(data)} bytes of sound in a file")
-        wish = {"model": self._model, "file": (_known_name(file), data), "response_format": "json"}
+        return await self.heard(_known_name(file), await asyncio.to_thread(file.read_bytes))
+
+    async def heard(self, name: str, data: bytes) -> Heard:
+        """The same for the content of a file; the service goes by the ending of `name`."""
+        if len(data) > self._rules.max_heard_bytes:
+            raise PromptTooLong(f"{self._service.backend}: {len(data)} bytes of sound in a file")
+        wish = {"model": self.model, "file": (name, data), "response_format": "json"}
         begun_s = time.perf_counter()
         text = await self._service.ask(lambda client: _heard(client, wish))
         if not isinstance(text, str):
             raise ProviderBusy(f"{self._service.backend}: the answer is no transcript")
-        return Heard(text.strip(), _call("stt", self._service, self._model, begun_s))
+        return Heard(text.strip(), _call("stt", self._service, self.model, begun_s))
+
+    async def shutdown(self) -> str:
+        """The day on which the service ends this model, "" = it names none."""
+        return await self._service.shutdown_of(self.model)
 
 
 async def _spoken(client: Any, wish: dict[str, str]) -> bytes:
     answer = await client.audio.speech.create(**wish)
     data: Any = answer.read()
     return data if isinstance(data, bytes) else await data  # groq's has to be waited for
+
+
+def _as_note(sounds: list[bytes]) -> Audio:
+    alone = len(sounds) == 1 and not sounds[0].startswith(b"RIFF")
+    return voice_note(sounds[0] if alone else one_wav(sounds))
 
 
 async def _heard(client: Any, wish: dict[str, Any]) -> object:

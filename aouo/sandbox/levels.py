@@ -22,6 +22,9 @@ _USERS_FROM, _USERS = 0x70000000, 0x01000000  # nobody's: systemd gives its own 
 _HERE = str(INSIDE.resolve().parent)
 _PROBE_S = 5.0
 _INSTALL = "Install bubblewrap (Debian: apt install bubblewrap)."
+_OR_OFF = "Or set security.sandbox to off to run tools unconfined."
+_KNOWN = "Use a 64-bit system: Linux on x86-64 or ARM64."
+_ON_LINUX = "Run aouo on Linux for packs with tools of their own; all else of packs works here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ def level_of(wish: Wish, home: Path | None = None) -> Level:
 
     Root becomes an ordinary user only if what is in `home` can be changed by that one.
     """
+    if sys.platform != "linux":
+        return Refused(f"they need Linux, and this is {platform.system()}", _ON_LINUX)
     groups = cgroup.parents()
     if wish == "off":
         return Unconfined(groups)
@@ -84,9 +89,11 @@ def level_of(wish: Wish, home: Path | None = None) -> Level:
         mounts = not _tried([*_through(bwrap, lowered), *_walls("new_mounts")])
         return Bubblewrap(bwrap, walls.landlock_version(), groups, mounts, lowered)
     version = walls.landlock_version() if syscalls.is_known() else 0
+    if not syscalls.is_known():
+        why = f"there is no filter of system calls for {platform.machine()}"
+        return Refused(why, f"{_KNOWN} {_OR_OFF}")
     if not version:
-        why = f"{why}, and the kernel has no Landlock" if syscalls.is_known() else _unknown()
-        return Refused(why, f"{_INSTALL} Or set security.sandbox to off to run tools unconfined.")
+        return Refused(f"{why}, and the kernel has no Landlock", f"{_INSTALL} {_OR_OFF}")
     namespaces = makes_namespaces(lowered)
     if wish == "require":
         why = f"{why}; Landlock alone does not confine everything"
@@ -161,10 +168,6 @@ def _ordinary_user(level: Bubblewrap | Landlock) -> str:
     if os.geteuid() or level.lowered:
         return ""
     return "Run aouo as an ordinary user: here root cannot become one for its tools."
-
-
-def _unknown() -> str:
-    return f"there is no filter of system calls for {platform.machine()}"
 
 
 def _bubblewrap(lowered: bool) -> tuple[str, str]:

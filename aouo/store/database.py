@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
 
 from aouo import failpoint
-from aouo.errors import Unstorable, place_of
+from aouo.errors import SetupError, Unstorable, place_of
+from aouo.mounts import file_system
 from aouo.shield import finish
 from aouo.store.snapshots import Query, Snapshot, Snapshots
 
@@ -121,13 +122,25 @@ def _tell(outcomes: Sequence[_Outcome]) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a connection with the settings that every one of ours has."""
+    """Open a connection with the settings that every one of ours has.
+
+    Raises:
+        SetupError: there is no write-ahead log on this file system.
+        sqlite3.Error: the file cannot be opened.
+    """
     connection = sqlite3.connect(
         path, isolation_level=None, timeout=5, cached_statements=512, check_same_thread=False
     )
     connection.row_factory = sqlite3.Row
+    (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+    if mode != "wal":
+        connection.close()
+        raise SetupError(
+            f"{path} lies on {file_system(path) or 'a file system'} where SQLite cannot keep a "
+            f"write-ahead log (it says: {mode}).",
+            fix="Move the home to a disk of this machine (--home, AOUO_HOME).",
+        )
     for pragma in (
-        "journal_mode=WAL",
         "foreign_keys=ON",
         "busy_timeout=5000",
         "synchronous=NORMAL",
@@ -198,7 +211,7 @@ class _Writer(threading.Thread):
             connection = self._connection = connect(self._path)
             # A process that was killed may have left in the log what it had just overwritten.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, SetupError) as error:
             self.opened.set_exception(error)
             return
         self.opened.set_result(None)
@@ -271,6 +284,7 @@ class Database:
         """Start the writer, open the reader.
 
         Raises:
+            SetupError: there is no write-ahead log on this file system.
             sqlite3.Error: the file cannot be opened.
         """
         self._writer.start()

@@ -9,18 +9,33 @@ from pathlib import Path
 
 import structlog
 
-from aouo.errors import MayHaveArrived, ProviderError, ToolFailed
+from aouo.errors import (
+    CertificateRefused,
+    ContentFiltered,
+    MayHaveArrived,
+    ModelGone,
+    NoModelService,
+    ProviderAuth,
+    ProviderBilling,
+    ProviderBusy,
+    ProviderError,
+    ProviderTimeout,
+    ProxyRefused,
+    QuotaUsedUp,
+    RegionRefused,
+    ToolFailed,
+)
 from aouo.guard.opening import write_new
 from aouo.ids import ulid
 from aouo.notices import VOICE_INSTALL, Lack
 from aouo.ports import Payload
 from aouo.providers.audio import Audio
-from aouo.providers.speech import Voice
+from aouo.providers.speech import SpeechCall, TermsAsked, Voice
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 log = structlog.get_logger()
 MAX_CHARS = 4096
-"""Of one voice note; OpenAI's limit."""
+"""Of one voice note: some five minutes; a service may be asked for it in pieces."""
 
 
 class Tts(Arguments):
@@ -60,16 +75,15 @@ def tts(
             raise ToolFailed(_LACKS[speaker])
         own = folder_of(context.pack, context.owner)
         await asyncio.to_thread(check_room, own, 0)  # before it costs anything
+
+        def spend(by: SpeechCall) -> None:
+            context.spend(by.scope, by.provider, by.model, by.duration_ms)
+
         try:
-            spoken = await speaker.speak(text, wish.voice)
+            audio = await speaker.speak(text, wish.voice, spend=spend)
         except ProviderError as error:
             log.warning("provider_error", scope="tts", kind=type(error).__name__, error=str(error))
-            raise ToolFailed(
-                "The voice service gave no sound; a shorter text or no voice name may help, or "
-                "write your words instead."
-            ) from error
-        audio, by = spoken.audio, spoken.call
-        context.spend(by.scope, by.provider, by.model, by.duration_ms)
+            raise ToolFailed(f"Nothing was said: {_because(error)}") from error
         file = await asyncio.to_thread(_keep, audio, own)
         kind = "voice" if audio.is_voice else "audio"
         sent = await context.adapter.dispatch_message(Payload(kind, url=str(file)), call_id)
@@ -88,6 +102,35 @@ def tts(
         effect=True,
         timeout_s=150.0,
     )
+
+
+def _because(error: ProviderError) -> str:
+    """Why there is no voice note, and what is left to do."""
+    match error:
+        case TermsAsked():
+            why = "the voice service wants the owner to accept its model's terms first; "
+        case ModelGone():
+            why = "the voice service does not have the model in tts.model, or not any more; "
+        case ProviderAuth():
+            why = "the voice service refuses the owner's key; "
+        case ProviderBilling():
+            why = "the owner's account at the voice service has no money left. "
+        case ContentFiltered():
+            why = "the voice service declined to say this. "
+        case RegionRefused() | NoModelService() | ProxyRefused() | CertificateRefused():
+            why = "the voice service cannot be used as it is set up; "
+        case QuotaUsedUp():
+            why = "the voice service has used up its quota for today. "
+        case ProviderBusy() | ProviderTimeout():
+            why = "the voice service gave no sound for now, it is busy or cannot be reached. "
+        case _:
+            return (
+                "the voice service gave no sound; a shorter text or no voice name may help, or "
+                "write your words instead."
+            )
+    if why.endswith("; "):
+        why += "`aouo doctor` tells the owner more. "
+    return f"{why}Write your words instead."
 
 
 def _keep(audio: Audio, own: Path) -> Path:

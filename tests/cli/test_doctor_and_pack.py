@@ -381,6 +381,21 @@ def test_every_problem_of_the_file_is_a_failed_check(runner: CliRunner, home: Ho
     assert "did you mean log?" in result.stdout
 
 
+def test_a_home_on_a_network_file_system_is_a_warning_that_names_it(
+    runner: CliRunner, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """services-2026, 37."""
+    usual = told(home, runner, "--fast")["disk"]
+    table = tmp_path / "mountinfo"
+    table.write_text(f"1 0 8:1 / / rw - ext4 a rw\n2 1 0:44 / {tmp_path} rw - nfs4 nas:/ rw\n")
+    monkeypatch.setattr("aouo.mounts.TABLE", table)
+    status, detail, fix = told(home, runner, "--fast")["disk"]
+
+    assert usual[0] == "ok"
+    assert (status, "lies on nfs4" in detail) == ("warn", True)
+    assert fix.startswith("Move the home to a disk of this machine")
+
+
 def test_a_broken_pack_fails_the_doctor_and_is_listed_as_broken(runner: CliRunner, home: Home):
     home.create()
     write_pack(home.packs / "tiny", version="one")

@@ -117,7 +117,12 @@ async def test_without_speech_recognition_the_person_reads_how_it_is_set_up(worl
 
 
 @pytest.mark.parametrize(
-    ("status", "reason"), [(401, "refuses our key"), (400, "does not take it")]
+    ("status", "reason"),
+    [
+        (401, "refuses our key"),
+        (400, "does not take it"),
+        (413, "it is too large for speech recognition"),
+    ],
 )
 async def test_speech_recognition_that_refuses_is_said_with_its_reason(
     world: World, ears: SpeechServer, status: int, reason: str
@@ -130,6 +135,20 @@ async def test_speech_recognition_that_refuses_is_said_with_its_reason(
 
     assert reason in answer.text
     assert world.model.requests == []
+
+
+async def test_a_model_of_speech_recognition_that_is_gone_is_the_owners_to_change(
+    world: World, ears: SpeechServer
+) -> None:
+    """services-2026, 1."""
+    ears.fail(404, {"error": {"message": "The model does not exist", "code": "model_not_found"}})
+    async with world.running() as bot:
+        await speak(bot)
+        answer = await bot.people.next_message(ADA)
+        await settled(bot)
+
+    assert "speech recognition cannot be used as it is set up" in answer.text
+    assert "aouo doctor" in answer.text
 
 
 async def test_speech_recognition_that_is_busy_is_asked_again(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.fakes.model_server import Body, words_of
-from tests.fakes.speech_server import SpeechServer
-from tests.path.world import ADA, World, texts
+from tests.fakes.speech_server import SpeechServer, tone
+from tests.path.world import ADA, WAIT_S, World, texts
 
 KEY = "sk-very-secret"
 NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
@@ -78,6 +79,99 @@ async def test_a_voice_note_is_sent_kept_with_the_packs_files_and_no_chat_sees_i
     assert file.read_bytes() == NOTE
     assert file.stat().st_mode & 0o077 == 0
     assert not any("artifacts" in text or str(world.home.path) in text for text in seen)
+
+
+SENTENCE = "The tide comes in at six and goes out again at noon. "
+
+
+@pytest.fixture
+async def groq() -> AsyncIterator[SpeechServer]:
+    async with SpeechServer(api_key=KEY, rules_of="groq") as server:
+        yield server
+
+
+def speaking_at_groq(groq: SpeechServer) -> dict[str, object]:
+    return {"tts": {"backend": "groq"}, "groq": {"base_url": groq.url, "api_key": KEY}}
+
+
+async def test_a_long_answer_is_one_voice_note_where_the_service_takes_short_texts_only(
+    world: World, groq: SpeechServer
+) -> None:
+    """services-2026, 24."""
+    groq.accepted.update(groq.rules["terms"])
+    world.config = speaking_at_groq(groq)
+    world.model.call("tts", {"text": SENTENCE * 19})
+    world.model.say("Said.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Read it to me")
+        await bot.people.next_message(ADA, contains="Said.")
+        messages = await bot.people.messages(ADA)
+        spent = await bot.rows("SELECT provider FROM usage_events WHERE scope = 'tts'")
+
+    assert sum("voice" in message.raw for message in messages) == 1
+    assert len(spent) == len(groq.spoken) > 5
+    assert json.loads(result(world.model.requests[1]))["ok"]
+
+
+async def test_a_voice_that_fails_in_the_middle_says_nothing_and_what_was_spoken_is_counted(
+    world: World, groq: SpeechServer
+) -> None:
+    world.config = speaking_at_groq(groq)
+    groq.speak(tone(100), "audio/wav")
+    groq.fail(429, {"error": {"message": "tokens per day (TPD)"}}, {"Retry-After": "26100"})
+    world.model.call("tts", {"text": SENTENCE * 19})
+    world.model.say("In writing then")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Read it to me")
+        await bot.people.next_message(ADA, contains="In writing then")
+        messages = await bot.people.messages(ADA)
+        spent = await bot.rows("SELECT provider FROM usage_events WHERE scope = 'tts'")
+
+    assert not any("voice" in message.raw for message in messages)
+    assert len(spent) == 1
+    assert result(world.model.requests[1]).count("Nothing was said: the voice service gave") == 1
+
+
+async def test_stop_ends_a_long_text_between_two_calls(world: World, groq: SpeechServer) -> None:
+    world.config = speaking_at_groq(groq)
+    groq.speak(tone(100), "audio/wav")
+    groq.stay_silent()
+    world.model.call("tts", {"text": SENTENCE * 19})
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Read it to me")
+        async with asyncio.timeout(WAIT_S):
+            while len(groq.spoken) < 2:
+                groq.asked.clear()
+                await groq.asked.wait()
+            await bot.people.say(ADA, ADA, "/stop")
+            await groq.left.wait()
+        messages = await bot.people.messages(ADA)
+
+    assert len(groq.spoken) == 2
+    assert not any("voice" in message.raw for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("", "wants the owner to accept its model's terms first"),
+        ("playai-tts", "does not have the model in tts.model"),
+    ],
+)
+async def test_what_only_the_owner_can_mend_is_told_as_that(
+    world: World, groq: SpeechServer, model: str, why: str
+) -> None:
+    world.config = speaking_at_groq(groq) | {"tts": {"backend": "groq", "model": model}}
+    world.model.call("tts", {"text": "Good morning"})
+    world.model.say("Good morning, in writing")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Say good morning")
+        await bot.people.next_message(ADA, contains="Good morning, in writing")
+
+    told = result(world.model.requests[1])
+    assert why in told
+    assert "`aouo doctor`" in told
+    assert len(groq.spoken) == 1
 
 
 async def test_a_voice_that_fails_is_told_to_the_model_and_not_to_the_person(

@@ -21,6 +21,7 @@ from aouo.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderT
 from aouo.notices import VOICE_INSTALL
 from aouo.providers.audio import opus_of
 from aouo.providers.local_speech import LocalSpeech, Models
+from aouo.providers.speech import SpeechCall
 from aouo.providers.speech_worker import MAX_HEARD_S
 
 ROOT = Path(__file__).parents[2]
@@ -80,21 +81,18 @@ async def test_it_starts_when_it_is_needed_and_ends_when_it_is_not(
 
 
 async def test_hearing_and_speaking_share_one_worker(speech: LocalSpeech, tmp_path: Path) -> None:
+    calls: list[SpeechCall] = []
     async with asyncio.TaskGroup() as group:
-        speaks = group.create_task(speech.speak("good morning"))
+        speaks = group.create_task(speech.speak("good morning", spend=calls.append))
         hears = group.create_task(speech.transcribe(file(tmp_path, b"good morning")))
     spoken, heard = speaks.result(), hears.result()
     first = speech.pid
     await speech.speak("again")
 
-    assert spoken.audio.is_voice
-    assert b"OpusHead" in spoken.audio.data[:64]
+    assert spoken.is_voice
+    assert b"OpusHead" in spoken.data[:64]
     assert heard.text == "good morning"
-    assert (spoken.call.scope, spoken.call.provider, spoken.call.model) == (
-        "tts",
-        "local",
-        "hibari",
-    )
+    assert calls == [SpeechCall("tts", "local", "hibari", calls[0].duration_ms)]
     assert speech.pid == first > 0
 
 
@@ -212,7 +210,7 @@ async def test_the_packaged_voice_is_understood_by_the_packaged_ears(
 ) -> None:
     wrong = 0
     for sentence in SENTENCES:
-        note = (await real.speak(sentence)).audio
+        note = await real.speak(sentence)
         heard = await real.transcribe(file(tmp_path, note.data))
         wrong += heard_wrong(sentence, heard.text)
 
@@ -240,7 +238,7 @@ async def test_a_recording_without_words_gives_none(
 async def test_the_sound_of_a_video_is_heard(real: LocalSpeech, tmp_path: Path) -> None:
     av: Any = import_module("av")
     soundfile: Any = import_module("soundfile")
-    note = (await real.speak(SENTENCES[1])).audio.data
+    note = (await real.speak(SENTENCES[1])).data
     samples, rate_hz = soundfile.read(io.BytesIO(note), dtype="int16")
     with av.open(str(tmp_path / "video.mp4"), "w") as video:
         stream = video.add_stream("aac", rate=48_000)
@@ -254,7 +252,7 @@ async def test_the_sound_of_a_video_is_heard(real: LocalSpeech, tmp_path: Path) 
 
 async def test_a_list_of_other_files_is_no_recording(real: LocalSpeech, tmp_path: Path) -> None:
     """FFmpeg would open what such a file names."""
-    note = (await real.speak(SENTENCES[1])).audio.data
+    note = (await real.speak(SENTENCES[1])).data
     file(tmp_path, note, "secret.ogg")
 
     with pytest.raises(ProviderRejected):

@@ -16,6 +16,8 @@ import aiohttp
 import pytest
 
 from aouo.errors import (
+    ModelGone,
+    PromptTooLong,
     ProviderAuth,
     ProviderBilling,
     ProviderBusy,
@@ -24,16 +26,16 @@ from aouo.errors import (
     ProviderTimeout,
     UnexplainedRefusal,
 )
-from aouo.providers.audio import voice_note
+from aouo.providers.audio import one_wav, voice_note
 from aouo.providers.speech import (
-    MAX_HEARD_BYTES,
-    Backend,
     Speaker,
     SpeechCall,
     SpeechService,
+    TermsAsked,
     Transcriber,
 )
-from tests.fakes.speech_server import SpeechServer
+from aouo.providers.speech_rules import RULES, Backend
+from tests.fakes.speech_server import MS_A_CHARACTER, SpeechServer, tone
 
 KEY = "sk-very-secret"
 WAIT_S = 30.0
@@ -87,10 +89,13 @@ async def test_openai_sends_a_voice_note_as_it_is(
 ) -> None:
     server.speak(NOTE, "audio/opus")
 
-    spoken = await Speaker(service_at(server.url, session, "openai")).speak("Good morning")
+    calls: list[SpeechCall] = []
 
-    assert (spoken.audio.data, spoken.audio.is_voice) == (NOTE, True)
-    assert spoken.call == SpeechCall("tts", "openai", "gpt-4o-mini-tts", spoken.call.duration_ms)
+    speaker = Speaker(service_at(server.url, session, "openai"))
+    audio = await speaker.speak("Good morning", spend=calls.append)
+
+    assert (audio.data, audio.is_voice) == (NOTE, True)
+    assert calls == [SpeechCall("tts", "openai", "gpt-4o-mini-tts", calls[0].duration_ms)]
     assert server.paths == ["/v1/audio/speech"]
     assert server.spoken == [
         {
@@ -108,7 +113,7 @@ async def test_what_groq_sends_becomes_a_voice_note(
     server.speak(wav(24_000), "audio/wav")
     speaker = Speaker(service_at(server.url, session, "groq"), model="m", voice="v")
 
-    audio = (await speaker.speak("Good morning", "troy")).audio
+    audio = await speaker.speak("Good morning", "troy")
 
     assert audio.is_voice
     assert audio.data[:4] == b"OggS"
@@ -159,7 +164,7 @@ def test_what_is_no_sound_is_a_failure_of_the_service(data: bytes) -> None:
     ("backend", "path", "model"),
     [
         ("groq", "/openai/v1/audio/transcriptions", "whisper-large-v3-turbo"),
-        ("openai", "/v1/audio/transcriptions", "whisper-1"),
+        ("openai", "/v1/audio/transcriptions", "gpt-transcribe"),
     ],
 )
 @pytest.mark.parametrize(
@@ -196,9 +201,9 @@ async def test_a_file_that_no_service_takes_is_not_sent(
 ) -> None:
     file = tmp_path / "long.ogg"
     with file.open("wb") as opened:
-        opened.truncate(MAX_HEARD_BYTES + 1)
+        opened.truncate(RULES["groq"].max_heard_bytes + 1)
 
-    with pytest.raises(ProviderRejected):
+    with pytest.raises(PromptTooLong):
         await Transcriber(service_at(server.url, session, "groq")).transcribe(file)
     assert server.paths == []
 
@@ -288,3 +293,141 @@ async def test_an_answer_without_words_is_a_failure_of_the_service(
 
     with pytest.raises(ProviderBusy):
         await Transcriber(service_at(server.url, session, "groq")).transcribe(tmp_path / "a.ogg")
+
+
+SENTENCE = "The tide comes in at six and goes out again at noon. "
+
+
+@pytest.fixture
+async def strict(request: pytest.FixtureRequest) -> AsyncIterator[SpeechServer]:
+    """The service that a test is run for, with its rules."""
+    async with SpeechServer(api_key=KEY, rules_of=request.param) as server:
+        yield server
+
+
+@pytest.mark.parametrize(("strict", "backend"), [(b, b) for b in BACKENDS], indirect=["strict"])
+@pytest.mark.parametrize("characters", [1, 200, 201, 1_000, 4_096])
+async def test_a_text_of_any_length_is_spoken_to_its_end_within_the_rules_of_the_service(
+    strict: SpeechServer, session: aiohttp.ClientSession, backend: Backend, characters: int
+) -> None:
+    """services-2026, 24: Orpheus at Groq takes 200 characters a call."""
+    strict.accepted.update(strict.rules["terms"])
+    text = (SENTENCE * 90)[:characters].strip()
+    calls: list[SpeechCall] = []
+
+    speaker = Speaker(service_at(strict.url, session, backend))
+    audio = await speaker.speak(text, spend=calls.append)
+
+    assert audio.is_voice
+    assert " ".join(wish["input"] for wish in strict.spoken) == text
+    assert len(calls) == len(strict.spoken)
+    if strict.spoken[0]["response_format"] == "wav":
+        said = sum(len(wish["input"]) for wish in strict.spoken)
+        soundfile: Any = import_module("soundfile")
+        length_s = soundfile.info(io.BytesIO(audio.data)).duration
+        assert length_s == pytest.approx(said * MS_A_CHARACTER / 1000, abs=0.01)
+
+
+@pytest.mark.parametrize("strict", ["groq"], indirect=True)
+async def test_what_was_spoken_before_a_failure_is_counted_and_nothing_after_it_is_asked(
+    strict: SpeechServer, session: aiohttp.ClientSession
+) -> None:
+    strict.speak(tone(100), "audio/wav")
+    strict.speak(tone(100), "audio/wav")
+    strict.fail(429, {"error": {"message": "tokens per day (TPD)"}}, {"Retry-After": "26100"})
+    calls: list[SpeechCall] = []
+
+    with pytest.raises(ProviderBusy):
+        await Speaker(service_at(strict.url, session, "groq")).speak(
+            SENTENCE * 20, spend=calls.append
+        )
+    assert len(calls) == 2
+    assert len(strict.spoken) == 3
+
+
+@pytest.mark.parametrize("strict", ["groq"], indirect=True)
+async def test_a_short_pause_that_the_service_asks_for_in_the_middle_is_waited_out(
+    strict: SpeechServer, session: aiohttp.ClientSession
+) -> None:
+    """Groq's free plan: ten calls a minute."""
+    strict.speak(tone(100), "audio/wav")
+    strict.fail(429, {"error": {"message": "requests per minute"}}, {"retry-after-ms": "5"})
+    strict.speak(tone(100), "audio/wav")
+
+    audio = await Speaker(service_at(strict.url, session, "groq")).speak(
+        SENTENCE * 4 + "It never stops."
+    )
+
+    assert audio.is_voice
+    first, refused, again = strict.spoken
+    assert refused == again != first
+
+
+@pytest.mark.parametrize("strict", ["groq"], indirect=True)
+async def test_terms_that_are_not_accepted_are_told_with_the_address_of_the_service(
+    strict: SpeechServer, session: aiohttp.ClientSession
+) -> None:
+    with pytest.raises(
+        TermsAsked, match=r"https://console\.groq\.com/playground\?model=canopylabs"
+    ):
+        await Speaker(service_at(strict.url, session, "groq")).speak("Hello")
+    assert len(strict.spoken) == 1
+
+
+@pytest.mark.parametrize(
+    ("strict", "backend", "voice", "ears"),
+    [
+        ("groq", "groq", "playai-tts", "distil-whisper-large-v3-en"),
+        ("openai", "openai", "gpt-4o-mini-tts-2025-03-20", "gpt-4o-mini-tts-2025-03-20"),
+    ],
+    indirect=["strict"],
+)
+async def test_a_model_that_is_gone_is_told_from_other_refusals(
+    strict: SpeechServer,
+    session: aiohttp.ClientSession,
+    tmp_path: Path,
+    backend: Backend,
+    voice: str,
+    ears: str,
+) -> None:
+    (tmp_path / "a.ogg").write_bytes(NOTE)
+    service = service_at(strict.url, session, backend)
+
+    with pytest.raises(ModelGone, match=voice):
+        await Speaker(service, model=voice).speak("Hello")
+    with pytest.raises(ModelGone, match=ears):
+        await Transcriber(service, model=ears).transcribe(tmp_path / "a.ogg")
+
+
+@pytest.mark.parametrize(("strict", "backend"), [(b, b) for b in BACKENDS], indirect=["strict"])
+async def test_what_is_heard_by_default_is_within_the_rules_of_the_service(
+    strict: SpeechServer, session: aiohttp.ClientSession, tmp_path: Path, backend: Backend
+) -> None:
+    (tmp_path / "a.ogg").write_bytes(NOTE)
+
+    heard = await Transcriber(service_at(strict.url, session, backend)).transcribe(
+        tmp_path / "a.ogg"
+    )
+
+    assert heard.text == "what was said"
+
+
+@pytest.mark.parametrize("length", [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x10\0\0\0"])
+def test_wav_files_are_joined_to_the_sample_whatever_their_headers_say(length: bytes) -> None:
+    whole = wav(24_000, seconds=1)
+    odd = bytearray(whole)
+    if length != b"\x10\0\0\0":
+        odd[4:8] = odd[40:44] = length
+    else:
+        odd[4:8] = length  # of RIFF's lengths none counts
+
+    with wave.open(io.BytesIO(one_wav([bytes(odd), whole])), "rb") as joined:
+        frames = joined.readframes(joined.getnframes())
+
+    assert frames == whole[44:] * 2
+
+
+@pytest.mark.parametrize("other", [wav(22_050), wav(24_000, channels=2), b"OggS and so on", b""])
+def test_sounds_of_two_kinds_are_not_joined(other: bytes) -> None:
+    with pytest.raises(ProviderBusy):
+        one_wav([wav(24_000), other])

@@ -134,3 +134,32 @@ def test_a_group_that_was_just_made_is_not_swept_and_an_old_empty_one_is(tmp_pat
     cgroup.sweep((tmp_path,))
 
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["another", "aouo-tool-new"]
+
+
+@pytest.mark.parametrize("wish", ["auto", "require"])
+def test_a_machine_without_a_filter_of_system_calls_is_named_with_what_would_do(
+    machine: pytest.MonkeyPatch, wish: Wish
+) -> None:
+    """A Raspberry Pi with a 32-bit system."""
+    machine.setattr(levels.platform, "machine", lambda: "armv7l")
+
+    level = level_of(wish)
+
+    said = "tools of packs are refused: there is no filter of system calls for armv7l"
+    assert in_words(level) == said
+    assert better(level).startswith("Use a 64-bit system")
+    assert level_of("off") == Unconfined()
+
+
+@pytest.mark.parametrize("wish", ["auto", "require", "off"])
+def test_elsewhere_than_on_linux_no_tool_of_a_pack_runs(
+    machine: pytest.MonkeyPatch, wish: Wish
+) -> None:
+    machine.setattr(levels.sys, "platform", "darwin")
+    machine.setattr(levels.platform, "system", lambda: "Darwin")
+
+    level = level_of(wish)
+
+    said = "tools of packs are refused: they need Linux, and this is Darwin"
+    assert in_words(level) == said
+    assert better(level).startswith("Run aouo on Linux")

@@ -47,6 +47,7 @@ def test_only_what_nobody_waits_for_walks_a_growing_table() -> None:
             found = _WALKS.match(step)
             if found and names.get(found[1], found[1]) in GROWING.split():
                 walking.add((module, function))
+    database.close()
 
     assert planned > 250
     assert walking == ALLOWED

@@ -58,12 +58,21 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     return connection
 
 
+class _Answering(sqlite3.Connection):
+    """Closes with the last function that asks it; from Python 3.13 on others warn then."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def open_to_answer() -> sqlite3.Connection:
     """Open an empty database for single calls of functions, by any thread."""
-    return _connect(":memory:")
+    return _connect(":memory:", kind=_Answering)
 
 
-def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
+def _connect(
+    path: str, *, uri: bool = False, kind: type[sqlite3.Connection] = sqlite3.Connection
+) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path,
         timeout=5.0,
@@ -71,6 +80,7 @@ def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=0,
         uri=uri,
+        factory=kind,
     )
     for limit, most in _LIMITS.items():
         connection.setlimit(limit, most)

@@ -1,0 +1,122 @@
+"""`aouo doctor` has the speech services speak and hear. services-2026, 1 and 24."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from aouo.cli.main import aouo
+from aouo.home import Home
+from tests.fakes.speech_server import SpeechServer
+
+KEY = "sk-very-secret"
+WAIT_S = 30.0
+
+
+@pytest.fixture
+def services() -> Generator[dict[str, SpeechServer]]:
+    """OpenAI and Groq, on a loop of their own."""
+    servers = {name: SpeechServer(api_key=KEY, rules_of=name) for name in ("openai", "groq")}
+    loop, up = asyncio.new_event_loop(), threading.Event()
+    ended = asyncio.Event()
+
+    async def serve() -> None:
+        async with servers["openai"], servers["groq"]:
+            up.set()
+            await ended.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    assert up.wait(WAIT_S)
+    yield servers
+    loop.call_soon_threadsafe(ended.set)
+    thread.join()
+    loop.close()
+
+
+def found(
+    home: Home, runner: CliRunner, services: dict[str, SpeechServer], **sections: Any
+) -> dict[str, tuple[str, str, str]]:
+    """What the doctor says of speech; name → (status, detail, fix)."""
+    home.create()
+    at = {
+        "openai": {"base_url": f"{services['openai'].url}/v1", "api_key": KEY},
+        "groq": {"base_url": services["groq"].url, "api_key": KEY},
+        "provider": {"backend": "local"},
+    }
+    home.config.write_text(json.dumps(at | sections))
+    home.config.chmod(0o600)
+    said = runner.invoke(aouo, ["doctor", "--json"]).stdout
+    assert KEY not in said
+    checks = json.loads(said)["checks"]
+    return {c["name"]: (c["status"], c["detail"], c["fix"]) for c in checks}
+
+
+def test_speech_that_works_is_asked_for_the_least(
+    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+) -> None:
+    services["groq"].accepted.update(services["groq"].rules["terms"])
+
+    checks = found(home, runner, services, tts={"backend": "groq"})
+
+    assert checks["tts"] == ("ok", "groq, canopylabs/orpheus-v1-english answers", "")
+    assert checks["stt"] == ("ok", "groq, whisper-large-v3-turbo answers", "")
+    assert [wish["input"] for wish in services["groq"].spoken] == ["Hi."]
+    assert len(services["groq"].files[0].data) < 40_000
+
+
+def test_terms_that_are_not_accepted_are_quoted_with_their_address(
+    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+) -> None:
+    status, detail, fix = found(home, runner, services, tts={"backend": "groq"})["tts"]
+
+    assert status == "warn"
+    assert "https://console.groq.com/playground?model=canopylabs/orpheus-v1-english" in detail
+    assert fix.startswith("Accept the terms")
+
+
+def test_a_shutdown_that_the_service_announces_is_said_with_its_day(
+    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+) -> None:
+    speech = {"tts": {"backend": "openai"}, "stt": {"backend": "openai"}}
+
+    checks = found(home, runner, services, **speech)
+
+    assert checks["tts"] == (
+        "warn",
+        "openai, gpt-4o-mini-tts answers; the service shuts it down on 2027-01-06",
+        "Set tts.model to one that the service keeps, or tts.backend to another.",
+    )
+    assert checks["stt"] == ("ok", "openai, gpt-transcribe answers", "")
+
+
+def test_a_model_that_is_gone_is_named_with_the_key_to_set(
+    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+) -> None:
+    gone = {
+        "tts": {"backend": "groq", "model": "playai-tts"},
+        "stt": {"backend": "groq", "model": "distil-whisper-large-v3-en"},
+    }
+
+    checks = found(home, runner, services, **gone)
+
+    for part, model in (("tts", "playai-tts"), ("stt", "distil-whisper-large-v3-en")):
+        status, detail, fix = checks[part]
+        assert status == "warn"
+        assert f"The model `{model}` has been decommissioned" in detail
+        assert fix == f"Set {part}.model to a model that groq has, or {part}.backend to another."
+
+
+def test_without_a_key_nobody_is_asked(
+    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+) -> None:
+    checks = found(home, runner, services, groq={"base_url": services["groq"].url})
+
+    assert not {"tts", "stt"} & set(checks)
+    assert services["groq"].paths == []
