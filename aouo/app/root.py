@@ -7,20 +7,18 @@ the rest is still being imported and built in `wiring`.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import aiohttp
-
 from aouo.app.base import Base
 from aouo.app.clock import SystemClock
 from aouo.app.failing import one_setup_error
 from aouo.app.proxied import session_through
 from aouo.app.telegram import TelegramChannel
+from aouo.app.waking import watch
 from aouo.home import Home
 from aouo.ports import ChatModel, Clock, stamp
 from aouo.settings import Settings
@@ -66,20 +64,16 @@ async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitSt
     stack.push_async_callback(database.close)
     await database.open()
     await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
-    session = await stack.enter_async_context(
-        aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
-            # With it aiohttp looks for a proxy in another thread, for every request.
-            trust_env=any(name.lower().endswith("s_proxy") for name in os.environ),
-        )
-    )
+    session = await stack.enter_async_context(session_through(clock=clock))
     telegram = None
     if settings.telegram.bot_token.get_secret_value():
         own = session
-        if settings.telegram.proxy:
-            own = await stack.enter_async_context(session_through(settings.telegram.proxy))
+        if proxy := settings.telegram.proxy:
+            own = await stack.enter_async_context(session_through(proxy, clock=clock))
         telegram = TelegramChannel(settings=settings, session=own, clock=clock, database=database)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         stack.callback(telegram.stop_listening)
         telegram.start_listening(group)
+        watching = group.create_task(watch(clock, telegram.ask_anew), name="waking")
+        stack.callback(watching.cancel)
     return Base(home, settings, clock, database, session, telegram, stack)

@@ -16,6 +16,7 @@ from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
 from aouo.app.inside import running
 from aouo.app.lifecycle import Runtime
+from aouo.app.proxied import secrets_of
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
@@ -168,7 +169,7 @@ async def _trial(
         topics = [folder.name for folder in packs]
         async with _emulator(port, topics, language) as local:
             loaded = _furnish(home, environ, packs, local)
-            redactor = Redactor(loaded.settings.secrets())
+            redactor = Redactor(secrets_of(loaded.settings))
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
                 async with running(home, loaded) as (app, runtime):

@@ -9,6 +9,7 @@ from aouo.app.budgets import budget_of
 from aouo.app.clock import SystemClock
 from aouo.app.mcp import Server, supervised
 from aouo.app.models import configured
+from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import own_ears
 from aouo.cli.check import Check
 from aouo.errors import ToolFailed
@@ -65,12 +66,15 @@ def mcp_servers(settings: Settings) -> list[Check]:
     """Connect to each server beside the others, within the time that a turn gives them."""
 
     async def look() -> list[Check]:
-        async with supervised(settings.mcp.servers, SystemClock()) as servers:
+        async with (
+            session_through() as session,
+            supervised(settings.mcp.servers, SystemClock(), session) as servers,
+        ):
             async with asyncio.TaskGroup() as group:
                 asked = [group.create_task(_mcp(server)) for server in servers.sources]
             return [task.result() for task in asked]
 
-    with Logs(redactor=Redactor(settings.secrets()), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
         return asyncio.run(look())
 
 

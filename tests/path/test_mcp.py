@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from aouo.app.mcp import Server, supervised
+from aouo.app.proxied import session_through
 from aouo.errors import OutcomeUnknown, ToolFailed
 from aouo.settings import McpServer
 from tests.fakes.clock import FastClock
@@ -184,7 +185,11 @@ async def test_a_child_gets_path_home_and_what_is_configured_and_no_secret(
 
 @asynccontextmanager
 async def one(settings: Mapping[str, Any], clock: FastClock) -> AsyncGenerator[Server]:
-    async with supervised({"fake": McpServer.model_validate(settings)}, clock) as servers:
+    server = McpServer.model_validate(settings)
+    async with (
+        session_through() as session,
+        supervised({"fake": server}, clock, session) as servers,
+    ):
         yield servers.sources[0]
 
 
