@@ -1,4 +1,4 @@
-"""The way to a server on loopback, as a network is: connections on it die in silence, it is gone and
+"""The way to a server on loopback, as a network is: its connections die in silence, it is gone and
 comes back, all on one port."""
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from aouo.app.waking import GAP_S
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
-from tests.path.world import ADA, World
+from tests.path.world import World
 
 NIGHT_S = 8 * 3600.0
 
