@@ -85,24 +85,26 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _proxy_refuses(error: aiohttp.ClientHttpProxyError) -> str:
-    host = error.request_info.url.host
+    proxy = error.request_info.real_url  # `url` is where it was to lead
+    where = f"{proxy.host}:{proxy.port}"
     if error.status == 407:
-        return (
-            f"the proxy {host} asks for a password: put user:password@ before its host in the "
-            "proxy's address"
-        )
-    return f"the proxy {host} refuses to lead there ({error.status})"
+        return _wants_password(where)
+    return f"the proxy {where} refuses to lead there ({error.status}): it may not, or cannot"
 
 
 def _proxy_fails(error: aiohttp.ClientProxyConnectionError) -> str:
     where = f"{error.host}:{error.port}"
-    said = str(error.os_error).lower()
+    said = str(error.os_error).lower()  # of python-socks, which has no class for it
     if "authentication" in said or "auth methods" in said:
-        return (
-            f"the proxy {where} asks for a password, or refuses the one it was told: put "
-            "user:password@ before its host in the proxy's address"
-        )
-    return f"the proxy {where} cannot be used: is it running, and may it lead there"
+        return _wants_password(where)
+    return f"the proxy {where} cannot be used: check that it runs and may lead there"
+
+
+def _wants_password(where: str) -> str:
+    return (
+        f"the proxy {where} asks for a password, or refuses the one it was told: write "
+        "user:password@ before its host, in telegram.proxy or the environment's variable"
+    )
 
 
 def _certificate(error: ssl.SSLCertVerificationError, whose: str) -> str:
@@ -113,7 +115,7 @@ def _certificate(error: ssl.SSLCertVerificationError, whose: str) -> str:
                 "date of this machine is wrong"
             )
         case code if code == _NOT_YET:
-            return f"the certificate {whose} is not valid yet: is the date of this machine wrong"
+            return f"the certificate {whose} is not valid yet: check the date of this machine"
         case code if code in (_OTHER_HOST, _OTHER_ADDRESS):
             return f"the certificate {whose} is for another host: check the address that is set"
         case code if code == _ITSELF:
