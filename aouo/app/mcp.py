@@ -186,12 +186,16 @@ class Server:
         if self._closed:
             return
         self._failures += 1
-        pause_s = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), MAX_PAUSE_S)
+        pause_s = 0.0 if self._failures == 1 else _pause_s(self._failures)
         self._not_before_s = self._clock.monotonic_s() + pause_s
         self._why = why
 
     def _down(self) -> str:
         return f"The server {self._name!r} is down: {self._why or 'it ended'}."
+
+
+def _pause_s(failures: int) -> float:
+    return min(2.0 ** min(failures - 2, 6), MAX_PAUSE_S)
 
 
 class Servers:

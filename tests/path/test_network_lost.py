@@ -66,6 +66,21 @@ async def test_a_network_that_was_gone_for_an_hour_is_told_of_in_two_lines(
     assert (now["state"], now["failing_since"], now["problem"]) == ("polling", "", "")
 
 
+async def test_a_message_that_was_tried_for_a_day_is_still_tried(world: World, road: Road) -> None:
+    """Pauses that double are not doubled for ever."""
+    del road
+    async with world.running() as bot:
+        await bot.ask("one")
+        await bot.app.database.transact(
+            lambda tx: tx.run("UPDATE deliveries SET state = 'queued', attempts = 3000")
+        )
+    await world.people.fault("status", method="sendMessage", status=500, times=1)
+    async with world.running() as bot:
+        await bot.people.next_message(ADA, after=2)
+
+    assert await answers(world) == ["one", "one"]
+
+
 class Counting(FastClock):
     """Notes each pause."""
 
