@@ -62,7 +62,10 @@ def cure_of(error: BaseException) -> str:
         if isinstance(one, aiohttp.ClientProxyConnectionError):
             return _proxy_fails(one)
     for one in found:
-        if isinstance(one, ssl.SSLCertVerificationError):
+        # aiohttp's own is one too, by name only: it has no code.
+        if isinstance(one, ssl.SSLCertVerificationError) and not isinstance(
+            one, aiohttp.ClientError
+        ):
             host = next((str(e.host) for e in found if isinstance(e, aiohttp.ClientSSLError)), "")
             return _certificate(one, f"of {host}" if host else "that was shown")
     return ""
