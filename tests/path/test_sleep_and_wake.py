@@ -5,6 +5,7 @@ Source: issue 12, 10; services-2026, findings 27 and 28.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncGenerator
 
 import aiohttp
@@ -92,3 +93,17 @@ async def test_without_a_sleep_what_got_no_answer_may_have_arrived(
 
         with pytest.raises(NoAnswer):
             await ask(session, road, world)
+
+
+async def test_an_answer_that_a_sleep_cut_off_is_found_out_by_the_system(world: World) -> None:
+    """It asks on the line now and then whether somebody is there, so that a model that was writing
+    is given up after a minute, and not after all the patience that a model gets."""
+    world.model.stall(after_chunks=1)
+    body = {"model": "any", "stream": True, "messages": []}
+    url = f"{world.model.base_url}/chat/completions"
+    async with session_through() as session, session.post(url, json=body) as answer:
+        assert answer.connection
+        assert answer.connection.transport
+        line = answer.connection.transport.get_extra_info("socket")
+
+        assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
