@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import aiohttp
@@ -33,6 +34,12 @@ def trusted(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
     named = environ.get(_BUNDLE, "")
     if not named or named in (environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")):
         return True
+    return _besides(named)
+
+
+@lru_cache(maxsize=1)
+def _besides(named: str) -> ssl.SSLContext:
+    """Read once: it takes as long as a small answer."""
     bundle = Path(named)
     context = ssl.create_default_context()
     try:
