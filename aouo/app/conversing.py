@@ -15,6 +15,7 @@ from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
 from aouo.app.inside import running
 from aouo.app.lifecycle import terminal_inbound
+from aouo.app.proxied import secrets_of
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
 from aouo.errors import SetupError
@@ -178,7 +179,7 @@ async def _link(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Link]:
     home.create()
     with home.lock():
         loaded = _without_telegram(load_settings(home.path, environ))
-        redactor = Redactor(loaded.settings.secrets())
+        redactor = Redactor(secrets_of(loaded.settings))
         with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()), one_setup_error():
             async with running(home, loaded) as (app, _):
                 yield Inside(app)

@@ -9,11 +9,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-import aiohttp
-
 from aouo.address import ConversationAddress
 from aouo.app.clock import SystemClock
 from aouo.app.models import model_of
+from aouo.app.proxied import session_through
 from aouo.app.scripted import ScriptedModel
 from aouo.app.stores import PackStores
 from aouo.app.wiring import App
@@ -97,7 +96,7 @@ def configure(home: Home, emulator: Emulator, real: Settings | None, sandbox: Wi
 
 
 async def real_model(settings: Settings, stack: AsyncExitStack) -> ChatModel:
-    session = await stack.enter_async_context(aiohttp.ClientSession(trust_env=True))
+    session = await stack.enter_async_context(session_through())
     return await model_of(settings, session, stack, SystemClock())
 
 

@@ -16,6 +16,7 @@ from aouo.app.eval_results import EvalResult, Outcome, StepResult
 from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
 from aouo.app.inside import running
+from aouo.app.proxied import secrets_of
 from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.app.stores import PackStores
 from aouo.app.wiring import App
@@ -127,7 +128,7 @@ class _Play:
             clock: Clock = Impatient() if script else SystemClock()
             model = WatchedModel(script or await real_model(loaded.settings, stack))
             stack.enter_context(home.lock())
-            redactor = Redactor(loaded.settings.secrets())
+            redactor = Redactor(secrets_of(loaded.settings))
             stack.enter_context(Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()))
             people = emulator.client
             await people.create_user("Eve", user_id=PERSON, language=found.language)

@@ -20,6 +20,7 @@ from aouo.app.models import model_of
 from aouo.app.outside import outside
 from aouo.app.pack_tools import Workshop, pack_tools
 from aouo.app.persona import PersonaFiles
+from aouo.app.proxied import secrets_of
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
 from aouo.app.zones import zone_of
@@ -103,13 +104,15 @@ async def build_generation(
         clock=clock,
         scan_dirs=settings.packs.scan_dirs,
     )
-    servers = await base.stack.enter_async_context(supervised(settings.mcp.servers, clock))
+    servers = await base.stack.enter_async_context(
+        supervised(settings.mcp.servers, clock, base.session)
+    )
     speech = speech_of(settings, base.session, base.stack)
     sandbox = Sandbox(settings.security.sandbox, home=home.path)
     gate = Gate() if base.online else Gate(lookup=nobody_looks_up, admits=nowhere)
     shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, gate)
     tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
-    redactor = Redactor(settings.secrets())
+    redactor = Redactor(secrets_of(settings))
     quota = await _quota(
         base,
         lambda: leases.now.budgets,
@@ -201,7 +204,7 @@ async def _quota(
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings, base.clock, served),
         pack_budgets=budgets,
-        redactor=AsShown(settings.secrets()),
+        redactor=AsShown(secrets_of(settings)),
     )
     if lost := await quota.recover():
         log.warning("calls_written_off", calls=lost)

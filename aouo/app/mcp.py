@@ -10,6 +10,7 @@ from contextvars import Context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+import aiohttp
 import structlog
 
 from aouo.errors import OutcomeUnknown, SetupError, ToolFailed
@@ -37,12 +38,18 @@ class Server:
     """
 
     def __init__(
-        self, name: str, settings: McpServer, clock: Clock, group: asyncio.TaskGroup
+        self,
+        name: str,
+        settings: McpServer,
+        clock: Clock,
+        group: asyncio.TaskGroup,
+        session: aiohttp.ClientSession,
     ) -> None:
         self._name = name
         self._settings = settings
         self._clock = clock
         self._tasks = group
+        self._session = session
         self._attempt: asyncio.Future[Link | None] | None = None
         self._end = asyncio.Event()
         self._closed = False
@@ -138,7 +145,7 @@ class Server:
             connecting = await asyncio.to_thread(import_module, "aouo.app.mcp_link")
             async with (
                 asyncio.timeout(CONNECT_S) as limit,
-                connecting.connected(self._settings, stderr) as link,
+                connecting.connected(self._settings, stderr, self._session) as link,
             ):
                 self._tools = tools_of(self._name, await link.tools(), self._call)
                 limit.reschedule(None)
@@ -179,12 +186,16 @@ class Server:
         if self._closed:
             return
         self._failures += 1
-        pause_s = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), MAX_PAUSE_S)
+        pause_s = 0.0 if self._failures == 1 else _pause_s(self._failures)
         self._not_before_s = self._clock.monotonic_s() + pause_s
         self._why = why
 
     def _down(self) -> str:
         return f"The server {self._name!r} is down: {self._why or 'it ended'}."
+
+
+def _pause_s(failures: int) -> float:
+    return min(2.0 ** min(failures - 2, 6), MAX_PAUSE_S)
 
 
 class Servers:
@@ -198,10 +209,12 @@ class Servers:
 
 
 @asynccontextmanager
-async def supervised(settings: Mapping[str, McpServer], clock: Clock) -> AsyncGenerator[Servers]:
+async def supervised(
+    settings: Mapping[str, McpServer], clock: Clock, session: aiohttp.ClientSession
+) -> AsyncGenerator[Servers]:
     """The servers; when this is left, every connection is closed and every child is gone."""
     async with asyncio.TaskGroup() as group:
-        servers = [Server(name, server, clock, group) for name, server in settings.items()]
+        servers = [Server(name, one, clock, group, session) for name, one in settings.items()]
         try:
             yield Servers(servers)
         finally:

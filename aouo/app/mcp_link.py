@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+import aiohttp
 import anyio
 import httpx2
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
@@ -32,6 +33,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from aouo.errors import OutcomeUnknown, SetupError
+from aouo.providers.http import shared_client
 from aouo.settings import McpServer
 from aouo.tools.mcp import MAX_TOOLS, Answer, Offered
 
@@ -97,10 +99,13 @@ class Link:
 
 
 @asynccontextmanager
-async def connected(server: McpServer, stderr: deque[str]) -> AsyncGenerator[Link]:
+async def connected(
+    server: McpServer, stderr: deque[str], session: aiohttp.ClientSession
+) -> AsyncGenerator[Link]:
     """Connect, and disconnect at the end; a child is ended with all it started.
 
-    `stderr` receives the last lines that a child writes there.
+    `stderr` receives the last lines that a child writes there; a server with a `url` is asked
+    over `session`.
 
     Raises:
         SetupError: there is no such program.
@@ -115,9 +120,9 @@ async def connected(server: McpServer, stderr: deque[str]) -> AsyncGenerator[Lin
             )
         else:
             headers = {name: value.get_secret_value() for name, value in server.headers.items()}
-            http = await stack.enter_async_context(
-                httpx2.AsyncClient(headers=headers, timeout=_HTTP_TIMEOUT, trust_env=False)
-            )
+            http = shared_client(session, headers=headers, again=False)
+            http.timeout = _HTTP_TIMEOUT
+            await stack.enter_async_context(http)
             transport = streamable_http_client(server.url, http_client=http)
         about = Implementation(name="aouo", version="0")
         client = Client(_watched(transport, lost), client_info=about, cache=None)

@@ -16,7 +16,7 @@ import aiohttp
 from aouo.app.budgets import with_model
 from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in
 from aouo.app.models import configured, model_of
-from aouo.app.proxied import own_session
+from aouo.app.proxied import secrets_of, session_through
 from aouo.errors import AouoError, ProviderAuth, ProviderBilling, SetupError
 from aouo.ports import ChatModel, Clock
 from aouo.providers.inquiry import Inquiry
@@ -98,7 +98,7 @@ async def look(
 ) -> tuple[Seen, ...]:
     """Look at models beside each other: their servers' lists, if `asks` one small question with a
     tool, if `shows` a small picture too. Each question has `WITHIN_S` seconds."""
-    async with own_session() as session, asyncio.TaskGroup() as group:
+    async with session_through() as session, asyncio.TaskGroup() as group:
         looking = _Looking(settings, session, clock, online, asks, shows)
         tasks = [group.create_task(looking.at(one)) for one in wanted]
     return tuple(task.result() for task in tasks)
@@ -170,7 +170,7 @@ class _Looking:
         except TimeoutError:
             return Reply(f"no answer within {WITHIN_S:g} s", "Is it still loading? Try again.")
         except AouoError as error:
-            clean = Redactor(self.settings.secrets()).text(" ".join(str(error).split()))
+            clean = Redactor(secrets_of(self.settings)).text(" ".join(str(error).split()))
             return Reply(clean, _fix(error, alone))
         return Reply("the answer had no end", "Try again.")
 

@@ -1,40 +1,139 @@
-"""HTTP sessions of our own: the runtime's, and one through the proxy that is set for Telegram."""
+"""The runtime's HTTP sessions: through a proxy where one is set, never over a line that slept.
+
+`session_through` makes the same session for the runtime, `aouo doctor` and whoever asks a service.
+"""
 
 from __future__ import annotations
 
 import os
+import socket
+from base64 import b64encode
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import aiohttp
+from yarl import URL
+
+from aouo.app.clock import SystemClock
+from aouo.app.waking import ahead_s, slept
+from aouo.ports import Clock
+from aouo.settings import Settings
+from aouo.web.certificates import trusted
+from aouo.web.proxies import Proxies, of_environment, only
 
 if TYPE_CHECKING:
     from aiohttp.client_reqrep import ClientRequest
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
 
+_SOCKS_PORT = 1080
+_PROBED = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+"""A silent connection whose other side is gone is known for dead after a minute, in seconds."""
 
-def own_session() -> aiohttp.ClientSession:
-    """The session that models are asked over, through the environment's proxies if it names any."""
+
+def session_through(
+    proxy: str = "", *, clock: Clock | None = None, environ: Mapping[str, str] | None = None
+) -> aiohttp.ClientSession:
+    """A session through `proxy`; "" = as the environment says.
+
+    http and https proxies tunnel, socks5 ones resolve names. A proxy that cannot be reached or
+    says no is an `aiohttp.ClientConnectorError`, or a `ClientHttpProxyError`: the request was
+    never written. `clock` tells what the machine slept through.
+
+    Raises:
+        SetupError: the environment names no proxy, or no certificates, that can be used.
+    """
+    environ = os.environ if environ is None else environ
+    proxies = only(proxy) if proxy else of_environment(environ)
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0),
-        # With it aiohttp looks for a proxy in another thread, for every request.
-        trust_env=any(name.lower().endswith("s_proxy") for name in os.environ),
+        connector=_Roads(proxies, clock or SystemClock(), trusted(environ)), trust_env=False
     )
 
 
-def session_through(proxy: str) -> aiohttp.ClientSession:
-    """A session through `proxy`, "" = none: http and https ones tunnel, socks5 ones resolve names.
+def secrets_of(settings: Settings, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Every secret that is set, for the redactor: in the configuration, and for a proxy.
 
-    A proxy that cannot be reached or says no is an `aiohttp.ClientConnectorError`, or a
-    `ClientHttpProxyError`: the request was never written.
+    Raises:
+        SetupError: as for `session_through`.
     """
-    kind, _, rest = proxy.partition("://")
-    if kind.lower() in ("socks5", "socks5h"):
-        return aiohttp.ClientSession(connector=_socks(f"socks5://{rest}"))
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), proxy=proxy or None)
+    proxies = of_environment(os.environ if environ is None else environ)
+    return (*settings.secrets(), *proxies.secrets)
 
 
-def _socks(url: str) -> aiohttp.TCPConnector:
+class _Roads(aiohttp.TCPConnector):
+    """Chooses the proxy of each request, and keeps no connection through a sleep.
+
+    A connection that was kept while the machine slept looks alive: its time to be kept is
+    counted by the monotonic clock, which stood still, and the other side left without a word that
+    could be heard. A request written to it gets no answer, and nobody knows whether it was read.
+    """
+
+    def __init__(self, proxies: Proxies, clock: Clock, ssl: Any) -> None:
+        options: Any = {"limit": 0, "ssl": ssl, "socket_factory": _probed}
+        super().__init__(**options)  # pyright: ignore[reportUnknownMemberType]
+        self._proxies = proxies
+        self._clock = clock
+        self._trust = ssl
+        self._through: dict[str, aiohttp.TCPConnector] = {}
+        self._used: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+
+    async def connect(
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - as in the class above
+    ) -> Connection:
+        proxy = self._proxies.leading_to(req.url)
+        kind, _, rest = proxy.partition("://")
+        socks = kind.lower() in ("socks5", "socks5h")
+        if proxy and not socks:
+            _lead(req, URL(proxy))
+        while True:
+            if socks:
+                connection = await self._socks(rest).connect(req, traces, timeout)
+            else:
+                connection = await super().connect(req, traces, timeout)
+            now_s = ahead_s(self._clock)
+            before_s = self._used.get(connection.protocol, now_s)
+            if not slept(before_s, now_s):
+                self._used[connection.protocol] = now_s
+                return connection
+            connection.close()
+
+    async def close(self, *, abort_ssl: bool = False) -> None:
+        for through in self._through.values():
+            await through.close(abort_ssl=abort_ssl)
+        await super().close(abort_ssl=abort_ssl)
+
+    def _socks(self, rest: str) -> aiohttp.TCPConnector:
+        if rest not in self._through:
+            self._through[rest] = _socks(URL(f"socks5://{rest}"), self._trust)
+        return self._through[rest]
+
+
+def _lead(req: ClientRequest, proxy: URL) -> None:
+    """Send a request through a proxy; its password goes in a header, so that no error quotes it."""
+    told: dict[str, str] = {}
+    if proxy.user:
+        login = b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
+        told["Proxy-Authorization"] = f"Basic {login}"
+    if told and not req.is_ssl():
+        req.headers.update(told)
+    req.update_proxy(proxy.with_user(None), None, told if req.is_ssl() else None)
+
+
+def _probed(address: Any) -> socket.socket:
+    """A socket that asks now and then whether the other side is still there."""
+    made = socket.socket(*address[:3])
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PROBED:
+        if option := getattr(socket, name, 0):
+            made.setsockopt(socket.IPPROTO_TCP, option, value)
+    return made
+
+
+def _socks(url: URL, ssl: Any) -> aiohttp.TCPConnector:
     import aiohttp_socks  # only for those who need it
 
     class Socks(aiohttp_socks.ProxyConnector):
@@ -52,6 +151,8 @@ def _socks(url: str) -> aiohttp.TCPConnector:
                 aiohttp_socks.ProxyTimeoutError,
             ) as error:
                 key: Any = req.connection_key
-                raise aiohttp.ClientProxyConnectionError(key, OSError(0, str(error))) from error
+                where = key._replace(host=url.host, port=port, is_ssl=False)
+                raise aiohttp.ClientProxyConnectionError(where, OSError(0, str(error))) from error
 
-    return Socks.from_url(url, rdns=True, limit=0)
+    port = url.explicit_port or _SOCKS_PORT
+    return Socks.from_url(str(url.with_port(port)), rdns=True, limit=0, ssl=ssl)

@@ -18,8 +18,9 @@ import structlog
 from aouo.app.base import Base
 from aouo.app.clock import SystemClock
 from aouo.app.failing import one_setup_error
-from aouo.app.proxied import own_session, session_through
+from aouo.app.proxied import session_through
 from aouo.app.telegram import TelegramChannel
+from aouo.app.waking import watch
 from aouo.home import Home
 from aouo.mounts import file_system, is_network
 from aouo.ports import ChatModel, Clock, stamp
@@ -70,14 +71,16 @@ async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitSt
     stack.push_async_callback(database.close)
     await database.open()
     await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
-    session = await stack.enter_async_context(own_session())
+    session = await stack.enter_async_context(session_through(clock=clock))
     telegram = None
     if settings.telegram.bot_token.get_secret_value():
         own = session
-        if settings.telegram.proxy:
-            own = await stack.enter_async_context(session_through(settings.telegram.proxy))
+        if proxy := settings.telegram.proxy:
+            own = await stack.enter_async_context(session_through(proxy, clock=clock))
         telegram = TelegramChannel(settings=settings, session=own, clock=clock, database=database)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         stack.callback(telegram.stop_listening)
         telegram.start_listening(group)
+        watching = group.create_task(watch(clock, telegram.ask_anew), name="waking")
+        stack.callback(watching.cancel)
     return Base(home, settings, clock, database, session, telegram, stack)

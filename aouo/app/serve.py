@@ -12,6 +12,7 @@ from contextlib import suppress
 import structlog
 
 from aouo.app.lifecycle import Runtime
+from aouo.app.proxied import secrets_of
 from aouo.app.root import open_app
 from aouo.config_file import Loaded, load_settings
 from aouo.home import Home
@@ -33,7 +34,7 @@ def start(home: Home, environ: Mapping[str, str]) -> None:
         settings = loaded.settings
         if refusals := settings.refusals():
             raise refusals[0]
-        redactor = Redactor(settings.secrets())
+        redactor = Redactor(secrets_of(settings, environ))
         with Logs(
             level=settings.log.level,
             form=settings.log.format,

@@ -92,6 +92,11 @@ class TelegramChannel:
         if self._listening and not self._listening.cancelling():
             self._listening.cancel()
 
+    def ask_anew(self) -> None:
+        """After a sleep: nothing comes over a connection that was open before it."""
+        if isinstance(self._source, Poller):
+            self._source.ask_anew()
+
     def attach(self, inbox: Inbox) -> None:
         """Where arrivals go; they wait until `load` has ended."""
         self._inbox = inbox
@@ -199,11 +204,14 @@ class TelegramChannel:
         return self._messenger
 
     async def _get_me(self) -> dict[str, Any]:
+        told = False
         while True:
             try:
                 return await self._api.call("getMe", 15.0)
             except (ApiError, ApiUnreachable) as error:
-                log.warning("get_me_failed", error=str(error))
+                if not told:
+                    log.warning("get_me_failed", error=str(error))
+                told = True
                 await self._clock.sleep(2.0)
 
     async def _store(self, raw: Sequence[dict[str, Any]], next_update_id: int) -> None:

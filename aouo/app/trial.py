@@ -17,6 +17,7 @@ from aouo.app.idle import idle
 from aouo.app.inside import running
 from aouo.app.lifecycle import Runtime
 from aouo.app.local_service import local_service, without_services
+from aouo.app.proxied import secrets_of
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config_file import Loaded, load_settings
@@ -175,7 +176,7 @@ async def _trial(
         topics = [folder.name for folder in packs]
         async with _emulator(port, topics, language) as local:
             loaded = _furnish(home, environ, packs, local, served)
-            redactor = Redactor(loaded.settings.secrets())
+            redactor = Redactor(secrets_of(loaded.settings))
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
                 async with running(home, loaded) as (app, runtime):

@@ -94,6 +94,9 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     yield from _people(settings)
     yield from _packs(home, settings)
     yield from _unfinished(home)
+    for check in _network():
+        yield check
+        fast = fast or check.status == "fail"  # nothing can be asked over it
     yield from _telegram(home, settings, fast=fast)
     yield from doctor_models.models(settings, fast=fast)
     yield from _parts(home, settings, fast=fast)
@@ -256,6 +259,12 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
         except SetupError:
             return  # a bot of this version has not been started yet
         yield from reach.groups(settings, chats[:GROUPS_ASKED])
+
+
+def _network() -> Iterator[Check]:
+    from aouo.cli import doctor_parts
+
+    return doctor_parts.network()
 
 
 def _parts(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from aouo.app.proxied import secrets_of
 from aouo.cli.check import Check
 from aouo.errors import SetupError
 from aouo.logs import Logs, Nowhere
@@ -43,7 +44,7 @@ def looked_at(
 
     if not ready:
         return ()
-    with Logs(redactor=Redactor(settings.secrets()), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
         return asyncio.run(look(settings, ready, SystemClock(), asks=True, shows=shows))
 
 

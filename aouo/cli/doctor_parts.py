@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
+
+from yarl import URL
 
 from aouo.app.budgets import budget_of
 from aouo.app.clock import SystemClock
 from aouo.app.mcp import Server, supervised
 from aouo.app.models import configured
+from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import own_ears
 from aouo.cli.check import Check
-from aouo.errors import ToolFailed
+from aouo.errors import SetupError, ToolFailed
 from aouo.home import Home
 from aouo.logs import Logs, Nowhere
 from aouo.mounts import file_system, is_network
@@ -20,6 +24,8 @@ from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.redact import Redactor
 from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
 from aouo.settings import Settings, SpeechToText
+from aouo.web.certificates import trusted
+from aouo.web.proxies import of_environment
 
 
 def budgets(settings: Settings) -> Iterator[Check]:
@@ -39,6 +45,20 @@ def budgets(settings: Settings) -> Iterator[Check]:
         )
     if not unknown:
         yield Check("budgets", "ok", "every configured model has a price")
+
+
+def network() -> Iterator[Check]:
+    """The proxies that the environment names, and what of it cannot be used."""
+    try:
+        proxies = of_environment(os.environ)
+        trusted(os.environ)
+    except SetupError as error:
+        yield Check("network", "fail", error.problem, error.fix)
+        return
+    named = [URL(one) for one in dict.fromkeys((proxies.https, proxies.http)) if one]
+    if named:
+        led = " and ".join(f"{one.host}:{one.port}" for one in named)
+        yield Check("network", "ok", f"the environment's proxy {led} is used")
 
 
 def sandbox(home: Home, settings: Settings) -> Check:
@@ -92,12 +112,15 @@ def mcp_servers(settings: Settings) -> list[Check]:
     """Connect to each server beside the others, within the time that a turn gives them."""
 
     async def look() -> list[Check]:
-        async with supervised(settings.mcp.servers, SystemClock()) as servers:
+        async with (
+            session_through() as session,
+            supervised(settings.mcp.servers, SystemClock(), session) as servers,
+        ):
             async with asyncio.TaskGroup() as group:
                 asked = [group.create_task(_mcp(server)) for server in servers.sources]
             return [task.result() for task in asked]
 
-    with Logs(redactor=Redactor(settings.secrets()), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
         return asyncio.run(look())
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from aouo.app.proxied import secrets_of
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.logs import Logs, Nowhere
 from aouo.redact import Redactor
@@ -54,7 +55,7 @@ def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> l
 
     clock = SystemClock()
     wanted = wanted_models(settings)
-    with Logs(redactor=Redactor(settings.secrets()), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
         seen = asyncio.run(look(settings, wanted, clock, online=online, asks=tests, shows=tests))
     return [_row(settings, one, tests=tests) for one in seen]
 
@@ -76,7 +77,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
     if seen.problem:
         return row | {"ok": False, "problem": f"{seen.problem} {seen.fix}".strip()}
     if seen.inquiry and seen.inquiry.why:
-        why = Redactor(settings.secrets()).text(seen.inquiry.why)
+        why = Redactor(secrets_of(settings)).text(seen.inquiry.why)
         row["problem"] = f"its server could not be asked: {why}"
     if tests and seen.tool:
         row |= _tested(seen, seen.tool)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from aouo.app.proxied import secrets_of
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.control import NoAnswer, NotRunning, ask
 from aouo.errors import PackError
@@ -203,7 +204,7 @@ async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
 
     home.create()
     settings = load(home).settings
-    redactor = Redactor(settings.secrets())
+    redactor = Redactor(secrets_of(settings))
     with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
         async with at_rest(home, settings) as verbs:
 

@@ -10,10 +10,12 @@ from urllib.parse import urlencode
 
 import aiohttp
 
-from aouo.app.proxied import session_through
+from aouo.app.proxied import secrets_of, session_through
 from aouo.cli.check import Check
+from aouo.errors import SetupError
 from aouo.redact import Redactor
 from aouo.settings import Settings
+from aouo.web.certificates import cure_of
 
 _TIMEOUT_S = 5.0
 
@@ -135,8 +137,10 @@ def _get(
 
     try:
         return asyncio.run(fetch())
+    except SetupError as error:
+        return 0, str(error)
     except TimeoutError:
         return 0, f"no answer within {_TIMEOUT_S:g} s"
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        clean = Redactor(settings.secrets()).text(str(error))
-        return 0, f"{type(error).__name__}: {clean}".rstrip(": ")
+        clean = Redactor(secrets_of(settings)).text(str(error))
+        return 0, cure_of(error) or f"{type(error).__name__}: {clean}".rstrip(": ")

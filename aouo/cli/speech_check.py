@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Literal, TypeAlias
 
-from aouo.app.proxied import own_session
+from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import speech_of
 from aouo.cli.check import Check
 from aouo.errors import ModelGone, ProviderAuth, ProviderBilling, ProviderError
@@ -30,7 +30,7 @@ def asked(settings: Settings) -> list[Check]:
 
     async def ask() -> list[Check]:
         async with AsyncExitStack() as stack:
-            session = await stack.enter_async_context(own_session())
+            session = await stack.enter_async_context(session_through())
             speech = speech_of(settings, lambda: session, stack)
             found: list[Check] = []
             if isinstance(speech.voice, Speaker):
@@ -39,7 +39,7 @@ def asked(settings: Settings) -> list[Check]:
                 found.append(await _ears(speech.ears, settings))
             return found
 
-    with Logs(redactor=Redactor(settings.secrets()), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
         return asyncio.run(ask())
 
 

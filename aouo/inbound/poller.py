@@ -15,7 +15,7 @@ import structlog
 
 from aouo.errors import SetupError, TokenContested
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
-from aouo.ports import Clock
+from aouo.ports import Clock, stamp
 
 log = structlog.get_logger()
 
@@ -31,6 +31,8 @@ ALLOWED_UPDATES = (
 )
 _CONTESTED_AFTER_S = 20.0
 _RETRY_AT_MOST_S = 30.0
+_LOOK_AGAIN_S = 5.0
+"""Where nobody was reached, asking costs nobody anything."""
 
 
 @dataclass(slots=True)
@@ -38,8 +40,12 @@ class PollState:
     """What the poller last saw, for `aouo status` and for the log."""
 
     last_poll_s: float = 0.0
-    failing_since_s: float = 0.0
+    failing_since: str = ""
     problem: str = ""
+
+
+class _GivenUp(Exception):
+    """Nobody waits for this poll any more."""
 
 
 class Poller:
@@ -57,6 +63,7 @@ class Poller:
         self._store = store
         self._contested_since_s = 0.0
         self._failures = 0
+        self._asking: asyncio.Timeout | None = None
         self.state = PollState()
         self.begun = asyncio.Event()
 
@@ -68,8 +75,14 @@ class Poller:
         return {
             "state": "failing" if poll.problem else "polling" if poll.last_poll_s else "starting",
             "last_poll_s": round(ago_s, 1) if poll.last_poll_s else None,
+            "failing_since": poll.failing_since,
             "problem": poll.problem,
         }
+
+    def ask_anew(self) -> None:
+        """Give up the poll that is waiting for its answer, and ask again at once."""
+        if self._asking and not self._asking.expired():
+            self._asking.reschedule(0.0)
 
     async def run(self, offset: int) -> None:
         """Poll from `offset`; the first call asks with timeout 0, so that start-up shows at once.
@@ -82,8 +95,11 @@ class Poller:
         while True:
             try:
                 raw = await self._ask(offset, timeout_s)
+            except _GivenUp:
+                timeout_s = 0
+                continue
             except ApiUnreachable as error:
-                await self._wait_out(str(error))
+                await self._wait_out(str(error), _LOOK_AGAIN_S)
                 continue
             except ApiError as error:
                 await self._explain(error)
@@ -95,13 +111,19 @@ class Poller:
             timeout_s = POLL_S
 
     async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
-        raw = await self._api.call(
-            "getUpdates",
-            timeout_s + GRACE_S,
-            offset=offset,
-            timeout=timeout_s,
-            allowed_updates=ALLOWED_UPDATES,
-        )
+        try:
+            async with asyncio.timeout(None) as self._asking:
+                raw = await self._api.call(
+                    "getUpdates",
+                    timeout_s + GRACE_S,
+                    offset=offset,
+                    timeout=timeout_s,
+                    allowed_updates=ALLOWED_UPDATES,
+                )
+        except TimeoutError as error:  # those of the call are none of these
+            raise _GivenUp from error
+        finally:
+            self._asking = None
         items = cast("list[object]", raw) if isinstance(raw, list) else []
         found = [cast("dict[str, Any]", item) for item in items if is_update(item)]
         if len(found) < len(items):  # those go with the next one that has a number
@@ -145,19 +167,19 @@ class Poller:
         log.warning("poll_contested", for_s=round(now_s - self._contested_since_s, 1))
         await self._clock.sleep(2.0)
 
-    async def _wait_out(self, problem: str) -> None:
-        """Back off up to 30 s; the first failure and each tenth are said."""
+    async def _wait_out(self, problem: str, at_most_s: float = _RETRY_AT_MOST_S) -> None:
+        """Back off; only the first failure is said, and the end of them."""
         self._failures += 1
-        now_s = self._clock.monotonic_s()
-        self.state.failing_since_s = self.state.failing_since_s or now_s
+        self.state.failing_since = self.state.failing_since or stamp(self._clock)
         self.state.problem = problem
-        if self._failures == 1 or self._failures % 10 == 0:
-            log.warning("poll_failed", problem=problem, failures=self._failures)
-        await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), _RETRY_AT_MOST_S))
+        if self._failures == 1:
+            log.warning("poll_failed", problem=problem)
+        await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), at_most_s))
 
     def _succeeded(self) -> None:
         if self._failures:
-            log.info("poll_recovered", failures=self._failures)
+            since = self.state.failing_since
+            log.info("poll_recovered", failures=self._failures, failing_since=since)
         self._failures = 0
         self._contested_since_s = 0.0
         self.state = PollState(last_poll_s=self._clock.monotonic_s())

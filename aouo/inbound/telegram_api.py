@@ -9,6 +9,9 @@ import aiohttp
 
 from aouo import failpoint
 from aouo.errors import AouoError
+from aouo.web.certificates import cure_of
+
+_CONNECT_S = 10.0
 
 
 class ApiError(AouoError):
@@ -45,7 +48,7 @@ class TelegramApi:
             async with self._session.post(
                 f"{self._url}/{method}",
                 json=parameters,
-                timeout=aiohttp.ClientTimeout(total=timeout_s),
+                timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=_CONNECT_S),
             ) as response:
                 answer = await response.json(content_type=None)
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
@@ -62,7 +65,9 @@ class TelegramApi:
             raise ApiUnreachable(f"{method}: an answer in no known form") from None
 
     def _clean(self, error: BaseException) -> str:
-        return f"{type(error).__name__}: {error}".replace(self._token, "***")
+        text = f"{type(error).__name__}: {error}".rstrip(": ")
+        cure = cure_of(error)
+        return (f"{cure} ({text})" if cure else text).replace(self._token, "***")
 
 
 def _result(answer: dict[str, Any]) -> Any:

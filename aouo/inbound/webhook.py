@@ -237,8 +237,9 @@ class Webhook:
             except (ApiError, ApiUnreachable) as error:
                 if isinstance(error, ApiError) and error.code in _REVOKED:
                     await self._explain(error)
+                if not self._problem:
+                    log.warning("webhook_info_failed", problem=str(error))
                 self._problem = str(error)
-                log.warning("webhook_info_failed", problem=self._problem)
             self._tell_refused()
             await self._clock.sleep(_LOOK_EVERY_S)
 
@@ -271,9 +272,9 @@ class Webhook:
             log.info("webhook_removed")
 
     async def _wait_out(self, problem: str) -> None:
-        """Back off up to 30 s; the first failure and each tenth are said."""
+        """Back off up to 30 s; only the first failure is said, and that it is set at last."""
         self._failures += 1
         self._problem = problem
-        if self._failures == 1 or self._failures % 10 == 0:
-            log.warning("webhook_not_set", problem=problem, failures=self._failures)
+        if self._failures == 1:
+            log.warning("webhook_not_set", problem=problem)
         await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), _RETRY_AT_MOST_S))

@@ -86,7 +86,8 @@ class Pace:
         """How many times as far apart live edits should be; halves with every calm minute."""
         factor, since_s = self._slower.get(address.chat_id, (1.0, 0.0))
         if factor > 1.0:
-            factor = max(1.0, factor / 2 ** ((self._clock.monotonic_s() - since_s) // CALM_S))
+            minutes = min((self._clock.monotonic_s() - since_s) // CALM_S, SLOWER_AT_MOST)
+            factor = max(1.0, factor / 2**minutes)
         if factor == 1.0:
             self._slower.pop(address.chat_id, None)
         return factor

@@ -28,6 +28,7 @@ from aouo.store.deliveries import ONLY_CHANGES, Delivery, State
 
 log = structlog.get_logger()
 _RETRY_AT_MOST_S = 30.0
+_DOUBLED_AT_MOST = 7
 
 
 class Sender:
@@ -99,7 +100,7 @@ class Sender:
             self._park(error)
             await self._again(row, 0.0, str(error))
         except NotSent as error:
-            await self._again(row, min(0.5 * 2**row.attempts, _RETRY_AT_MOST_S), str(error))
+            await self._again(row, _pause_s(row.attempts), str(error))
         except DeliveryUnknown as error:
             if row.edits or row.kind == "doubt":  # lost, it would leave a message without a word
                 await self._again(row, 1.0, str(error))
@@ -246,3 +247,8 @@ class Sender:
         if follows:  # before what is newer
             self.rows.appendleft(follows)
         self._settled(replace(row, state=state, message_id=message_id, error=error))
+
+
+def _pause_s(attempts: int) -> float:
+    """A message may be tried for days: the pauses stop growing."""
+    return min(0.5 * 2 ** min(attempts, _DOUBLED_AT_MOST), _RETRY_AT_MOST_S)

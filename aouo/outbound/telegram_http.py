@@ -11,6 +11,7 @@ from telegram.error import BadRequest, NetworkError, TimedOut
 from telegram.request import BaseRequest, RequestData
 
 from aouo import failpoint
+from aouo.web.certificates import cure_of
 
 _READ_S = 30.0
 _CONNECT_S = 10.0
@@ -67,19 +68,26 @@ class AiohttpRequest(BaseRequest):
             ) as response:
                 answer = await response.read()
         except aiohttp.ClientConnectorError as error:
-            raise NotWritten(type(error).__name__) from error
+            raise NotWritten(_said(error)) from error
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
-            raise NotWritten(type(error).__name__) from error
+            raise NotWritten(_said(error)) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise NoAnswer(type(error).__name__) from error
         finally:
             failpoint.reached(f"after {called}")
+        if response.status == 407:  # of the proxy: it read the request, and passed nothing on
+            raise NotWritten("a proxy on the way asks for a password (407)")
         if response.status >= 500 and not answer.lstrip().startswith(b"{"):
             raise NoAnswer(f"{response.status} from a proxy")
         if 400 < response.status < 500 and response.status not in {403, *_PASSING}:
             # The library takes it for the network's trouble: 413 would be uploaded for ever.
             raise BadRequest(f"{response.reason} ({response.status})")
         return response.status, answer
+
+
+def _said(error: Exception) -> str:
+    cure = cure_of(error)
+    return f"{cure} ({type(error).__name__})" if cure else type(error).__name__
 
 
 def _body(request_data: RequestData | None) -> aiohttp.FormData | dict[str, str] | None:

@@ -9,7 +9,7 @@ variable is read, and bodies come as they were sent: decoding is the reader's bu
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,23 +27,29 @@ Session: TypeAlias = aiohttp.ClientSession | Callable[[], aiohttp.ClientSession]
 _HEADERS = {"Accept-Encoding": "identity"}  # a compressed event stream arrives in lumps
 
 
-def shared_client(session: Session) -> httpx2.AsyncClient:
-    """A client for SDKs on httpx2; closing it leaves the session alone."""
+def shared_client(
+    session: Session, *, headers: Mapping[str, str] | None = None, again: bool = True
+) -> httpx2.AsyncClient:
+    """A client for SDKs on httpx2; closing it leaves the session alone.
+
+    Not `again`: a request may have an effect, so that none is sent twice.
+    """
     import httpx2
 
-    transport: httpx2.AsyncBaseTransport = _transport(httpx2, session)
-    return httpx2.AsyncClient(transport=transport, headers=_HEADERS, timeout=None, trust_env=False)
+    transport: httpx2.AsyncBaseTransport = _transport(httpx2, session, again=again)
+    headers = {**_HEADERS, **(headers or {})}
+    return httpx2.AsyncClient(transport=transport, headers=headers, timeout=None, trust_env=False)
 
 
 def httpx_client(session: Session) -> httpx.AsyncClient:
     """A client for SDKs on httpx; closing it leaves the session alone."""
     import httpx
 
-    transport: httpx.AsyncBaseTransport = _transport(httpx, session)
+    transport: httpx.AsyncBaseTransport = _transport(httpx, session, again=True)
     return httpx.AsyncClient(transport=transport, headers=_HEADERS, timeout=None, trust_env=False)
 
 
-def _transport(library: Any, session: Session) -> Any:
+def _transport(library: Any, session: Session, *, again: bool) -> Any:
     """A transport of `library`, which is httpx2 or httpx: they differ in name only."""
 
     class Body(library.AsyncByteStream):
@@ -65,7 +71,7 @@ def _transport(library: Any, session: Session) -> Any:
         async def handle_async_request(self, request: Any) -> Any:
             body: bytes = await request.aread()
             with _translated(library):
-                response = await _send(session, request, body)
+                response = await (_send if again else _send_once)(session, request, body)
             return library.Response(
                 response.status,
                 headers=response.raw_headers,

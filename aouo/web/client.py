@@ -7,6 +7,7 @@ goes to one of exactly these; a name that changes its meaning in between gains n
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,6 +22,8 @@ from yarl import URL
 
 from aouo.errors import ToolFailed
 from aouo.web.addresses import Address, is_public, literal
+from aouo.web.certificates import trusted
+from aouo.web.proxies import of_environment
 from aouo.web.targets import Permits, target
 
 Lookup: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -131,9 +134,11 @@ class Web:
                         return found
                     url = _checked(found.url, permits, https)
         except TimeoutError as error:
-            raise ToolFailed(f"{url.host} did not answer in {limit_s:g} s.") from error
+            why = f"{url.host} did not answer in {limit_s:g} s."
+            raise ToolFailed(why + _without_proxy(url)) from error
         except (aiohttp.ClientError, OSError, zlib.error) as error:
-            raise ToolFailed(f"{url.host} could not be reached: {_reason(error)}.") from error
+            why = f"{url.host} could not be reached: {_reason(error)}."
+            raise ToolFailed(why + _without_proxy(url)) from error
         raise ToolFailed(f"More than {MAX_REDIRECTS} redirects; the last one led to {url}.")
 
     async def _ask(
@@ -163,6 +168,7 @@ class Web:
                 resolver=_CheckedResolver(self._lookup, self._admits),
                 use_dns_cache=False,
                 force_close=True,
+                ssl=trusted(os.environ),
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -183,7 +189,8 @@ class _CheckedResolver(AbstractResolver):
         del family
         found = [ip_address(text) for text in await self._lookup(host, port)]
         if not found:
-            raise ToolFailed(f"There is no host {host}.")
+            url = URL.build(scheme="https", host=host, port=port)
+            raise ToolFailed(f"There is no host {host}.{_without_proxy(url)}")
         if not all(self._admits(address) for address in found):
             raise ToolFailed(_closed(host))
         return [
@@ -270,6 +277,16 @@ class _Inflate:
             bare = data[:2] != b"\x1f\x8b" and data[:1] != b"\x78"
             self._inner = zlib.decompressobj(-zlib.MAX_WBITS if bare else zlib.MAX_WBITS | 32)
         return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+def _without_proxy(url: URL) -> str:
+    """Why it may have failed where the environment names a proxy for `url`."""
+    if not of_environment(os.environ).leading_to(url):
+        return ""
+    return (
+        " The proxy that the environment names is not used here, where every address is checked: "
+        "the host has to be reachable directly."
+    )
 
 
 def _closed(host: str) -> str:

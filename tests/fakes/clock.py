@@ -17,13 +17,14 @@ class FastClock:
         self._loop = asyncio.get_running_loop()
         self._began_s = self._loop.time()
         self._ahead_s = 1_000.0
+        self._slept_s = 0.0
         self._jumped = asyncio.Event()
 
     def monotonic_s(self) -> float:
         return (self._loop.time() - self._began_s) * self._speed + self._ahead_s
 
     def now(self) -> datetime:
-        return self._start + timedelta(seconds=self.monotonic_s())
+        return self._start + timedelta(seconds=self.monotonic_s() + self._slept_s)
 
     async def sleep(self, seconds: float) -> None:
         until_s = self.monotonic_s() + seconds
@@ -39,3 +40,8 @@ class FastClock:
         self._ahead_s += seconds
         self._jumped.set()
         self._jumped = asyncio.Event()
+
+    def sleep_through(self, seconds: float) -> None:
+        """As if the machine had slept so long: the wall clock went on, the monotonic one did not.
+        Less than 0 = somebody has set the wall clock back."""
+        self._slept_s += seconds

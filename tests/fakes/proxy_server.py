@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
@@ -11,12 +12,14 @@ from urllib.parse import urlsplit
 class ProxyServer:
     """Leads every name to 127.0.0.1 (`seen` keeps what was asked for); `refuses` turns all away.
 
-    `login` is the user and password it wants, ("", "") = none.
+    `login` is the user and password it wants, ("", "") = none; `logins` are those it was told
+    over HTTP.
     """
 
     def __init__(self) -> None:
         self.port = 0
         self.seen: list[str] = []
+        self.logins: list[str] = []
         self.refuses = False
         self.login: tuple[str, str] = ("", "")
 
@@ -68,6 +71,10 @@ class ProxyServer:
         head = first + await reader.readuntil(b"\r\n\r\n")
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         self.seen.append(target)
+        for line in head.decode("latin-1").split("\r\n"):
+            name, _, value = line.partition(": ")
+            if name.lower() == "proxy-authorization":
+                self.logins.append(b64decode(value.removeprefix("Basic ")).decode())
         if self.refuses:
             writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
             await writer.drain()

@@ -15,12 +15,15 @@ from typing import Any
 import pytest
 
 from aouo.app.mcp import Server, supervised
+from aouo.app.proxied import session_through
 from aouo.errors import OutcomeUnknown, ToolFailed
 from aouo.settings import McpServer
 from tests.fakes.clock import FastClock
 from tests.fakes.hostile_mcp_server import ORDER
 from tests.fakes.mcp_server import free_port
 from tests.fakes.model_server import words_of
+from tests.fakes.proxy_server import ProxyServer
+from tests.fakes.road import Road
 from tests.path.looking import eventually
 from tests.path.world import ROOT, WAIT_S, World
 from tests.tools.calling import call
@@ -185,7 +188,11 @@ async def test_a_child_gets_path_home_and_what_is_configured_and_no_secret(
 
 @asynccontextmanager
 async def one(settings: Mapping[str, Any], clock: FastClock) -> AsyncGenerator[Server]:
-    async with supervised({"fake": McpServer.model_validate(settings)}, clock) as servers:
+    server = McpServer.model_validate(settings)
+    async with (
+        session_through(clock=clock) as session,
+        supervised({"fake": server}, clock, session) as servers,
+    ):
         yield servers.sources[0]
 
 
@@ -413,3 +420,32 @@ async def test_a_server_that_refuses_to_begin_says_nothing_to_the_model() -> Non
         why = await _down(server)
 
     assert why == "The server 'fake' is down: it answered with MCPError."
+
+
+async def test_a_server_elsewhere_is_asked_through_the_environments_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with ProxyServer().running() as proxy:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+        proxy.refuses = True
+        async with one({"url": "http://mcp.test/mcp"}, FastClock()) as server:
+            with pytest.raises(ToolFailed):
+                await server.tools()
+
+    assert set(proxy.seen) == {"http://mcp.test/mcp"}
+
+
+async def test_a_call_after_a_sleep_goes_over_a_fresh_connection() -> None:
+    """On the one that was kept nobody would know whether the tool had run."""
+    clock = FastClock()
+    port = free_port()
+    async with (
+        over_http(port),
+        Road(port).running() as road,
+        one({"url": f"{road.base_url}/mcp"}, clock) as server,
+    ):
+        await reached(server, clock)
+        assert await use(server, "echo", text="one") == "one"
+        road.freeze()
+        clock.sleep_through(3600)
+        assert await use(server, "echo", text="two") == "two"

@@ -52,7 +52,7 @@ async def test_a_poll_that_fails_is_made_again_and_nothing_is_lost(
 async def test_two_minutes_without_telegram_are_waited_out_and_seen_in_the_status(
     world: World, clock: FastClock
 ) -> None:
-    """The pauses grow to 30 s: few calls, said at the first and each tenth failure."""
+    """The pauses grow to 30 s: few calls, said at the first failure and when it is over."""
     async with world.running() as bot:
         await bot.ask("one")
         assert bot.app.telegram

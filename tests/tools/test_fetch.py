@@ -284,3 +284,17 @@ async def test_deep_json_does_not_grow(site: WebServer) -> None:
     site.pages["/"] = Answer(deep.encode(), "application/json")
 
     assert len(await read(site, "/")) < 2 * len(deep)
+
+
+async def test_a_host_that_only_a_proxy_reaches_is_told_as_that(
+    site: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Addresses are checked, which a proxy would keep from us: pages are got directly."""
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.test:3128")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.test:3128")
+    told = "The proxy that the environment names is not used here"
+
+    assert told in await refusal(site, "/", Names())
+    tool = fetch(lambda pack: ("news.test:9",), web_of(Names(news_test=["127.0.0.1"])))
+    with pytest.raises(ToolFailed, match=told):
+        await call(tool, url="http://news.test:9/")

@@ -1,0 +1,132 @@
+"""Which proxy leads to an address: the one place that reads the environment's variables for it.
+
+`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` mean what they mean to curl: the lower case
+form counts before the upper case one, an empty one means none, `ALL_PROXY` is for what the other
+two do not name. Addresses of this machine never go through a proxy of the environment.
+
+Source: everything.curl.dev/usingcurl/proxies/env.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from urllib.parse import unquote
+
+from yarl import URL
+
+from aouo.errors import SetupError
+
+_KNOWN = re.compile(r"(https?|socks5h?)://[^/\s]+/?", re.IGNORECASE)
+_ENTRIES = re.compile(r"[\s,]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Proxies:
+    """A proxy each for addresses that begin with http and https, "" = none.
+
+    `without` are the hosts that are reached without one; `local`: this machine is too.
+    """
+
+    http: str = ""
+    https: str = ""
+    without: tuple[str, ...] = ()
+    local: bool = True
+
+    def leading_to(self, url: URL) -> str:
+        """The proxy for `url`, "" = none."""
+        found = self.https if url.scheme in ("https", "wss") else self.http
+        if not found or not url.raw_host:
+            return ""
+        if self.local and _is_here(url.raw_host):
+            return ""
+        return "" if any(_names(one, url) for one in self.without) else found
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Their passwords, as they are written and as they are meant."""
+        written = {URL(one).raw_password or "" for one in (self.http, self.https) if one}
+        return tuple(sorted({*written, *map(unquote, written)} - {""}))
+
+
+def only(proxy: str) -> Proxies:
+    """One proxy for everything, this machine included."""
+    return Proxies(proxy, proxy, local=False)
+
+
+def of_environment(environ: Mapping[str, str]) -> Proxies:
+    """What the environment names.
+
+    Raises:
+        SetupError: an address that is of no proxy we can use; says which variable.
+    """
+    others = _proxy(environ, "ALL_PROXY", "")
+    return Proxies(
+        http=_proxy(environ, "HTTP_PROXY", others),
+        https=_proxy(environ, "HTTPS_PROXY", others),
+        without=tuple(filter(None, _ENTRIES.split(_value(environ, "NO_PROXY") or ""))),
+    )
+
+
+def _proxy(environ: Mapping[str, str], name: str, others: str) -> str:
+    value = _value(environ, name)
+    if not value:
+        return others if value is None else ""
+    proxy = value if "://" in value else f"http://{value}"
+    try:
+        readable = bool(_KNOWN.fullmatch(proxy) and URL(proxy).host)
+    except ValueError:  # a port that is none
+        readable = False
+    if not readable:
+        raise SetupError(
+            f"The environment's {name} is no address of a proxy.",
+            fix=f"Begin {name} with http://, https:// or socks5://, or unset it.",
+        )
+    return proxy
+
+
+def _value(environ: Mapping[str, str], name: str) -> str | None:
+    for spelling in (name.lower(), name):
+        if spelling in environ:
+            return environ[spelling].strip()
+    return None
+
+
+def _is_here(host: str) -> bool:
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified  # connecting to 0.0.0.0 leads here
+
+
+def _names(entry: str, url: URL) -> bool:
+    """Whether an entry of NO_PROXY means `url`: a host with all below it, an address, a network
+    (10.0.0.0/8), each perhaps with a port; `*` = every one."""
+    if entry == "*":
+        return True
+    host = (url.raw_host or "").rstrip(".").lower()
+    named, port = _split(entry.lower())
+    if port and port != str(url.port):
+        return False
+    try:
+        return ip_address(host) in ip_network(named, strict=False)
+    except ValueError:
+        name = named.removeprefix("*").strip(".")
+        return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
+def _split(entry: str) -> tuple[str, str]:
+    """Host and port, "" = none is named; an IPv6 address has brackets where a port follows."""
+    if entry.startswith("["):
+        host, _, port = entry[1:].partition("]")
+        return host, port.removeprefix(":")
+    host, colon, port = entry.rpartition(":")
+    if colon and port.isdecimal() and ":" not in host:
+        return host, port
+    return entry, ""

@@ -1,0 +1,109 @@
+"""A machine that sleeps: what was open dies without a word, and what comes after is on time.
+
+Source: issue 12, 10; services-2026, findings 27 and 28.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncGenerator
+
+import aiohttp
+import pytest
+from telegram.request import RequestData
+
+from aouo.app.proxied import session_through
+from aouo.app.waking import GAP_S
+from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer
+from tests.fakes.clock import FastClock
+from tests.fakes.road import Road
+from tests.path.world import World
+
+NIGHT_S = 8 * 3600.0
+
+
+@pytest.fixture
+async def road(world: World) -> AsyncGenerator[Road]:
+    """The way to Telegram."""
+    async with Road(int(world.emulator.base_url.rpartition(":")[2])).running() as road:
+        world.config = {"telegram": {"api_base_url": road.base_url}}
+        world.clock = FastClock()
+        yield road
+
+
+async def test_after_a_night_the_next_message_is_answered_at_once(world: World, road: Road) -> None:
+    """Neither the poll that was waiting nor a connection that was kept is trusted."""
+    clock = world.clock
+    assert isinstance(clock, FastClock)
+    async with world.running() as bot:
+        assert (await bot.ask("Good night")).text == "Good night"
+        road.freeze()
+        clock.sleep_through(NIGHT_S)
+        assert (await bot.ask("Good morning")).text == "Good morning"
+        unknown = await bot.rows("SELECT id FROM deliveries WHERE state = 'unknown'")
+
+    assert unknown == []
+
+
+@pytest.mark.parametrize("set_s", [-NIGHT_S, NIGHT_S])
+async def test_a_wall_clock_that_is_set_changes_nothing(
+    world: World, road: Road, set_s: float
+) -> None:
+    clock = world.clock
+    assert isinstance(clock, FastClock)
+    async with world.running() as bot:
+        await bot.ask("one")
+        clock.sleep_through(set_s)
+        assert (await bot.ask("two")).text == "two"
+        unknown = await bot.rows("SELECT id FROM deliveries WHERE state = 'unknown'")
+
+    assert unknown == []
+
+
+async def ask(session: aiohttp.ClientSession, road: Road, world: World) -> int:
+    """One call as a send makes it, which waits for its answer for a moment only."""
+    url = f"{road.base_url}/bot{world.emulator.token}/getMe"
+    data = RequestData([])
+    return (await AiohttpRequest(session).do_request(url, "POST", data, read_timeout=1.0))[0]
+
+
+async def test_the_first_send_after_a_sleep_goes_over_a_fresh_connection(
+    world: World, road: Road
+) -> None:
+    """On the old one nobody would know whether it arrived, and the person would be told so."""
+    clock = FastClock()
+    async with session_through(clock=clock) as session:
+        await ask(session, road, world)
+        road.freeze()
+        clock.sleep_through(GAP_S + 1)
+
+        assert await ask(session, road, world) == 200
+        assert await ask(session, road, world) == 200
+
+    assert road.opened == 2
+
+
+async def test_without_a_sleep_what_got_no_answer_may_have_arrived(
+    world: World, road: Road
+) -> None:
+    """A connection that was used a moment ago: the request may have been read."""
+    async with session_through(clock=FastClock()) as session:
+        await ask(session, road, world)
+        road.freeze()
+
+        with pytest.raises(NoAnswer):
+            await ask(session, road, world)
+
+
+async def test_an_answer_that_a_sleep_cut_off_is_found_out_by_the_system(world: World) -> None:
+    """It asks on the line now and then whether somebody is there, so that a model that was writing
+    is given up after a minute, and not after all the patience that a model gets."""
+    world.model.stall(after_chunks=1)
+    body = {"model": "any", "stream": True, "messages": []}
+    url = f"{world.model.base_url}/chat/completions"
+    async with session_through() as session, session.post(url, json=body) as answer:
+        assert answer.connection
+        assert answer.connection.transport
+        line = answer.connection.transport.get_extra_info("socket")
+
+        assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
