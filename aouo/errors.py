@@ -34,6 +34,7 @@ AouoError
 │   ├── DeliveryRefused      this message as it is will never be taken
 │   │   ├── TopicGone         the topic is closed or deleted
 │   │   ├── NoTopics          the chat has no topics
+│   │   ├── NotOffered        the server does not know this call: an older one
 │   │   └── NoRight           the bot lacks a right in this chat
 │   ├── ChatMoved             the group became a supergroup
 │   └── DeliveryUnknown      it may have arrived: never send it twice
@@ -287,6 +288,10 @@ class TopicGone(DeliveryRefused):
 
 class NoTopics(DeliveryRefused):
     """Topics are switched off in this chat."""
+
+
+class NotOffered(DeliveryRefused):
+    """The server does not know this call; it is older than the call."""
 
 
 class NoRight(DeliveryRefused):

@@ -233,7 +233,7 @@ class LiveView:
 
     async def _refresh(self, now_s: float) -> None:
         """Show the newest text, or a status line while there is none."""
-        if self._drafts and not self._outbox.drafts_work:
+        if self._drafts and not self._outbox.takes_drafts(self._address):
             self._drafts = False
             self._forget_words()
         if self._drafts and self._drafted.text and now_s - self._shown_at_s >= _DRAFT_AGAIN_S:

@@ -17,6 +17,7 @@ from aouo.errors import (
     FloodControl,
     MayNotWrite,
     NoRight,
+    NotOffered,
     NoTopics,
     NotSent,
     RecipientGone,
@@ -48,6 +49,8 @@ async def translated(*, editing: bool = False) -> AsyncGenerator[None]:
     except failed.Forbidden as error:
         raise RecipientGone(str(error)) from error
     except failed.InvalidToken as error:
+        if "method not found" in str(error).lower():
+            raise NotOffered(str(error)) from error
         # The bot's own trouble, not this chat's: what waits stays queued.
         raise NotSent(str(error)) from error
     except failed.BadRequest as error:
