@@ -34,6 +34,7 @@ AouoError
 │   ├── DeliveryRefused      this message as it is will never be taken
 │   │   ├── TopicGone         the topic is closed or deleted
 │   │   ├── NoTopics          the chat has no topics
+│   │   ├── NoPhoto           it cannot be shown as a photo, perhaps as a file
 │   │   ├── NotOffered        the server does not know this call: an older one
 │   │   └── NoRight           the bot lacks a right in this chat
 │   ├── ChatMoved             the group became a supergroup
@@ -288,6 +289,10 @@ class TopicGone(DeliveryRefused):
 
 class NoTopics(DeliveryRefused):
     """Topics are switched off in this chat."""
+
+
+class NoPhoto(DeliveryRefused):
+    """The file is too large, too long or too wide for a photo; as a file it may be taken."""
 
 
 class NotOffered(DeliveryRefused):

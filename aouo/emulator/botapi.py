@@ -65,7 +65,7 @@ class BotApi:
         """One API call, with the fault planned for it."""
         try:
             self._check_token(request.match_info["token"])
-            raw = await read_parameters(request)
+            raw = await read_parameters(request, local=self._world.local)
         except Refusal as refusal:
             return _refused(refusal)
         method = request.match_info["method"]

@@ -37,10 +37,19 @@ class Shown:
 class World:
     """Everything the Bot API and the people can see and change.
 
-    A method that needs the time takes it as `now`, seconds since the epoch.
+    A method that needs the time takes it as `now`, seconds since the epoch. `local`: the server is
+    the bot's own, in local mode, with files as large as it likes.
     """
 
-    def __init__(self, bot: Person, *, private_topics: bool = False, privacy: bool = True) -> None:
+    def __init__(
+        self,
+        bot: Person,
+        *,
+        private_topics: bool = False,
+        privacy: bool = True,
+        local: bool = False,
+    ) -> None:
+        self.local = local
         self.bot = bot
         self.private_topics = private_topics
         self.privacy = privacy
