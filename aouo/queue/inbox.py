@@ -241,6 +241,8 @@ class Inbox:
             facts = (("update_unreadable", {**update, "kind": arrival.why}),)
         elif arrival.why and not inbound:
             facts = (("update_ignored", {"kind": arrival.why}),)
+        if inbound and inbound.address.thread_id:
+            routes.found(tx, inbound.address)
         if wanted and (answer_id := self._repeats(wanted)):
             return _Filed((), facts, (answer_id,))
         if wanted:
