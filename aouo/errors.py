@@ -13,6 +13,7 @@ AouoError
 │   ├── PriceUnknown         a budget is set, and nobody said what the model costs
 │   ├── NothingToRetry       /retry where nothing was asked
 │   ├── ChosenBefore         a tap on a message whose choice is made
+│   ├── DraftOver            *Stop* below an answer that is over
 │   ├── DispatchLimitReached
 │   ├── TooMuchToRead         looking it up takes too long, or finds too much
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
@@ -178,6 +179,10 @@ class TooMuchToRead(Refused):
 
 class NothingToRetry(Refused):
     """There is no turn that could be run again."""
+
+
+class DraftOver(Refused):
+    """The answer that was to be stopped is not being written any more."""
 
 
 class ChosenBefore(Refused):

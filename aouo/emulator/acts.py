@@ -122,6 +122,19 @@ def tap(world: World, now: float, *, user: int, chat: int, message_id: int, data
     return callback
 
 
+def stop_draft(world: World, *, user: int, chat: int, thread: int | None = None) -> None:
+    """A person presses *Stop* below a draft: it goes, no more of it is shown, the bot is told."""
+    draft = world.drafts.get((chat, thread))
+    if draft is None or not draft.stops or chat != user:
+        raise bad_request("there is no draft to stop")
+    del world.drafts[chat, thread]
+    world.stopped_drafts.add((chat, thread, draft.stops))
+    stopped: JsonObject = {"chat": world.chats[chat].as_json(), "draft_id": draft.stops}
+    if thread is not None:
+        stopped["message_thread_id"] = thread
+    world.updates.push("stopped_message_generation", stopped)
+
+
 def react(
     world: World, now: float, *, user: int, chat: int, message_id: int, emoji: str
 ) -> Message:

@@ -110,6 +110,10 @@ class EmulatorClient:
             raise TimeoutError(f"the bot did not answer the button {data!r} in {timeout_s} s")
         return answer
 
+    async def stop_draft(self, user: int, chat: int, *, thread: int | None = None) -> None:
+        """Press *Stop* below the draft that is shown there; ActRefused if there is none."""
+        await self.act("stop_draft", user=user, chat=chat, thread=thread)
+
     async def react(self, user: int, chat: int, message_id: int, emoji: str) -> ChatMessage:
         return await self._message(
             "react", user=user, chat=chat, message_id=message_id, emoji=emoji

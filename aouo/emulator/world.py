@@ -28,10 +28,14 @@ class Callback:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Something that vanishes by itself: a chat action or a draft."""
+    """Something that vanishes by itself: a chat action or a draft.
+
+    `stops` is the draft that the button below it stops, 0 = there is no button.
+    """
 
     text: str
     until: float
+    stops: int = 0
 
 
 class World:
@@ -62,6 +66,7 @@ class World:
         self.webhook: JsonObject = {}
         self.typing: dict[tuple[int, int | None], Shown] = {}
         self.drafts: dict[tuple[int, int | None], Shown] = {}
+        self.stopped_drafts: set[tuple[int, int | None, int]] = set()
         self.seen: dict[tuple[int, int, int | None], int] = {}
         self.acquainted: set[int] = set()
         self._shared = Counter()

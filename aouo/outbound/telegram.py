@@ -134,6 +134,11 @@ class TelegramMessenger:
             )
 
     async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        """See `ports.Messenger`. With Telegram's own *Stop* below it, which a server older than
+        10.3 leaves away; while a draft is there without one, some apps let nothing be sent.
+
+        Source: core.telegram.org/bots/api#sendmessagedraft; github.com/DrKLO/Telegram/pull/1961.
+        """
         async with translated():
             await self._bot.send_message_draft(
                 int(to.chat_id),
@@ -141,6 +146,7 @@ class TelegramMessenger:
                 message.text,
                 message_thread_id=_thread(to),
                 entities=entities_of(message.entities),
+                api_kwargs={"can_stop": True},
             )
 
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
