@@ -52,10 +52,21 @@ class EmulatorClient:
         thread: int | None = None,
         reply_to: int | None = None,
         quote: str = "",
+        anonymous: bool = False,
     ) -> ChatMessage:
-        """A text of a person; `quote` is the part of `reply_to` they selected."""
+        """A text of a person; `quote` is the part of `reply_to` they selected.
+
+        `anonymous`: an administrator writes it in the name of the group.
+        """
         return await self._message(
-            "say", user=user, chat=chat, text=text, thread=thread, reply_to=reply_to, quote=quote
+            "say",
+            user=user,
+            chat=chat,
+            text=text,
+            thread=thread,
+            reply_to=reply_to,
+            quote=quote,
+            anonymous=anonymous,
         )
 
     async def edit(self, user: int, chat: int, message_id: int, text: str) -> ChatMessage:
