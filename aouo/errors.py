@@ -13,6 +13,7 @@ AouoError
 │   ├── PriceUnknown         a budget is set, and nobody said what the model costs
 │   ├── NothingToRetry       /retry where nothing was asked
 │   ├── ChosenBefore         a tap on a message whose choice is made
+│   ├── DraftOver            *Stop* below an answer that is over
 │   ├── DispatchLimitReached
 │   ├── TooMuchToRead         looking it up takes too long, or finds too much
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
@@ -44,6 +45,8 @@ AouoError
 │   ├── DeliveryRefused      this message as it is will never be taken
 │   │   ├── TopicGone         the topic is closed or deleted
 │   │   ├── NoTopics          the chat has no topics
+│   │   ├── NoPhoto           it cannot be shown as a photo, perhaps as a file
+│   │   ├── NotOffered        the server does not know this call: an older one
 │   │   └── NoRight           the bot lacks a right in this chat
 │   ├── ChatMoved             the group became a supergroup
 │   └── DeliveryUnknown      it may have arrived: never send it twice
@@ -188,6 +191,10 @@ class TooMuchToRead(Refused):
 
 class NothingToRetry(Refused):
     """There is no turn that could be run again."""
+
+
+class DraftOver(Refused):
+    """The answer that was to be stopped is not being written any more."""
 
 
 class ChosenBefore(Refused):
@@ -381,6 +388,14 @@ class TopicGone(DeliveryRefused):
 
 class NoTopics(DeliveryRefused):
     """Topics are switched off in this chat."""
+
+
+class NoPhoto(DeliveryRefused):
+    """The file is too large, too long or too wide for a photo; as a file it may be taken."""
+
+
+class NotOffered(DeliveryRefused):
+    """The server does not know this call; it is older than the call."""
 
 
 class NoRight(DeliveryRefused):

@@ -155,6 +155,13 @@ class Reacted:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftStopped:
+    """A person pressed *Stop* below an answer that was growing as this draft (`ids.draft_id`)."""
+
+    draft_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """What we are in this chat from now on: why nothing can be sent there, "" = it can.
 
@@ -191,6 +198,7 @@ Content: TypeAlias = (
     | Migrated
     | Edited
     | Reacted
+    | DraftStopped
     | Standing
     | Intruder
 )

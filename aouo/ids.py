@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import zlib
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -37,6 +38,11 @@ def ulid() -> str:
     """
     value = _newest.next(int(time.time() * 1000))
     return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def draft_id(turn_id: str) -> int:
+    """What Telegram knows a turn's draft by: the same in every life of the turn, and never 0."""
+    return zlib.crc32(turn_id.encode()) or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class Telegram(Section):
     message_batch_ms: CountOrNone = 0
     """Texts sent within this many milliseconds become one message; 0 = off."""
     api_base_url: str = "https://api.telegram.org"
-    """Any Bot API server; file downloads follow it."""
+    """Any Bot API server; files and how large they may be follow it."""
     transport: Literal["polling", "webhook"] = "polling"
     """How updates come in."""
     webhook: Webhook = Webhook()

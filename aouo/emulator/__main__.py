@@ -47,6 +47,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--private-topics", action="store_true", help="topics in private chats")
     parser.add_argument("--no-privacy", action="store_true", help="the bot sees all of a group")
     parser.add_argument("--flood", action="store_true", help="flood control from the start")
+    parser.add_argument("--local", action="store_true", help="a server of one's own: large files")
     parser.add_argument(
         "--told-of-topics", action="store_true", help="the bot hears of the topics at the start"
     )
@@ -75,6 +76,7 @@ async def _serve(options: argparse.Namespace) -> int:
         private_topics=options.private_topics,
         privacy=not options.no_privacy,
         flood=options.flood,
+        local=options.local,
     )
     if options.told_of_topics:
         emulator.tell_of_topics()

@@ -15,6 +15,7 @@ from aouo.emulator.methods.sending import MAX_TEXT
 from aouo.emulator.objects import inaccessible_json, message_json
 from aouo.emulator.parameters import Parameters
 from aouo.emulator.refusal import bad_request
+from aouo.emulator.start import ANONYMOUS
 from aouo.emulator.text import utf16_length
 from aouo.emulator.world import Callback, World
 
@@ -29,17 +30,29 @@ def say(
     thread: int | None = None,
     reply_to: int | None = None,
     quote: str = "",
+    anonymous: bool = False,
 ) -> Message:
     """A text of a person; its links, commands and mentions are marked by the server.
 
-    `quote` is the part of `reply_to` that the person selected.
+    `quote` is the part of `reply_to` that the person selected. `anonymous`: an administrator
+    writes it in the name of the group.
     """
     content = formatted(text)
     if not content.text:
         raise bad_request("text must be non-empty")
     if utf16_length(content.text) > MAX_TEXT:
         raise bad_request("message is too long")
-    return _write(world, now, user, chat, thread, reply_to, content=content, quote=quote)
+    return _write(
+        world,
+        now,
+        user,
+        chat,
+        thread,
+        reply_to,
+        content=content,
+        quote=quote,
+        anonymous=anonymous,
+    )
 
 
 def send_file(
@@ -122,6 +135,19 @@ def tap(world: World, now: float, *, user: int, chat: int, message_id: int, data
     return callback
 
 
+def stop_draft(world: World, *, user: int, chat: int, thread: int | None = None) -> None:
+    """A person presses *Stop* below a draft: it goes, no more of it is shown, the bot is told."""
+    draft = world.drafts.get((chat, thread))
+    if draft is None or not draft.stops or chat != user:
+        raise bad_request("there is no draft to stop")
+    del world.drafts[chat, thread]
+    world.stopped_drafts.add((chat, thread, draft.stops))
+    stopped: JsonObject = {"chat": world.chats[chat].as_json(), "draft_id": draft.stops}
+    if thread is not None:
+        stopped["message_thread_id"] = thread
+    world.updates.push("stopped_message_generation", stopped)
+
+
 def react(
     world: World, now: float, *, user: int, chat: int, message_id: int, emoji: str
 ) -> Message:
@@ -164,6 +190,7 @@ def _write(
     album: str = "",
     quote: str = "",
     other: Mapping[str, Any] | None = None,
+    anonymous: bool = False,
 ) -> Message:
     chat = world.chats.get(chat_id)
     if chat is None:
@@ -171,6 +198,8 @@ def _write(
     member = chat.membership(user)
     if not member.present:
         raise bad_request("the user is not a member of the chat")
+    if anonymous and (chat.kind == "private" or not member.privileged):
+        raise bad_request("only administrators of a group stay anonymous")
     if reply_to is not None:
         target = chat.message(reply_to, "message to be replied not found")
         if quote not in target.content.text:
@@ -184,7 +213,7 @@ def _write(
         Message(
             id=chat.counter.take(),
             chat_id=chat.id,
-            sender_id=user,
+            sender_id=ANONYMOUS if anonymous else user,
             date=int(now),
             content=content,
             thread_id=thread_id,
@@ -192,7 +221,7 @@ def _write(
             attachment=attachment,
             album=album,
             quote=quote,
-            other=other or {},
+            other={"sender_chat": chat.as_json()} if anonymous else other or {},
         )
     )
     _deliver(world, "message", chat, message)

@@ -10,10 +10,15 @@ from aouo.emulator.jsons import JsonObject, as_object
 from aouo.emulator.refusal import Refusal, bad_request
 
 MAX_UPLOAD_BYTES = 50_000_000
+MAX_LOCAL_UPLOAD_BYTES = 2_000_000_000
+_CHUNK_BYTES = 1 << 20
 
 
-async def read_parameters(request: web.Request) -> JsonObject:
-    """Raw values by name; files are `Upload`s, texts of a form are not decoded yet."""
+async def read_parameters(request: web.Request, *, local: bool = False) -> JsonObject:
+    """Raw values by name; files are `Upload`s, texts of a form are not decoded yet.
+
+    `local`: the server is the bot's own.
+    """
     values: JsonObject = dict(request.query)
     kind = request.content_type
     if request.method != hdrs.METH_POST:
@@ -21,7 +26,9 @@ async def read_parameters(request: web.Request) -> JsonObject:
     if kind == "application/json":
         return values | await _json_body(request)
     if kind == "multipart/form-data":
-        return values | await _multipart(request)
+        return values | await _multipart(
+            request, MAX_LOCAL_UPLOAD_BYTES if local else MAX_UPLOAD_BYTES
+        )
     if kind == "application/x-www-form-urlencoded":
         form = await request.post()
         return values | {name: value for name, value in form.items() if isinstance(value, str)}
@@ -41,19 +48,25 @@ async def _json_body(request: web.Request) -> JsonObject:
     return found
 
 
-async def _multipart(request: web.Request) -> JsonObject:
+async def _multipart(request: web.Request, limit: int) -> JsonObject:
     values: dict[str, Any] = {}
     size = 0
     async for part in await request.multipart():
         if not isinstance(part, BodyPartReader) or part.name is None:
             continue
-        content = bytes(await part.read(decode=True))
-        size += len(content)
-        if size > MAX_UPLOAD_BYTES:
-            raise Refusal(413, "Request Entity Too Large")
+        chunks: list[bytes] = []
+        while chunk := await part.read_chunk(_CHUNK_BYTES):
+            size += len(chunk)
+            if size <= limit:  # the rest is read too, or the answer might not be
+                chunks.append(bytes(chunk))
+        if size > limit:
+            continue
+        content = bytes(part.decode(b"".join(chunks)))
         if part.filename is None:
             values[part.name] = content.decode("utf-8", "replace")
         else:
             mime = part.headers.get(hdrs.CONTENT_TYPE, "application/octet-stream")
             values[part.name] = Upload(part.filename, mime, content)
+    if size > limit:
+        raise Refusal(413, "Request Entity Too Large")
     return values

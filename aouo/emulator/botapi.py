@@ -65,7 +65,7 @@ class BotApi:
         """One API call, with the fault planned for it."""
         try:
             self._check_token(request.match_info["token"])
-            raw = await read_parameters(request)
+            raw = await read_parameters(request, local=self._world.local)
         except Refusal as refusal:
             return _refused(refusal)
         method = request.match_info["method"]
@@ -162,7 +162,12 @@ class BotApi:
     def _check_result(self, number: int, method: Method, outcome: Any) -> None:
         if isinstance(outcome, Refusal):
             return
-        for problem in check(method.returns, outcome, "result"):
+        problems: list[Problem | str]
+        try:
+            problems = [*check(method.returns, outcome, "result")]
+        except RecursionError:
+            problems = ["it is nested too deeply to be looked through"]
+        for problem in problems:
             self._journal.violation(number, f"the emulator's own answer: {problem}")
 
     def _answer(self, number: int, outcome: Any, fault: Fault | None = None) -> web.Response:

@@ -52,10 +52,21 @@ class EmulatorClient:
         thread: int | None = None,
         reply_to: int | None = None,
         quote: str = "",
+        anonymous: bool = False,
     ) -> ChatMessage:
-        """A text of a person; `quote` is the part of `reply_to` they selected."""
+        """A text of a person; `quote` is the part of `reply_to` they selected.
+
+        `anonymous`: an administrator writes it in the name of the group.
+        """
         return await self._message(
-            "say", user=user, chat=chat, text=text, thread=thread, reply_to=reply_to, quote=quote
+            "say",
+            user=user,
+            chat=chat,
+            text=text,
+            thread=thread,
+            reply_to=reply_to,
+            quote=quote,
+            anonymous=anonymous,
         )
 
     async def edit(self, user: int, chat: int, message_id: int, text: str) -> ChatMessage:
@@ -109,6 +120,10 @@ class EmulatorClient:
         if answer is None:
             raise TimeoutError(f"the bot did not answer the button {data!r} in {timeout_s} s")
         return answer
+
+    async def stop_draft(self, user: int, chat: int, *, thread: int | None = None) -> None:
+        """Press *Stop* below the draft that is shown there; ActRefused if there is none."""
+        await self.act("stop_draft", user=user, chat=chat, thread=thread)
 
     async def react(self, user: int, chat: int, message_id: int, emoji: str) -> ChatMessage:
         return await self._message(

@@ -78,10 +78,14 @@ class Upload:
 
 @cache
 def description() -> Description:
-    """The description shipped beside this file, read once."""
-    raw: JsonObject = json.loads(Path(__file__).with_name("api.json").read_bytes())
+    """The description shipped beside this file, and what is newer than it, read once."""
+    raw, newer = _read("api.json"), _read("api_newer.json")
     methods: dict[str, JsonObject] = raw["methods"]
     types: dict[str, JsonObject] = raw["types"]
+    for known, added in ((methods, newer["methods"]), (types, newer["types"])):
+        for name, item in added.items():
+            fields = [*known.get(name, {}).get("fields", []), *item["fields"]]
+            known[name] = item | known.get(name, {}) | {"fields": fields}
     return Description(
         version=raw["version"],
         methods={
@@ -93,6 +97,10 @@ def description() -> Description:
             for name, item in types.items()
         },
     )
+
+
+def _read(name: str) -> JsonObject:
+    return json.loads(Path(__file__).with_name(name).read_bytes())
 
 
 def check_call(method: str, params: Mapping[str, Any]) -> list[Problem]:

@@ -13,6 +13,9 @@ from aouo.emulator.world import World
 
 MAX_DOWNLOAD_BYTES = 20_000_000
 MAX_PHOTO_BYTES = 10_000_000
+MAX_PHOTO_SIDES = 10_000
+"""Width and height together."""
+MAX_PHOTO_RATIO = 20
 _FOLDERS = {"audio": "music", "voice": "voice", "photo": "photos", "document": "documents"}
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 _UNKNOWN_SIZE = (640, 480)  # of an image whose header says nothing we read
@@ -40,7 +43,7 @@ def file_json(world: World, file_id: str) -> JsonObject:
         raise bad_request("wrong file_id or the file is temporarily unavailable")
     source = world.files[file_id]
     size = len(source.content) if isinstance(source, Upload) else 0
-    if size > MAX_DOWNLOAD_BYTES:
+    if size > MAX_DOWNLOAD_BYTES and not world.local:
         raise bad_request("file is too big")
     item = _ids(file_id) | {"file_size": size}
     kind = file_id.rpartition("-")[0]
@@ -73,6 +76,10 @@ def _check(kind: MediaKind, source: Upload | str) -> None:
         )
     if kind == "photo" and not source.content.startswith(_IMAGES):
         raise bad_request("IMAGE_PROCESS_FAILED")
+    if kind == "photo":
+        sides = image_size(source.content)
+        if sum(sides) > MAX_PHOTO_SIDES or max(sides) > MAX_PHOTO_RATIO * min(sides):
+            raise bad_request("PHOTO_INVALID_DIMENSIONS")
 
 
 def _ids(file_id: str) -> JsonObject:

@@ -44,7 +44,8 @@ class Emulator:
     """A local Telegram on 127.0.0.1; `base_url` is what a bot gets as its API address.
 
     `client` is the people's side and is open while the emulator is. `parts` says what is there
-    at start besides Ada: `ben`, `group`, `forum`; `topics` are those of the forum.
+    at start besides Ada: `ben`, `group`, `forum`; `topics` are those of the forum. `local`: it is a
+    server of the bot's own, which takes and gives large files.
     """
 
     def __init__(
@@ -60,11 +61,12 @@ class Emulator:
         private_topics: bool = False,
         privacy: bool = True,
         flood: bool = False,
+        local: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         bot = Person(int(token.partition(":")[0]), name, username=username, is_bot=True)
         self.token = token
-        self.world = World(bot, private_topics=private_topics, privacy=privacy)
+        self.world = World(bot, private_topics=private_topics, privacy=privacy, local=local)
         self.signal = ChangeSignal()
         self.journal = Journal(self.signal)
         self.faults = FaultPlan()

@@ -9,6 +9,8 @@ from aouo.emulator.world import World
 
 ADA = 1001
 BEN = 1002
+ANONYMOUS = 1_087_968_824
+"""Who Telegram says wrote what an administrator writes in the group's name: GroupAnonymousBot."""
 FAMILY = -2001
 HOUSEHOLD = -1_000_000_003_001
 NOTES = 2
@@ -31,6 +33,8 @@ def furnish(
     `language` is what everybody's Telegram is set to.
     """
     world.add_person(Person(ADA, "Ada", username="ada", language_code=language), started=True)
+    anonymous = Person(ANONYMOUS, "Group", username="GroupAnonymousBot", is_bot=True)
+    world.people[ANONYMOUS] = anonymous
     people = [ADA]
     if "ben" in parts:
         world.add_person(Person(BEN, "Ben", username="ben", language_code=language), started=True)

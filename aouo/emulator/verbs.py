@@ -70,6 +70,10 @@ def _tap(desk: Desk, arguments: JsonObject) -> Any:
     return {"query_id": acts.tap(desk.world, desk.now, **arguments).id}
 
 
+def _stop_draft(desk: Desk, arguments: JsonObject) -> None:
+    acts.stop_draft(desk.world, **arguments)
+
+
 def _react(desk: Desk, arguments: JsonObject) -> Any:
     return desk.shown(acts.react(desk.world, desk.now, **arguments))
 
@@ -216,7 +220,7 @@ def _view(desk: Desk, arguments: JsonObject) -> Any:
 VERBS: dict[str, Verb] = {
     verb.__name__.removeprefix("_"): verb
     for verb in (
-        _say, _edit, _send_file, _send_other, _tap, _react, _delete,
+        _say, _edit, _send_file, _send_other, _tap, _stop_draft, _react, _delete,
         _create_user, _create_chat, _set_bot_status, _join, _leave, _block, _unblock, _upgrade,
         _topic_created, _topic_renamed, _topic_closed, _topic_deleted,
         _messages, _calls, _violations, _fault, _clear_faults, _faults_pending, _flood,

@@ -6,7 +6,7 @@ from aouo.emulator.chats import Chat
 from aouo.emulator.jsons import JsonObject
 from aouo.emulator.messages import Message
 from aouo.emulator.objects import message_json
-from aouo.emulator.world import World, newest
+from aouo.emulator.world import Shown, World, newest
 
 _PREVIEW = 80
 
@@ -89,8 +89,12 @@ def _open(world: World, chat: Chat, thread: int | None, now: float) -> JsonObjec
         "blocked": world.bot_status(chat).status == "kicked",
         "messages": [_shown(world, one) for one in chat.in_thread(thread)],
         "typing": {"action": typing.text, "for_s": typing.until - now} if typing else None,
-        "draft": {"text": draft.text, "for_s": draft.until - now} if draft else None,
+        "draft": _draft(draft, now) if draft else None,
     }
+
+
+def _draft(draft: Shown, now: float) -> JsonObject:
+    return {"text": draft.text, "for_s": draft.until - now, "can_stop": draft.stops != 0}
 
 
 def _shown(world: World, message: Message) -> JsonObject:

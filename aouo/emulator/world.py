@@ -28,19 +28,32 @@ class Callback:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Something that vanishes by itself: a chat action or a draft."""
+    """Something that vanishes by itself: a chat action or a draft.
+
+    `stops` is the draft that the button below it stops, 0 = there is no button.
+    """
 
     text: str
     until: float
+    stops: int = 0
 
 
 class World:
     """Everything the Bot API and the people can see and change.
 
-    A method that needs the time takes it as `now`, seconds since the epoch.
+    A method that needs the time takes it as `now`, seconds since the epoch. `local`: the server is
+    the bot's own, in local mode, with files as large as it likes.
     """
 
-    def __init__(self, bot: Person, *, private_topics: bool = False, privacy: bool = True) -> None:
+    def __init__(
+        self,
+        bot: Person,
+        *,
+        private_topics: bool = False,
+        privacy: bool = True,
+        local: bool = False,
+    ) -> None:
+        self.local = local
         self.bot = bot
         self.private_topics = private_topics
         self.privacy = privacy
@@ -53,6 +66,7 @@ class World:
         self.webhook: JsonObject = {}
         self.typing: dict[tuple[int, int | None], Shown] = {}
         self.drafts: dict[tuple[int, int | None], Shown] = {}
+        self.stopped_drafts: set[tuple[int, int | None, int]] = set()
         self.seen: dict[tuple[int, int, int | None], int] = {}
         self.acquainted: set[int] = set()
         self._shared = Counter()

@@ -12,8 +12,9 @@ from aouo import notices
 from aouo.address import ConversationAddress
 from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import Call, Commands, Entry, Look, Lookup, Result
-from aouo.errors import LostClaim, TooMuchToRead
+from aouo.errors import DraftOver, LostClaim, TooMuchToRead
 from aouo.flow import ending, outcomes
+from aouo.ids import draft_id
 from aouo.notices import Notice
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
@@ -264,6 +265,22 @@ class Desk:
         if result.replay:
             self._wake(job.inbound.address.lane)
         return result
+
+    async def stop_draft(self, job: Job, draft: int) -> None:
+        """As /stop, if the answer that was growing as this draft still is; one that is over says
+        enough by being there, and what is at work since is another one."""
+        stop = self._commands.of("stop")
+        assert isinstance(stop, Entry)
+
+        def handler(tx: Tx, call: Call) -> Result:
+            if draft not in map(draft_id, turns.open_in(tx, call.inbound.address.lane)):
+                raise DraftOver(f"draft {draft}")
+            return stop.handler(tx, call, self._library())
+
+        try:
+            await self.command(job, handler)
+        except DraftOver:
+            await self.done(job, "the draft is over")
 
     async def move_chat(self, job: Job, new_chat_id: str) -> None:
         """A group became a supergroup: everything stored follows in one transaction."""

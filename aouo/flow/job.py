@@ -176,6 +176,8 @@ class Flow:
                 await self._editing.apply(job)
             case to.NoteReaction():
                 await self._reacting(job)
+            case to.StopDraft(draft_id):
+                await desk.stop_draft(job, draft_id)
             case to.NoteStanding(standing):
                 await self._standing(job, standing)
             case to.Explain(what):

@@ -150,8 +150,8 @@ class SettingUp:
         return False
 
     async def _is_there(self, platform: Topics, topic: ConversationAddress, route: Route) -> bool:
-        if route.paused:  # one that somebody closed stays closed
-            return route.paused == "closed"
+        if route.paused == "closed":  # one that somebody closed stays closed
+            return True
         return await self._patiently(lambda: platform.topic_exists(topic, route.title))
 
     async def _create(
@@ -204,6 +204,7 @@ class SettingUp:
             jobs.hold(tx, job)
             topics.settle(tx, topic.around, pack)
             route = routes.get_or_create(tx, topic, chat_kind, now)
+            routes.found(tx, topic)
             if route.active_pack == pack:
                 return None
             if not route.title:

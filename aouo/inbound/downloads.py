@@ -17,7 +17,7 @@ from urllib.parse import quote
 import aiohttp
 import structlog
 
-from aouo import failpoint
+from aouo import bot_api, failpoint
 from aouo.attachments import Attachment
 from aouo.errors import FileGone, FileNotFetched, FileTooBig
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
@@ -25,10 +25,6 @@ from aouo.ports import Clock
 
 log = structlog.get_logger()
 
-PUBLIC_LIMIT_BYTES = 20 * 1024 * 1024
-"""What Telegram's own server gives to bots; a server of one's own in local mode gives all."""
-OWN_LIMIT_BYTES = 2_000_000_000
-PUBLIC_URL = "https://api.telegram.org"
 TRIES = 4
 _CALL_S = 15.0
 _SILENCE_S = 20.0
@@ -62,9 +58,7 @@ class Downloads:
         base = base_url.rstrip("/")
         self._url = f"{base}/file/bot{token}"
         self._token = token
-        self._limit_bytes = limit_bytes or (
-            PUBLIC_LIMIT_BYTES if base == PUBLIC_URL else OWN_LIMIT_BYTES
-        )
+        self._limit_bytes = limit_bytes or bot_api.limits_of(base).download
 
     async def fetch(self, item: Attachment, to: Path) -> int:
         """Put the file at `to`, whole or not at all; return its size in bytes.
@@ -118,7 +112,7 @@ class Downloads:
             raise _Passing(str(error)) from None
         except ApiError as error:
             if "too big" in error.description.lower():
-                raise FileTooBig(item.size_bytes, PUBLIC_LIMIT_BYTES) from None
+                raise FileTooBig(item.size_bytes, bot_api.PUBLIC.download) from None
             if error.code == 429 or error.code >= 500:
                 raise _Passing(str(error), error.retry_after_s) from None
             if "temporarily" in error.description.lower():  # or a wrong id: it says both at once

@@ -28,7 +28,9 @@ ALLOWED_UPDATES = (
     "callback_query",
     "my_chat_member",
     "message_reaction",
+    "stopped_message_generation",
 )
+"""A server that does not know a kind leaves it out."""
 _CONTESTED_AFTER_S = 20.0
 _RETRY_AT_MOST_S = 30.0
 _LOOK_AGAIN_S = 5.0

@@ -23,6 +23,7 @@ from aouo.events import (
     Button,
     Command,
     Content,
+    DraftStopped,
     Edited,
     Inbound,
     Intruder,
@@ -40,7 +41,15 @@ from aouo.inbound import soundness, telegram_media
 from aouo.inbound import telegram_reading as reading
 from aouo.inbound.admission import admits
 
-_KINDS = ("message", "callback_query", "edited_message", "message_reaction", "my_chat_member")
+_STOPPED = "stopped_message_generation"
+_KINDS = (
+    "message",
+    "callback_query",
+    "edited_message",
+    "message_reaction",
+    "my_chat_member",
+    _STOPPED,
+)
 _NAME = re.compile(r"[a-z_]{1,64}")
 """What a kind of update is called; anything else does not get into the log."""
 
@@ -84,7 +93,8 @@ class Normaliser:
         if kind not in _KINDS:
             return Arrival(update_id, text, None, why=kind, keep_raw=False)
         update = telegram.Update.de_json(dict(raw), None)
-        inbound = self._inbound(update)
+        stopped = raw[_STOPPED] if kind == _STOPPED else None  # newer than the library
+        inbound = self._stopped(stopped) if stopped else self._inbound(update)
         query = update.callback_query
         if inbound is None:
             why = f"{kind} without content"
@@ -102,7 +112,9 @@ class Normaliser:
                 refused_person=inbound.person.id,
             )
         # An edit's words replace others, also those that are not kept: the job has them alone.
-        kept = not isinstance(inbound.content, Intruder | Edited | Reacted | Standing | Migrated)
+        kept = not isinstance(
+            inbound.content, Intruder | Edited | Reacted | DraftStopped | Standing | Migrated
+        )
         return Arrival(update_id, text, inbound, keep_raw=kept)
 
     def _unread(self, message: Any) -> Inbound | None:
@@ -194,6 +206,18 @@ class Normaliser:
         address = ConversationAddress("tg", str(update.chat.id))
         person, kind = _person(update.user), reading.chat_kind(update.chat)
         return Inbound(address, person, Reacted(emoji), kind, update.message_id)
+
+    def _stopped(self, raw: Mapping[str, Any]) -> Inbound | None:
+        """It says where, and in a person's own chat that is who.
+
+        Source: core.telegram.org/bots/api/types/messagegenerationstopped.
+        """
+        chat = telegram.Chat.de_json(raw["chat"], None)
+        if chat.type != "private" or not admits(self._allowed, chat.id):
+            return None
+        address = ConversationAddress("tg", str(chat.id), str(raw.get("message_thread_id") or ""))
+        person = Person(str(chat.id), chat.full_name or "")
+        return Inbound(address, person, DraftStopped(raw["draft_id"]))
 
     def _stands(self, change: telegram.ChatMemberUpdated) -> Inbound | None:
         """Whoever changed it: it is about us, and nothing of theirs is in it.

@@ -1,10 +1,11 @@
 """How fast Telegram lets a bot speak: token buckets per chat, per group and for the whole bot.
 
 The figures are not promises; what is refused all the same is waited out where it happens.
-The bot-wide bucket starts full enough for a burst of answers to many people at once, which is
-not the bulk sending that its rate is meant for.
+The bot as a whole says a second's worth at once and the rest at its rate, whoever asked for it:
+at nine o'clock many schedules begin together.
 
-Source: core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
+Source: core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this, "about 30
+messages per second".
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from aouo.ports import Clock
 
 CHAT_PER_S, CHAT_BURST = 1.0, 3
 GROUP_PER_S, GROUP_BURST = 20 / 60, 20
-BOT_PER_S, BOT_BURST = 30.0, 600
+BOT_PER_S, BOT_BURST = 30.0, 30
 SLOWER_AT_MOST, CALM_S = 8.0, 60.0
 
 

@@ -12,11 +12,11 @@ stands below them.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
 from aouo.address import ConversationAddress
+from aouo.ids import draft_id
 from aouo.outbound import wording
 from aouo.outbound.clean import without_end, without_secrets
 from aouo.outbound.degrade import Capabilities, degraded
@@ -78,7 +78,7 @@ class LiveView:
         self._capabilities = capabilities
         self._max_parts = max_parts
         self._drafts = drafts and not live
-        self._draft_id = zlib.crc32(turn_id.encode()) or 1
+        self._draft_id = draft_id(turn_id)
         self._drafted = Rendered("")
         self._said_id = said_id
         self._pages = Pages(
@@ -233,7 +233,7 @@ class LiveView:
 
     async def _refresh(self, now_s: float) -> None:
         """Show the newest text, or a status line while there is none."""
-        if self._drafts and not self._outbox.drafts_work:
+        if self._drafts and not self._outbox.takes_drafts(self._address):
             self._drafts = False
             self._forget_words()
         if self._drafts and self._drafted.text and now_s - self._shown_at_s >= _DRAFT_AGAIN_S:

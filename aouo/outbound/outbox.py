@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from aouo.address import ConversationAddress
-from aouo.errors import DeliveryError, FloodControl, RecipientGone
+from aouo.errors import DeliveryError, DeliveryRefused, FloodControl, NotOffered, RecipientGone
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.limits import Pace
 from aouo.outbound.sender import Sender
@@ -45,8 +45,8 @@ class Outbox:
         self._senders: dict[ConversationAddress, Sender] = {}
         self._begun: asyncio.Queue[Sender | None] = asyncio.Queue()
         self._waited_for: dict[int, asyncio.Future[Delivery]] = {}
-        self.drafts_work = True
-        """No draft has failed yet; after one that did, all that is live are edits."""
+        self._no_drafts: set[tuple[str, str]] = set()
+        """Platforms, and chats of theirs, that refused a draft: what is live there are edits."""
 
     async def run(self) -> None:
         """Send until closed."""
@@ -91,6 +91,10 @@ class Outbox:
     def show_draft(self, address: ConversationAddress, draft_id: int, message: Rendered) -> None:
         """Show what is being written soon; a newer wish, or a message, replaces this one."""
         self._sender(address).draft = draft_id, message
+
+    def takes_drafts(self, address: ConversationAddress) -> bool:
+        """Whether no draft has been refused here yet."""
+        return self._no_drafts.isdisjoint({(address.platform, ""), _chat_of(address)})
 
     def drop_draft(self, address: ConversationAddress) -> None:
         """What has not been shown of a draft yet need not be."""
@@ -139,10 +143,7 @@ class Outbox:
         """Nothing can be sent to this chat, all its topics: drop what waits, stop its turns."""
         told = await self._ledger.gone(address, error)
         for sender in self._senders.values():
-            if (sender.address.platform, sender.address.chat_id) == (
-                address.platform,
-                address.chat_id,
-            ):
+            if _chat_of(sender.address) == _chat_of(address):
                 sender.give_up(str(error))
         self._stop_turns(address)
         if told:
@@ -167,7 +168,7 @@ class Outbox:
                 pace=self._pace,
                 clock=self._clock,
                 settled=self._tell,
-                draft_failed=self._without_drafts,
+                draft_refused=self._without_drafts,
                 lost=self.lose,
             )
             self._begun.put_nowait(sender)
@@ -180,12 +181,18 @@ class Outbox:
         finally:
             del self._senders[known_as]
 
-    def _without_drafts(self, error: DeliveryError) -> None:
-        if self.drafts_work:
-            log.warning("drafts_given_up", error=str(error))
-        self.drafts_work = False
+    def _without_drafts(self, address: ConversationAddress, error: DeliveryRefused) -> None:
+        """Whoever does not know the call refuses it to all; any other refusal is this chat's."""
+        everywhere = isinstance(error, NotOffered)
+        log.warning("drafts_given_up", chat="" if everywhere else str(address), error=str(error))
+        self._no_drafts.add((address.platform, "") if everywhere else _chat_of(address))
 
     def _tell(self, row: Delivery) -> None:
         future = self._waited_for.pop(row.id, None)
         if future and not future.done():
             future.set_result(row)
+
+
+def _chat_of(address: ConversationAddress) -> tuple[str, str]:
+    """All topics of a chat are one."""
+    return address.platform, address.chat_id

@@ -48,7 +48,7 @@ class Sender:
         pace: Pace,
         clock: Clock,
         settled: Callable[[Delivery], None],
-        draft_failed: Callable[[DeliveryError], None],
+        draft_refused: Callable[[ConversationAddress, DeliveryRefused], None],
         lost: Callable[[ConversationAddress, RecipientGone], Awaitable[None]],
     ) -> None:
         self.address = address
@@ -61,7 +61,7 @@ class Sender:
         self._pace = pace
         self._clock = clock
         self._settled = settled
-        self._draft_failed = draft_failed
+        self._draft_refused = draft_refused
         self._lost = lost
         self._place_kept = False
         self._left_topic = False
@@ -158,7 +158,8 @@ class Sender:
             log.debug("edit_failed", conversation=str(self.address), kind=type(error).__name__)
 
     async def _show_draft(self) -> None:
-        """Carry out the newest draft; the first that fails is the last."""
+        """Carry out the newest draft. What flood control kept back is shown when it is over, if
+        nothing newer is; what was lost is left out, and a refusal makes it the last one."""
         await self._messenger.ready()
         await self._pace.wait(self.address)
         if self.rows or not self.draft:
@@ -167,12 +168,15 @@ class Sender:
         (draft_id, message), self.draft = self.draft, None
         try:
             await self._messenger.draft(self.address, draft_id, message)
+        except FloodControl as error:
+            self._park(error)
+            self.draft = self.draft or (None if self.rows else (draft_id, message))
         except RecipientGone as error:
             await self._lost(self.address, error)
+        except DeliveryRefused as error:
+            self._draft_refused(self.address, error)
         except DeliveryError as error:
-            if isinstance(error, FloodControl):
-                self._park(error)
-            self._draft_failed(error)
+            log.debug("draft_failed", conversation=str(self.address), kind=type(error).__name__)
 
     def _park(self, error: FloodControl) -> None:
         self._pace.park(self.address, error.retry_after_s)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 
 import aiohttp
+import structlog
 import telegram
 
 from aouo.address import ConversationAddress
-from aouo.errors import (
-    DeliveryRefused,
-    TopicGone,
-)
+from aouo.bot_api import limits_of
+from aouo.errors import DeliveryRefused, NoPhoto, TopicGone
 from aouo.outbound.telegram_failures import translated
 from aouo.outbound.telegram_http import AiohttpRequest
 from aouo.outbound.telegram_uploads import album_of, entities_of, source_of
@@ -21,6 +22,7 @@ from aouo.ports import ButtonSpec, Media, Rendered, Rights
 # Until its version 23 the library warns at every flood control unless told which type we want.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
 
+log = structlog.get_logger()
 _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
 
 
@@ -29,6 +31,7 @@ class TelegramMessenger:
 
     def __init__(self, *, session: aiohttp.ClientSession, base_url: str, token: str) -> None:
         base = base_url.rstrip("/")
+        self._limits = limits_of(base)
         self._bot = telegram.Bot(
             token,
             base_url=f"{base}/bot",
@@ -58,6 +61,14 @@ class TelegramMessenger:
         return sent.message_id
 
     async def _send_file(self, to: ConversationAddress, message: Rendered, media: Media) -> int:
+        """A photo that Telegram takes as none is shown as a file."""
+        try:
+            return await self._send_as(to, message, media)
+        except NoPhoto:
+            log.info("photo_sent_as_file")
+            return await self._send_as(to, message, replace(media, kind="document"))
+
+    async def _send_as(self, to: ConversationAddress, message: Rendered, media: Media) -> int:
         """An address is fetched by Telegram; a local file is uploaded."""
         calls = {
             "photo": self._bot.send_photo,
@@ -66,28 +77,40 @@ class TelegramMessenger:
             "voice": self._bot.send_voice,
             "document": self._bot.send_document,
         }
-        source = await source_of(media)
-        async with translated():
-            sent = await calls[media.kind](
-                int(to.chat_id),
-                source,
-                caption=message.text or None,
-                caption_entities=entities_of(message.entities) if message.text else None,
-                reply_markup=_keyboard(message.buttons),
-                message_thread_id=_thread(to),
-                reply_parameters=_reply(message),
-            )
+        with ExitStack() as files:
+            source = await source_of(media, self._limits, files)
+            async with translated(uploading=True):
+                sent = await calls[media.kind](
+                    int(to.chat_id),
+                    source,
+                    caption=message.text or None,
+                    caption_entities=entities_of(message.entities) if message.text else None,
+                    reply_markup=_keyboard(message.buttons),
+                    message_thread_id=_thread(to),
+                    reply_parameters=_reply(message),
+                )
         return sent.message_id
 
     async def _send_album(self, to: ConversationAddress, message: Rendered) -> int:
-        items = await album_of(message)
-        async with translated():
-            sent = await self._bot.send_media_group(
-                int(to.chat_id),
-                items,
-                message_thread_id=_thread(to),
-                reply_parameters=_reply(message),
-            )
+        """With a photo that Telegram takes as none, all of it are files: it says not which one,
+        and files go together with files only."""
+        try:
+            return await self._send_group(to, message)
+        except NoPhoto:
+            log.info("photo_sent_as_file")
+            as_files = tuple(replace(media, kind="document") for media in message.album)
+            return await self._send_group(to, replace(message, album=as_files))
+
+    async def _send_group(self, to: ConversationAddress, message: Rendered) -> int:
+        with ExitStack() as files:
+            items = await album_of(message, self._limits, files)
+            async with translated(uploading=True):
+                sent = await self._bot.send_media_group(
+                    int(to.chat_id),
+                    items,
+                    message_thread_id=_thread(to),
+                    reply_parameters=_reply(message),
+                )
         return sent[0].message_id
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
@@ -111,6 +134,11 @@ class TelegramMessenger:
             )
 
     async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        """See `ports.Messenger`. With Telegram's own *Stop* below it, which a server older than
+        10.3 leaves away; while a draft is there without one, some apps let nothing be sent.
+
+        Source: core.telegram.org/bots/api#sendmessagedraft; github.com/DrKLO/Telegram/pull/1961.
+        """
         async with translated():
             await self._bot.send_message_draft(
                 int(to.chat_id),
@@ -118,6 +146,7 @@ class TelegramMessenger:
                 message.text,
                 message_thread_id=_thread(to),
                 entities=entities_of(message.entities),
+                api_kwargs={"can_stop": True},
             )
 
     async def delete(self, to: ConversationAddress, message_id: int) -> None:

@@ -16,7 +16,9 @@ from aouo.errors import (
     DeliveryUnknown,
     FloodControl,
     MayNotWrite,
+    NoPhoto,
     NoRight,
+    NotOffered,
     NoTopics,
     NotSent,
     RecipientGone,
@@ -31,11 +33,14 @@ _MUTED = (
     "chat_write_forbidden",
 )
 _TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_id_invalid")
+_NO_PHOTO = ("photo_invalid_dimensions", "too big for a photo")
+"""Width and height above 10,000 together, one more than 20 times the other, or above 10 MB.
+Source: core.telegram.org/bots/api#sendphoto."""
 _NO_TOPICS = ("the chat is not a forum", "bot_forum_create_forbidden")
 
 
 @asynccontextmanager
-async def translated(*, editing: bool = False) -> AsyncGenerator[None]:
+async def translated(*, editing: bool = False, uploading: bool = False) -> AsyncGenerator[None]:
     """Telegram's errors as ours. `BadRequest` is a `NetworkError` there: the order matters."""
     try:
         yield
@@ -48,11 +53,15 @@ async def translated(*, editing: bool = False) -> AsyncGenerator[None]:
     except failed.Forbidden as error:
         raise RecipientGone(str(error)) from error
     except failed.InvalidToken as error:
+        if "method not found" in str(error).lower():
+            raise NotOffered(str(error)) from error
         # The bot's own trouble, not this chat's: what waits stays queued.
         raise NotSent(str(error)) from error
     except failed.BadRequest as error:
         if editing and "message is not modified" in str(error).lower():
             return
+        if uploading and "(413)" in str(error):
+            raise DeliveryRefused("the server takes no upload of this size (413)") from error
         raise _refusal(str(error)) from error
     except NotWritten as error:
         raise NotSent(str(error)) from error
@@ -71,6 +80,8 @@ def _refusal(text: str) -> DeliveryRefused | RecipientGone:
         return TopicGone(text, closed=True)
     if any(sign in lower for sign in _TOPIC_GONE):
         return TopicGone(text)
+    if any(sign in lower for sign in _NO_PHOTO):
+        return NoPhoto(text)
     if any(sign in lower for sign in _NO_TOPICS):
         return NoTopics(text)
     if any(sign in lower for sign in _GONE):

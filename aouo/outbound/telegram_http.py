@@ -6,6 +6,8 @@ what the default cannot: whether a failed request may have been carried out.
 
 from __future__ import annotations
 
+import os
+
 import aiohttp
 from telegram.error import BadRequest, NetworkError, TimedOut
 from telegram.request import BaseRequest, RequestData
@@ -17,6 +19,8 @@ _READ_S = 30.0
 _CONNECT_S = 10.0
 _UPLOAD_S = 110.0
 """For all of a request with files; a little less than a tool may take."""
+_UPLOAD_BYTES_PER_S = 500_000
+"""Slower than this nothing goes that is larger: a Bot API server of one's own takes 2,000 MB."""
 
 _PASSING = frozenset({401, 404, 408, 409, 425, 429})
 """Refusals that may end by themselves, or that the library reads; the others are for ever."""
@@ -58,7 +62,7 @@ class AiohttpRequest(BaseRequest):
     ) -> tuple[int, bytes]:
         read_s = read_timeout if isinstance(read_timeout, int | float) else _READ_S
         if request_data and request_data.contains_files:
-            read_s = max(read_s, _UPLOAD_S)
+            read_s = max(read_s, _upload_s(request_data))
         timeout = aiohttp.ClientTimeout(total=read_s, sock_connect=_CONNECT_S)
         called = url.rpartition("/")[2]
         failpoint.reached(f"before {called}")
@@ -83,6 +87,15 @@ class AiohttpRequest(BaseRequest):
             # The library takes it for the network's trouble: 413 would be uploaded for ever.
             raise BadRequest(f"{response.reason} ({response.status})")
         return response.status, answer
+
+
+def _upload_s(request_data: RequestData) -> float:
+    contents = [content for _, content, _ in request_data.multipart_data.values()]
+    size = sum(
+        len(content) if isinstance(content, bytes) else os.fstat(content.fileno()).st_size
+        for content in contents
+    )
+    return max(_UPLOAD_S, size / _UPLOAD_BYTES_PER_S)
 
 
 def _said(error: Exception) -> str:

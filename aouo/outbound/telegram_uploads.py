@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import telegram
 
-from aouo.errors import DeliveryRefused, ToolFailed
+from aouo.bot_api import FileLimits
+from aouo.errors import DeliveryRefused, NoPhoto, ToolFailed
 from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
 from aouo.ports import Entity, Media, Rendered
 
-MAX_UPLOAD_BYTES = 50 * 1024 * 1024
-"""Source, also of the next: core.telegram.org/bots/api#sending-files."""
-MAX_PHOTO_BYTES = 10 * 1024 * 1024
 Item: TypeAlias = (
     telegram.InputMediaPhoto
     | telegram.InputMediaVideo
@@ -32,21 +31,20 @@ _ITEMS: dict[str, type[Item]] = {
 }
 
 
-async def album_of(message: Rendered) -> list[Item]:
-    """The items of a message's album; the first has its words.
+async def album_of(message: Rendered, limits: FileLimits, files: ExitStack) -> list[Item]:
+    """The items of a message's album; the first has its words. `files` holds what is open.
 
     Raises:
+        NoPhoto: one of its photos is too large for one.
         DeliveryRefused: one of them is no file, or they are too large together.
     """
     items: list[Item] = []
     size = 0
     for number, media in enumerate(message.album):
-        source = await source_of(media, attached=True)
-        if isinstance(source, telegram.InputFile):
-            content = source.input_file_content
-            size += len(content) if isinstance(content, bytes) else 0
-        if size > MAX_UPLOAD_BYTES:
-            limit = f"{MAX_UPLOAD_BYTES:,}"
+        source = await source_of(media, limits, files, attached=True)
+        size += size_of(source)
+        if size > limits.upload:
+            limit = f"{limits.upload:,}"
             raise DeliveryRefused(f"the files of an album may have {limit} bytes together")
         text = "" if number else message.text
         entities = entities_of(message.entities) if text else None
@@ -54,10 +52,15 @@ async def album_of(message: Rendered) -> list[Item]:
     return items
 
 
-async def source_of(media: Media, *, attached: bool = False) -> str | telegram.InputFile:
-    """What Telegram is given: the address, or the file's bytes; those of an album are `attached`.
+async def source_of(
+    media: Media, limits: FileLimits, files: ExitStack, *, attached: bool = False
+) -> str | telegram.InputFile:
+    """What Telegram is given: the address, or the file; those of an album are `attached`.
+
+    A file is read as it is sent, and stays open in `files` until then.
 
     Raises:
+        NoPhoto: it is larger than a photo may be.
         DeliveryRefused: it is no file, not there, or larger than a bot may upload.
     """
     if media.text:
@@ -69,12 +72,24 @@ async def source_of(media: Media, *, attached: bool = False) -> str | telegram.I
             raise DeliveryRefused("an address does not go up with `..`")
         return address
     file = Path(media.source)
-    limit = MAX_PHOTO_BYTES if media.kind == "photo" else MAX_UPLOAD_BYTES
     try:
-        content = await asyncio.to_thread(_content, file, limit)
+        content = files.enter_context(await asyncio.to_thread(_content, file, limits.upload))
     except (ToolFailed, OSError, ValueError) as error:
         raise DeliveryRefused(f"{file.name} cannot be read: {error}") from error
-    return telegram.InputFile(content, filename=media.name or file.name, attach=attached)
+    source = telegram.InputFile(
+        content, filename=media.name or file.name, attach=attached, read_file_handle=False
+    )
+    if media.kind == "photo" and size_of(source) > limits.photo:
+        raise NoPhoto(f"{file.name} has more than the {limits.photo:,} bytes of a photo")
+    return source
+
+
+def size_of(source: str | telegram.InputFile) -> int:
+    """The bytes that are uploaded; an address has none."""
+    if isinstance(source, str):
+        return 0
+    content = source.input_file_content
+    return len(content) if isinstance(content, bytes) else os.fstat(content.fileno()).st_size
 
 
 def entities_of(entities: Sequence[Entity]) -> list[telegram.MessageEntity]:
@@ -89,8 +104,8 @@ def entities_of(entities: Sequence[Entity]) -> list[telegram.MessageEntity]:
     return found
 
 
-def _content(file: Path, limit: int) -> bytes:
-    """The bytes of a file that the guard let through when the message was written.
+def _content(file: Path, limit: int) -> BinaryIO:
+    """A file, open, that the guard let through when the message was written.
 
     Raises:
         DeliveryRefused: it is larger than a bot may upload.
@@ -98,8 +113,8 @@ def _content(file: Path, limit: int) -> bytes:
     """
     if not file.is_absolute():
         raise ToolFailed("it has no absolute path")
-    with opened(file) as descriptor, os.fdopen(os.dup(descriptor), "rb") as content:
+    with opened(file) as descriptor:
         size = os.fstat(descriptor).st_size
         if size > limit:
             raise DeliveryRefused(f"{file.name} has {size:,} bytes; at most {limit:,} can be sent")
-        return content.read(limit)
+        return os.fdopen(os.dup(descriptor), "rb")

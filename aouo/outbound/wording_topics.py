@@ -49,9 +49,17 @@ def none_here(notice: NoTopicsHere) -> str:
 
 
 def shut(title: str, how: Literal["closed", "deleted"]) -> str:
+    """Telegram says of living topics too that it does not find them: 8 May 2026, all private ones.
+
+    Source: github.com/tdlib/telegram-bot-api/issues/847 and /693.
+    """
     named = f" “{title}”" if title else ""
-    helps = "" if how == "deleted" else " Once it is open again, I answer there."
-    return f"The topic{named} is {how}, so this comes here.{helps}"
+    if how == "deleted":
+        return (
+            f"Telegram does not find the topic{named}, so this comes here. If it is still there, "
+            "write something in it, and I go on there."
+        )
+    return f"The topic{named} is closed, so this comes here. Once it is open again, I answer there."
 
 
 def _trouble(why: TopicTrouble) -> str:

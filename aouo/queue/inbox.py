@@ -24,6 +24,7 @@ from aouo.events import (
     Attached,
     Button,
     Command,
+    DraftStopped,
     Edited,
     Illegible,
     Inbound,
@@ -241,6 +242,8 @@ class Inbox:
             facts = (("update_unreadable", {**update, "kind": arrival.why}),)
         elif arrival.why and not inbound:
             facts = (("update_ignored", {"kind": arrival.why}),)
+        if inbound and inbound.address.thread_id:
+            routes.found(tx, inbound.address)
         if wanted and (answer_id := self._repeats(wanted)):
             return _Filed((), facts, (answer_id,))
         if wanted:
@@ -336,7 +339,7 @@ def _end_burst(tx: Tx, inbound: Inbound) -> None:
     """Words said behind a `/stop` do not join those that it will drop, and so with what leaves a
     question unanswered."""
     match inbound.content:
-        case Command("stop" | "new" | "retry"):
+        case Command("stop" | "new" | "retry") | DraftStopped():
             if opened := jobs.gathering(tx, inbound.address.lane, inbound.person.id):
                 jobs.flush(tx, opened[0])
         case _:

@@ -11,6 +11,7 @@ from aouo.events import (
     Attached,
     Button,
     Command,
+    DraftStopped,
     Edited,
     Illegible,
     Inbound,
@@ -44,6 +45,7 @@ from aouo.routing.decisions import (
     RefuseCommand,
     RunTurn,
     ShutTopic,
+    StopDraft,
 )
 from aouo.routing.installed import Installed
 from aouo.web.envelope import forwarded
@@ -72,6 +74,8 @@ def decide(
             return ApplyEdit()
         case Reacted():
             return NoteReaction()
+        case DraftStopped(draft_id):
+            return StopDraft(draft_id)
         case Standing() as standing:
             return NoteStanding(standing)
         case Unsupported(what):

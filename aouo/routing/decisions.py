@@ -114,6 +114,13 @@ class NoteReaction:
 
 
 @dataclass(frozen=True, slots=True)
+class StopDraft:
+    """As `/stop`, for the answer that was growing as this draft."""
+
+    draft_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class NoteStanding:
     """We were blocked, put out or muted in this chat, or are back."""
 
@@ -151,6 +158,7 @@ Decision: TypeAlias = (
     | MoveChat
     | ApplyEdit
     | NoteReaction
+    | StopDraft
     | NoteStanding
     | Explain
     | PutAside

@@ -10,6 +10,7 @@ from aouo.events import (
     Attached,
     Button,
     Command,
+    DraftStopped,
     Edited,
     Inbound,
     Intruder,
@@ -64,7 +65,7 @@ class Doorkeeper:
                 return f"!{lane}"
             case Text() if answers_gate:
                 return f"!{lane}"
-            case Edited() | Reacted() | Standing() | Migrated() | TopicShut():
+            case Edited() | Reacted() | DraftStopped() | Standing() | Migrated() | TopicShut():
                 return f"!{lane}"
             case _:
                 return lane

@@ -142,6 +142,18 @@ def heard_from(tx: Tx, address: ConversationAddress) -> None:
     )
 
 
+def found(tx: Tx, address: ConversationAddress) -> None:
+    """Something happened in this topic: it is not deleted, whatever a send was told."""
+    tx.run(
+        "UPDATE conversation_routes SET paused = '' WHERE platform = ? AND chat_id = ? "
+        "AND thread_id = ? AND user_id = ? AND paused = 'deleted'",
+        address.platform,
+        address.chat_id,
+        address.thread_id,
+        address.user_id,
+    )
+
+
 def _route(row: sqlite3.Row) -> Route:
     return Route(
         row["id"],

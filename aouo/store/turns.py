@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, LiteralString
 
 from aouo.events import Thought
 from aouo.ids import ulid
@@ -127,6 +127,17 @@ def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
     """The turn of this job that has not ended."""
     row = tx.one("SELECT * FROM turns WHERE job_id = ? AND status = 'open'", job_id)
     return _open(row) if row else None
+
+
+def open_in(tx: Tx, lane: str) -> list[str]:
+    """The turns of this lane that have not ended: at work, or to be taken up."""
+    statements: tuple[LiteralString, ...] = (
+        "SELECT turns.id FROM jobs JOIN turns ON turns.job_id = jobs.id "
+        "WHERE jobs.lane = ? AND jobs.state = 'running' AND turns.status = 'open'",
+        "SELECT turns.id FROM jobs JOIN turns ON turns.job_id = jobs.id "
+        "WHERE jobs.lane = ? AND jobs.state = 'ready' AND turns.status = 'open'",
+    )
+    return [row["id"] for statement in statements for row in tx.all(statement, lane)]
 
 
 def _open(row: sqlite3.Row) -> OpenTurn:

@@ -39,7 +39,8 @@ class Bot(Protocol):
 class Aouo:
     """Ours, as its owner would start it: `aouo start`, packs/notes, no wait for more text.
 
-    With `tools` that many more are registered and shown to the model (`started`).
+    With `tools` that many more are registered and shown to the model (`started`); not `paced`, it
+    says more at once than Telegram takes (`unpaced`).
     """
 
     place: Path
@@ -49,6 +50,7 @@ class Aouo:
     history: int = 200
     streaming: str = "edits"
     tools: int = 0
+    paced: bool = True
     name: str = "aouo"
 
     @property
@@ -78,7 +80,8 @@ class Aouo:
         if self.tools:
             more = ("-m", "scripts.benchmarks.started", str(self.place), str(self.tools))
             return Process(*more, log=log)
-        return Process("-m", "aouo", "start", "--home", str(self.place), log=log)
+        program = "aouo" if self.paced else "scripts.benchmarks.unpaced"
+        return Process("-m", program, "start", "--home", str(self.place), log=log)
 
     def _prepare(self) -> None:
         self.home.create()

@@ -38,6 +38,7 @@ class Bench:
         model_url: str = "",
         streaming: str = "",
         tools: int = 0,
+        paced: bool = True,
     ) -> Aouo:
         return Aouo(
             self._folder / f"home{next(self._places)}",
@@ -47,6 +48,7 @@ class Bench:
             history,
             streaming or "edits",
             tools,
+            paced,
         )
 
     def elsewhere(self, telegram_url: str, model_url: str, chats: Sequence[int]) -> Aouo:
@@ -243,7 +245,7 @@ def throughput(bench: Bench, *, quick: bool) -> list[Row]:
     latency: dict[str, list[float]] = {}
     servers: dict[str, list[float]] = {}
     for _ in range(1 if quick else 3):
-        bots: list[Bot] = [bench.aouo([*everyone, *chats(1, 900)]), bench.floor()]
+        bots: list[Bot] = [bench.aouo([*everyone, *chats(1, 900)], paced=False), bench.floor()]
         for bot in bots:
             with bench.running(bot) as one:
                 one.drive(chats(1, 900), apart=True)

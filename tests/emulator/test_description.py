@@ -12,10 +12,16 @@ def flaws(method: str, **params: Any) -> list[tuple[str, str]]:
     return [(problem.flaw, problem.path) for problem in check_call(method, params)]
 
 
-def test_the_description_is_the_whole_bot_api_10_1() -> None:
+def test_the_description_is_the_whole_bot_api_10_1_and_what_we_use_of_10_3() -> None:
     known = description()
+    draft = known.methods["sendmessagedraft"]
 
-    assert (known.version, len(known.methods), len(known.types)) == ("Bot API 10.1", 180, 359)
+    assert (known.version, len(known.methods), len(known.types)) == ("Bot API 10.1", 180, 360)
+    assert (draft.name, draft.returns) == ("sendMessageDraft", ("Boolean",))
+    assert list(draft.fields)[-3:] == ["entities", "can_stop", "keep_on_stop"]
+    assert known.types["Update"].fields["stopped_message_generation"].types == (
+        "MessageGenerationStopped",
+    )
 
 
 BUTTON = {"text": "A", "callback_data": "a"}

@@ -11,9 +11,10 @@ import pytest
 from aiohttp import web
 
 from aouo.attachments import Attachment
+from aouo.bot_api import PUBLIC, PUBLIC_URL
 from aouo.emulator import ADA, Emulator
 from aouo.errors import FileGone, FileNotFetched, FileTooBig
-from aouo.inbound.downloads import PUBLIC_LIMIT_BYTES, PUBLIC_URL, TRIES, Downloads
+from aouo.inbound.downloads import TRIES, Downloads
 from aouo.inbound.telegram_api import TelegramApi
 from tests.fakes.clock import FastClock
 
@@ -63,7 +64,7 @@ async def test_what_telegram_will_not_give_is_not_even_asked_for(tmp_path: Path)
         with pytest.raises(FileTooBig) as refused:
             await fetches.fetch(item, tmp_path / "x")
 
-    assert refused.value.limit_bytes == PUBLIC_LIMIT_BYTES
+    assert refused.value.limit_bytes == PUBLIC.download
 
 
 async def test_a_file_larger_than_it_was_said_to_be_is_stopped_and_not_kept(
@@ -152,7 +153,7 @@ async def test_a_server_of_ones_own_names_a_file_on_this_machine(tmp_path: Path)
     base_url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
         async with downloads(base_url, "1:a") as fetches:
-            item = Attachment("document", "x", size_bytes=PUBLIC_LIMIT_BYTES + 1)
+            item = Attachment("document", "x", size_bytes=PUBLIC.download + 1)
             assert await fetches.fetch(item, tmp_path / "copy") == 5
     finally:
         await runner.cleanup()

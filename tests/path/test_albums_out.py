@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import said, settled
-from tests.path.test_files_are_sent import PNG, own_file
+from tests.path.test_files_are_sent import PNG, own_file, png
 from tests.path.world import ADA, Running, World
 
 WEB = "https://example.org"
@@ -190,14 +190,51 @@ async def test_a_file_that_is_not_there_shows_nothing_and_is_told_to_the_model(
 
 
 async def test_an_album_is_no_larger_than_one_upload(world: World) -> None:
-    """50 MB: core.telegram.org/bots/api#sending-files."""
+    """2,000 MB with a server of one's own: core.telegram.org/bots/api#using-a-local-bot-api-server.
+
+    The files have holes: they take no room on the disk, and are not read.
+    """
     for name in ("a.pdf", "b.pdf"):
         with own_file(world, name, b"%PDF").open("r+b") as file:
-            file.truncate(26 * 1024 * 1024)
+            file.truncate(1_000_000_001)
     async with world.running() as bot:
         assert await shown(world, bot, {"url": "a.pdf\nb.pdf"}) == []
+        assert await bot.people.calls("sendMediaGroup") == []
 
-    assert "may have 52,428,800 bytes together" in json.loads(result(world))["note"]
+    assert "may have 2,000,000,000 bytes together" in json.loads(result(world))["note"]
+
+
+async def test_an_album_with_a_photo_that_telegram_takes_as_none_is_shown_as_files(
+    world: World,
+) -> None:
+    """Telegram does not say which photo it is, and files go together with files only."""
+    own_file(world, "a.png", PNG)
+    own_file(world, "b.png", png(9_000, 1_001))
+    async with world.running() as bot:
+        wish = {"url": f"a.png\nb.png\n{WEB}/c.mp4", "text": "Look", "buttons": []}
+        messages = await shown(world, bot, wish)
+        calls = await bot.people.calls("sendMediaGroup")
+
+    assert albums(messages) == [["document", "document", "document"]]
+    assert [m["document"].get("file_name") for m in messages] == ["a.png", "b.png", None]
+    assert messages[0]["caption"] == "Look"
+    assert [call["description"] for call in calls] == [
+        "Bad Request: PHOTO_INVALID_DIMENSIONS",
+        "",
+    ]
+    assert json.loads(result(world))["ok"] is True
+
+
+async def test_an_album_with_a_photo_that_is_too_large_is_shown_as_files_at_once(
+    world: World,
+) -> None:
+    own_file(world, "a.png", PNG)
+    own_file(world, "b.png", PNG + bytes(10 * 1024 * 1024))
+    async with world.running() as bot:
+        messages = await shown(world, bot, {"url": "a.png\nb.png"})
+        calls = await bot.people.calls("sendMediaGroup")
+
+    assert (albums(messages), len(calls)) == ([["document", "document"]], 1)
 
 
 async def test_an_album_without_files_is_explained_to_the_model(world: World) -> None:

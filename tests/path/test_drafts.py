@@ -127,31 +127,94 @@ async def test_drafts_come_no_faster_than_edits(world: World) -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        {"kind": "status", "status": 400, "description": "Bad Request: TEXTDRAFT_PEER_INVALID"},
         {"kind": "status", "status": 429, "retry_after": 5},
+        {"kind": "drop_before"},
         {"kind": "drop_after"},
+        {"kind": "status", "status": 502},
     ],
-    ids=lambda fault: str(fault.get("status", "dropped")),
+    ids=["flood control", "never arrived", "no answer", "a proxy"],
 )
-async def test_after_a_draft_that_failed_everything_is_edits_for_good(
+async def test_a_draft_that_fails_in_passing_is_left_out_and_the_next_one_is_a_draft_again(
     world: World, fault: dict[str, Any]
 ) -> None:
     await world.people.fault(method="sendMessageDraft", **fault)
-    world.model.reply(Says(WORDS, chunks=4, stall_after=2))
-    world.model.reply(Says(WORDS + " again", chunks=4, stall_after=2))
+    world.model.reply(Says(WORDS, chunks=12, stall_after=(4, 8)))
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "go")
-        live = await bot.people.next_message(ADA, contains="word50")
+        await draft_with(world, "word30")
         world.model.release.set()
-        final = await said(world, WORDS)
         world.model.release.clear()
-        await bot.people.say(BEN, BEN, "go")
-        await bot.people.next_message(BEN, contains="word50")
+        await draft_with(world, "word70")
+        shown = await bot.people.act("view", user=ADA, chat=ADA)
         world.model.release.set()
-        await said(world, WORDS + " again", BEN)
+        await said(world, WORDS)
         await settled(bot)
 
-    assert live.id == final.id
+    assert "word70" in shown["open"]["draft"]["text"]
+    assert await answers(world) == [WORDS]
+    assert await world.people.calls("editMessageText") == []
+
+
+async def test_what_flood_control_kept_back_of_a_draft_is_shown_when_it_is_over(
+    world: World,
+) -> None:
+    """Also if nothing is written meanwhile, and long before a draft is renewed anyway."""
+    world.clock = FastClock(speed=0.001)
+    await world.people.fault("status", method="sendMessageDraft", status=429, retry_after=5)
+    world.model.reply(Says(WORDS, chunks=4, stall_after=2))
+
+    async def over(found: Calls) -> bool:
+        return sum("word50" in call["params"]["text"] for call in found) >= 2
+
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        came_s = await come_at_s(world, "sendMessageDraft", 0.5, over)
+        world.model.release.set()
+
+    assert 5.0 <= came_s[-1] - came_s[-2] < 8.0
+
+
+async def growing(
+    world: World, fault: dict[str, Any], person: int, next_one: int
+) -> tuple[bool, bool]:
+    """Whether the answers to two people are messages that grow, after one draft failed."""
+    await world.people.fault("status", method="sendMessageDraft", **fault)
+    found: list[bool] = []
+    async with world.running() as bot:
+        for number, who in enumerate((person, next_one)):
+            words = f"{WORDS} {number}"
+            world.model.release.clear()
+            world.model.reply(Says(words, chunks=4, stall_after=2))
+            await bot.people.say(who, who, "go")
+            await bot.people.until(lambda who=who: half_there(world, who))
+            live = [m for m in await bot.people.messages(who) if "word50" in m.text]
+            world.model.release.set()
+            final = await said(world, words, who)
+            found.append([m.id for m in live] == [final.id])
+        await settled(bot)
+    return found[0], found[1]
+
+
+async def half_there(world: World, who: int) -> bool:
+    """Half an answer is in the chat, as a message or as a draft that was taken."""
+    shown = await world.people.act("view", user=who, chat=who)
+    draft = shown["open"]["draft"] or {"text": ""}
+    messages = await world.people.messages(who)
+    return "word50" in draft["text"] or any("word50" in m.text for m in messages if m.from_bot)
+
+
+REFUSED = {"status": 400, "description": "Bad Request: TEXTDRAFT_PEER_INVALID"}
+UNKNOWN = {"status": 404, "description": "Not Found: method not found"}
+
+
+async def test_a_draft_that_is_refused_was_the_last_one_in_that_chat(world: World) -> None:
+    assert await growing(world, REFUSED, ADA, BEN) == (True, False)
+    assert len({c["params"]["chat_id"] for c in await drafts(world) if c["status"] == 200}) == 1
+
+
+async def test_a_server_that_knows_no_drafts_is_asked_for_one_once(world: World) -> None:
+    """A Bot API server of one's own may be older than 9.3."""
+    assert await growing(world, UNKNOWN, ADA, BEN) == (True, True)
     assert len(await drafts(world)) == 1
 
 

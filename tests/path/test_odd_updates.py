@@ -22,7 +22,7 @@ from aouo.routing.installed import Installed
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer
 from tests.fakes.odd_updates import OddUpdates
-from tests.path.looking import eventually, said, settled
+from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
 STRANGER = 5005
@@ -111,6 +111,32 @@ async def test_an_update_without_a_chat_is_passed_over_and_the_rest_is_answered(
     assert [line["update_id"] for line in unreadable] == [1_001]
     assert "words" not in str(unreadable)
     assert cursors == [{"next_update_id": 1_003}]
+
+
+async def test_what_is_newer_than_the_library_disturbs_nothing(odd: World) -> None:
+    """Bot API 10.2 and 10.3: core.telegram.org/bots/api-changelog, July 14 and August 24, 2026."""
+    us = {"id": 4200, "is_bot": True, "first_name": "aouo"}
+    newer = {"receiver_user": us, "ephemeral_message_id": 7, "something": {"is_new": True}}
+    bring(
+        odd,
+        (
+            {"update_id": 1_000, "subscription": {"user": us, "state": {}}},
+            {"update_id": 1_001, "a_kind_of_10_4": [1, {"chat": {"id": ADA}}]},
+            message(1_002, text="first", **newer),
+            message(1_003, text=None, community_chat_added={"community": {"id": 1}}),
+            message(1_004, text="second"),
+        ),
+    )
+    async with odd.running() as bot:
+        await said(odd, "second")
+        await settled(bot)
+        told = await answers(odd)
+
+    assert told == [
+        "first",
+        "I cannot take in messages of this kind yet. Please write it as text.",
+        "second",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,27 @@ async def test_who_writes_as_a_chat_reads_once_an_hour_why_nobody_answers(
     assert {row["body"] for row in raw} == {""}
 
 
+async def test_an_owner_who_stays_anonymous_reads_why_and_has_no_rights(world: World) -> None:
+    """Their own turn goes on, and nothing of theirs is obeyed: Telegram does not say who it is."""
+    world.config = {"telegram": {"streaming": "off"}}
+    world.model.stall(after_chunks=0, text="the answer")
+    async with world.running() as bot:
+        await bot.people.say(ADA, HOUSEHOLD, f"{US} go")
+        await world.model.stalled.wait()
+        await bot.people.say(ADA, HOUSEHOLD, "/stop", anonymous=True)
+        await said(world, ANONYMOUS, HOUSEHOLD)
+        await bot.people.say(ADA, HOUSEHOLD, "/use notes", anonymous=True)
+        world.model.release.set()
+        await bot.people.next_message(HOUSEHOLD, contains="the answer")
+        await bot.people.say(ADA, HOUSEHOLD, "/whereami")
+        await bot.people.next_message(HOUSEHOLD, contains="Pack:")
+        await settled(bot)
+        told = await answers(world, HOUSEHOLD)
+
+    assert told.count(ANONYMOUS) == 1
+    assert not any("Stopped" in one or "answers here now" in one for one in told)
+
+
 @pytest.mark.parametrize("groups", ["mention", "all"])
 async def test_what_a_channel_posts_to_its_readers_is_none_of_ours(
     world: World, groups: str

@@ -141,6 +141,28 @@ async def test_a_deleted_topic_is_created_again_and_its_route_let_go(world: Worl
     assert answer.text == "der Hund"
 
 
+async def test_a_topic_that_was_not_found_for_a_while_is_not_created_again(world: World) -> None:
+    """Telegram once said so of all private topics: the topic itself is asked again.
+
+    Source: github.com/tdlib/telegram-bot-api/issues/847.
+    """
+    gone = {"status": 400, "description": "Bad Request: message thread not found"}
+    async with world.running() as bot:
+        club = await forum(world)
+        await set_up(bot, club)
+        old = await bound(bot, club)
+        await bot.people.fault("status", method="sendMessage", chat=club, **gone)
+        await bot.people.say(ADA, club, "/whereami", thread=int(old["vocab"]))
+        await bot.people.next_message(club, thread=1, contains="does not find the topic")
+        await settled(bot)
+        again = await set_up(bot, club)
+        found = await route(bot, club, old["vocab"])
+        kept = await bound(bot, club)
+
+    assert again == "There already: notes, vocab"
+    assert (kept, found["paused"]) == (old, "")
+
+
 async def test_a_topic_that_a_person_bound_or_renamed_counts(world: World) -> None:
     """It keeps its name: nothing but missing topics is touched."""
     async with world.running() as bot:

@@ -19,6 +19,10 @@ from tests.path.looking import answers, eventually, prompts, route, said, settle
 from tests.path.world import ADA, Running, World
 
 BROKE = "The connection broke while I was sending: my message “two” may not have arrived."
+NOT_FOUND = (
+    "Telegram does not find the topic “{}”, so this comes here. If it is still there, write "
+    "something in it, and I go on there."
+)
 CLOSED = "The topic “{}” is closed, so this comes here. Once it is open again, I answer there."
 
 
@@ -219,9 +223,60 @@ async def test_a_topic_deleted_while_it_is_answered_is_marked_and_the_answer_arr
         shut = await paused(bot, VOCAB)
         sends = [call["params"] for call in await bot.people.calls("sendMessage")]
 
-    assert general == ["The topic “vocab” is deleted, so this comes here.", "a dog"]
+    assert general == [NOT_FOUND.format("vocab"), "a dog"]
     assert shut
     assert [params.get("message_thread_id") for params in sends] == [VOCAB, None, None]
+
+
+async def lost(bot: Running, thread: int, word: str) -> None:
+    """Telegram says of a topic that is there that it is not, as it did on 8 May 2026.
+
+    Source: github.com/tdlib/telegram-bot-api/issues/847.
+    """
+    fault = {"status": 400, "description": "Bad Request: message thread not found"}
+    await bot.people.fault("status", method="sendMessage", chat=HOUSEHOLD, **fault)
+    await bot.people.say(ADA, HOUSEHOLD, f"/use {word}", thread=thread)
+    await bot.people.next_message(HOUSEHOLD, thread=1, contains=NOT_FOUND.partition("{")[0])
+    await settled(bot)
+    assert await paused(bot, thread)
+
+
+async def test_a_topic_that_was_not_found_for_a_while_is_answered_in_again(world: World) -> None:
+    world.config = {"telegram": {"streaming": "off"}}
+    async with world.running() as bot:
+        await lost(bot, VOCAB, "vocab")
+        answer = await bot.ask("der Hund", chat=HOUSEHOLD, thread=VOCAB)
+        shut = await paused(bot, VOCAB)
+
+    assert (answer.text, answer.thread_id, shut) == ("der Hund", VOCAB, False)
+
+
+@pytest.mark.parametrize("sign", ["talk among people", "a new name"])
+async def test_a_topic_in_which_something_happens_is_not_deleted(world: World, sign: str) -> None:
+    """Also where nobody speaks to the bot; a topic that is closed is not opened by that."""
+    (world.home.packs / "vocab").unlink()
+    world.config = {"telegram": {"streaming": "off"}}
+    async with world.running() as bot:
+        kitchen = await bot.people.topic_created(ADA, HOUSEHOLD, "kitchen")
+        await lost(bot, kitchen, "nothing")
+        await bot.people.topic_closed(ADA, HOUSEHOLD, NOTES)
+        await eventually(lambda: paused(bot, NOTES))
+        if sign == "a new name":
+            await bot.people.topic_renamed(ADA, HOUSEHOLD, NOTES, sign)
+            await bot.people.topic_renamed(ADA, HOUSEHOLD, kitchen, sign)
+        else:
+            await bot.people.say(ADA, HOUSEHOLD, sign, thread=kitchen)
+
+        async def alive() -> bool:
+            return not await paused(bot, kitchen)
+
+        await eventually(alive)
+        await settled(bot)
+        closed = await paused(bot, NOTES)
+        kept = str(await bot.rows("SELECT body FROM updates UNION ALL SELECT body FROM jobs"))
+
+    assert closed
+    assert "talk among people" not in kept
 
 
 async def test_show_again_works_in_each_line_that_offers_it_where_a_closed_topic_s_words_go(

@@ -310,6 +310,24 @@ def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
     assert bucket.take(1_000.0) == 0.0
 
 
+async def test_many_chats_at_once_are_answered_no_faster_than_telegram_counts() -> None:
+    """About 30 a second over all chats: schedules that begin together at nine o'clock."""
+    clock = FastClock(speed=1_000.0)
+    pace = Pace(clock)
+    begun_s = clock.monotonic_s()
+    went_s: list[float] = []
+
+    async def one(number: int) -> None:
+        await pace.wait(ConversationAddress("tg", str(number)))
+        went_s.append(clock.monotonic_s() - begun_s)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(300):
+            group.create_task(one(number))
+
+    assert all(at_s >= (place - 29) / 30 for place, at_s in enumerate(sorted(went_s)))
+
+
 async def test_flood_control_slows_edits_for_a_while_and_is_forgotten() -> None:
     clock = FastClock(speed=1.0)
     pace = Pace(clock)

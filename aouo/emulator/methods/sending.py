@@ -122,7 +122,11 @@ def send_message_draft(world: World, params: Parameters, now: float) -> bool:
     content = formatted(params.text("text"), params.objects("entities"))
     if utf16_length(content.text) > MAX_TEXT:
         raise bad_request("message is too long")
-    world.drafts[chat.id, thread_id] = Shown(content.text or "Thinking…", now + DRAFT_S)
+    draft_id = params.integer("draft_id")
+    if (chat.id, thread_id, draft_id) not in world.stopped_drafts:
+        stops = draft_id if params.flag("can_stop") else 0
+        text = content.text or "Thinking…"
+        world.drafts[chat.id, thread_id] = Shown(text, now + DRAFT_S, stops)
     return True
 
 

@@ -50,6 +50,7 @@ const on = {
   })),
   command: (text) => writing.say(text),
   button: tapped,
+  stop: () => attempt(() => act("stop_draft", { ...where })),
 };
 
 const writing = composer({ where, attempt, bot: () => view.bot });
@@ -169,7 +170,7 @@ function drawMessages(open, conversation) {
   }
   drawn = kept;
   const nodes = [...kept.values()].map((one) => one.node);
-  if (open.draft) nodes.push(draftNode(open.draft));
+  if (open.draft) nodes.push(draftNode(open.draft, on));
   if (!nodes.length && !grouped) nodes.push(hint);
   const list = $("messages");
   const same = nodes.length === list.children.length && nodes.every((node, index) => node === list.children[index]);

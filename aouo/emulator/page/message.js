@@ -50,9 +50,10 @@ function editable(message) {
   return message.text !== undefined || message.photo || FILES.some((kind) => kind !== "sticker" && message[kind]);
 }
 
-export function draftNode(draft) {
+export function draftNode(draft, on) {
   const bubble = el("div", { class: "bubble draft" }, el("p", { class: "text" }, draft.text));
-  return el("li", { class: "message other" }, el("div", { class: "column" }, bubble));
+  const stop = draft.can_stop ? el("div", { class: "keyboard" }, el("div", {}, el("button", { type: "button", onclick: on.stop }, "Stop"))) : null;
+  return el("li", { class: "message other" }, el("div", { class: "column" }, bubble, stop));
 }
 
 export function fullName(user) {
