@@ -194,7 +194,7 @@ async def test_a_silent_model_is_asked_once_more(world: World) -> None:
     async with world.running() as bot:
         answer = await bot.ask("hello")
 
-    assert (answer.text, prompts(world)) == ("Here I am.", ["hello", NUDGE])
+    assert (answer.text, prompts(world)) == ("Here I am.", ["hello", f"hello\n\n{NUDGE}"])
 
 
 async def test_a_model_that_stays_silent_is_said_to_be(world: World) -> None:

@@ -401,5 +401,6 @@ async def test_an_edit_is_not_forgotten_by_a_restart(world: World) -> None:
         await cut_off(bot)
     world.model.release.set()
     async with world.running() as bot:
-        await said(world, "[the person edited their message: A table for seven]")
+        edited = "[the person edited their message: A table for seven]"
+        await said(world, f"A table for six\n\n{edited}")
         await settled(bot)

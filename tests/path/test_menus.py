@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.providers.service import ServiceModel
+from aouo.providers.knowing import KnownModel
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, said, settled
@@ -338,7 +338,7 @@ async def test_a_model_that_reads_no_skills_is_not_asked_to_follow_one(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By command or by button: it would make something up. Plain words go on being answered."""
-    monkeypatch.setattr(ServiceModel, "brief", property(lambda self: True))
+    monkeypatch.setattr(KnownModel, "brief", True)
     skill = world.home.packs / "lexicon" / "skills" / "add" / "SKILL.md"
     skill.write_text("---\nname: add\ndescription: Adds\ncommand: true\n---\n\nAdd a word.\n")
     told = (

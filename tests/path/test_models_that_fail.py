@@ -582,7 +582,7 @@ async def test_a_machine_that_is_still_computing_is_not_asked_twice(world: World
         "The machine that the model runs on has not begun to answer and may still be computing, so "
         "I did not ask it a second time."
     )
-    assert len(asked) == 1
+    assert [head.split()[0] for head in asked if b"/models" not in head] == [b"POST"]
 
 
 async def test_twenty_thousand_comments_are_signs_of_life_and_no_answer(world: World) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.providers.service import ServiceModel
+from aouo.providers.knowing import KnownModel
 from aouo.store.onboarding import SESSIONS_MAX, TURNS_MAX
 from tests.fakes.model_server import Body, CallPart
 from tests.path.looking import answers, eventually, said, settled
@@ -210,7 +210,7 @@ async def test_a_model_that_reads_no_skills_begins_none(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its prompt is the short one, so nothing is started that it could not end."""
-    monkeypatch.setattr(ServiceModel, "brief", property(lambda self: True))
+    monkeypatch.setattr(KnownModel, "brief", True)
     async with world.running() as bot:
         answer = await bot.ask("hi")
 

@@ -166,6 +166,7 @@ async def test_that_a_file_cannot_be_read_is_not_said_any_more(
     world: World, notes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gives_up = Held(monkeypatch, Desk, "give_up")
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "vision": "off"}
     async with world.running() as bot:
         await bot.people.send_file(ADA, ADA, "photo", PICTURE, caption="what is this?")
         told = await stopped_at(world, bot, gives_up)

@@ -91,7 +91,7 @@ async def test_a_stale_result_loses_no_mark(world: World) -> None:
         await send(bot, LONG[:3_000].encode(), "letter.txt")
         await said(world, "Got it.")
         await ask(world, bot, "read_file", path=await name_of(bot, world))
-        for number in range(5):
+        for number in range(8):
             world.model.say(f"Yes {number}.")
             await bot.people.say(ADA, ADA, f"more {number}")
             await said(world, f"Yes {number}.")

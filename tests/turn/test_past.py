@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TypeAlias
 
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from aouo.address import ConversationAddress
 from aouo.events import Inbound, Person, Text
 from aouo.store import jobs, migrate, sessions, summaries, turns
-from aouo.store.database import Tx, connect
+from aouo.store.database import Tx
 from aouo.store.summaries import Draft, Past
 from aouo.store.turns import Entry
 from aouo.transcript import AssistantSaid, Message, ToolCall, ToolReturned, UserSaid
@@ -28,7 +28,8 @@ ADA = ConversationAddress("tg", "1")
 
 @contextlib.contextmanager
 def table() -> Generator[Tx]:
-    with contextlib.closing(connect(Path(":memory:"))) as connection:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.row_factory = sqlite3.Row
         tx = Tx(connection)
         migrate.migrate(tx, NOW)
         yield tx
