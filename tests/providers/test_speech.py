@@ -352,7 +352,7 @@ async def test_what_was_spoken_before_a_failure_is_counted_and_nothing_after_it_
 async def test_a_short_pause_that_the_service_asks_for_in_the_middle_is_waited_out(
     strict: SpeechServer, session: aiohttp.ClientSession
 ) -> None:
-    """Groq's free plan: ten calls a minute."""
+    """Ten calls a minute on the free plan, for playai-tts (console.groq.com/docs/rate-limits)."""
     strict.speak(tone(100), "audio/wav")
     strict.fail(429, {"error": {"message": "requests per minute"}}, {"retry-after-ms": "5"})
     strict.speak(tone(100), "audio/wav")
