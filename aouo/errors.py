@@ -64,7 +64,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 
 class AouoError(Exception):
@@ -317,25 +316,19 @@ class NoModelService(ProviderRejected):
 
 
 class ProxyRefused(ProviderError):
-    """The `proxy` (host and port, "" = unknown) does not let us through; `wants_password`: it
-    asked who we are."""
+    """A proxy does not let us through; `cure` as `web.certificates.cure_of` says it."""
 
-    def __init__(self, message: str, *, proxy: str = "", wants_password: bool = False) -> None:
+    def __init__(self, message: str, *, cure: str = "") -> None:
         super().__init__(message)
-        self.proxy = proxy
-        self.wants_password = wants_password
-
-
-CertificateFault: TypeAlias = Literal["expired", "not yet valid", "unknown", "another name", "bad"]
+        self.cure = cure
 
 
 class CertificateRefused(ProviderError):
-    """The certificate that `host` shows is not to be trusted."""
+    """The certificate that was shown is not to be trusted; `cure` as for `ProxyRefused`."""
 
-    def __init__(self, message: str, *, host: str = "", fault: CertificateFault = "bad") -> None:
+    def __init__(self, message: str, *, cure: str = "") -> None:
         super().__init__(message)
-        self.host = host
-        self.fault: CertificateFault = fault
+        self.cure = cure
 
 
 class ProviderBroke(ProviderError):

@@ -18,6 +18,7 @@ from aouo.ports import Clock
 from aouo.settings import McpServer
 from aouo.tools.mcp import Answer, prefix, tools_of
 from aouo.tools.registry import Tool
+from aouo.web.certificates import cure_of
 
 if TYPE_CHECKING:
     from aouo.app.mcp_link import Link
@@ -229,6 +230,8 @@ def _innermost(error: BaseException) -> str:
     """
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    if cure := cure_of(error):
+        return cure
     name, text = type(error).__name__, str(error)
     if name in _QUOTING and text not in _OURS:
         log.info("mcp_refused", error=f"{name}: {text}"[:500])

@@ -17,7 +17,14 @@ from aouo.app.budgets import with_model
 from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in
 from aouo.app.models import configured, model_of
 from aouo.app.proxied import secrets_of, session_through
-from aouo.errors import AouoError, ProviderAuth, ProviderBilling, SetupError
+from aouo.errors import (
+    AouoError,
+    CertificateRefused,
+    ProviderAuth,
+    ProviderBilling,
+    ProxyRefused,
+    SetupError,
+)
 from aouo.ports import ChatModel, Clock
 from aouo.providers.inquiry import Inquiry
 from aouo.providers.knowing import Facts, KnownModel
@@ -169,6 +176,8 @@ class _Looking:
                         return _reply(event, time.perf_counter() - begun_s)
         except TimeoutError:
             return Reply(f"no answer within {WITHIN_S:g} s", "Is it still loading? Try again.")
+        except (ProxyRefused, CertificateRefused) as error:
+            return Reply(error.cure or str(error))
         except AouoError as error:
             clean = Redactor(secrets_of(self.settings)).text(" ".join(str(error).split()))
             return Reply(clean, _fix(error, alone))

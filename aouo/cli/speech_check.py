@@ -15,7 +15,14 @@ from typing import Literal, TypeAlias
 from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import speech_of
 from aouo.cli.check import Check
-from aouo.errors import ModelGone, ProviderAuth, ProviderBilling, ProviderError
+from aouo.errors import (
+    CertificateRefused,
+    ModelGone,
+    ProviderAuth,
+    ProviderBilling,
+    ProviderError,
+    ProxyRefused,
+)
 from aouo.logs import Logs, Nowhere
 from aouo.providers.speech import Speaker, TermsAsked, Transcriber
 from aouo.redact import Redactor
@@ -88,6 +95,8 @@ def _fix(part: Part, backend: str, error: ProviderError) -> str:
             return f"Set {backend}.api_key."
         case ProviderBilling():
             return "Top up the account there."
+        case ProxyRefused(cure=cure) | CertificateRefused(cure=cure) if cure:
+            return f"{cure[0].upper()}{cure[1:]}."
         case _:
             return f"If it stays so, look at {part}.model and {backend}.base_url."
 

@@ -7,8 +7,10 @@ what the default cannot: whether a failed request may have been carried out.
 from __future__ import annotations
 
 import os
+from typing import IO
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from telegram.error import BadRequest, NetworkError, TimedOut
 from telegram.request import BaseRequest, RequestData
 
@@ -114,5 +116,30 @@ def _body(request_data: RequestData | None) -> aiohttp.FormData | dict[str, str]
         form.add_field(name, value)
     for name, (filename, content, kind) in request_data.multipart_data.items():
         legible = "".join(char if char.isprintable() else "_" for char in filename)
-        form.add_field(name, content, filename=legible, content_type=kind)
+        value = content if isinstance(content, bytes) else _File(content, kind)
+        form.add_field(name, value, filename=legible, content_type=kind)
     return form
+
+
+class _File(aiohttp.payload.IOBasePayload):
+    """A file of the size that it has now: what somebody adds to it while it is sent stays behind.
+
+    aiohttp sends all that it can read, and the server takes what is beyond the announced length
+    for a request of its own, whose answer shifts all others on the connection.
+    """
+
+    def __init__(self, content: IO[bytes], kind: str) -> None:
+        super().__init__(content, content_type=kind)
+        self._announced = os.fstat(content.fileno()).st_size
+
+    @property
+    def size(self) -> int:
+        return self._announced
+
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        del content_length  # of all the form; nothing else is bounded by it
+        await super().write_with_length(writer, self._announced)
+        if self._value.tell() < self._announced:
+            raise OSError("the file became shorter while it was sent")

@@ -147,42 +147,17 @@ def _no_way(
     match error:
         case errors.NoModelService():
             told = "The model's address is answered by something that is no model service."
-            cure = (
-                "Look at the provider's base_url in config.json (most end in /v1), and whether a "
-                f"login page of this network stands before it. The log has what came, under "
-                f"{reference}"
-            )
-        case errors.ProxyRefused(proxy=proxy, wants_password=wants):
-            refuses = "asks for a password" if wants else "does not let us through"
-            told = f"The proxy{f' {proxy}' if proxy else ''} before the model service {refuses}."
-            cure = "Its address stands in HTTPS_PROXY; name and password belong into it."
-        case errors.CertificateRefused():
-            told, cure = _certificate(error)
-    return f"{told} {cure if for_owner else 'The owner finds out more with: aouo doctor'}"
-
-
-def _certificate(error: errors.CertificateRefused) -> tuple[str, str]:
-    whose = f"The certificate of {error.host or 'the model service'}"
-    match error.fault:
-        case "expired":
-            return (
-                f"{whose} has expired, so I told it nothing.",
-                "Whoever runs it has to renew it, if the clock of this machine is right.",
-            )
-        case "not yet valid":
-            return (
-                f"{whose} is not valid yet, so I told it nothing.",
-                "Most often the clock of this machine is wrong.",
-            )
-        case "another name":
-            return (
-                f"{whose} is for another name, so I told it nothing.",
-                "Look at the provider's base_url in config.json; a proxy or a login page of this "
-                "network may stand before it.",
-            )
-        case "unknown" | "bad":
-            return (
-                f"{whose} is from nobody whom this machine trusts, so I told it nothing.",
-                "Install the package ca-certificates, or name the file with the authority's own "
-                "certificate in SSL_CERT_FILE.",
-            )
+            if for_owner:
+                return (
+                    f"{told} Look at the provider's base_url in config.json (most end in /v1), and "
+                    "whether a login page of this network stands before it. The log has what came, "
+                    f"under {reference}"
+                )
+            cure = ""
+        case errors.ProxyRefused(cure=cure):
+            told = "A proxy before the model service does not let me through."
+        case errors.CertificateRefused(cure=cure):
+            told = "The model service shows a certificate that cannot be trusted."
+    if for_owner and cure:
+        return f"I told the model service nothing: {cure}."
+    return f"{told} The owner finds out more with: aouo doctor"

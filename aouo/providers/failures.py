@@ -34,6 +34,7 @@ from aouo.providers.refusals import (
     WINDOW,
 )
 from aouo.providers.waits import retry_after_s, used_up_for_the_day
+from aouo.web.certificates import wants_password
 
 __all__ = ["AnswerTooLarge", "NotServed", "ParameterRefused", "UnexplainedRefusal"]
 
@@ -155,7 +156,7 @@ def _made(
     if kind is ModelGone:
         return ModelGone(text, model=model)
     if kind is ProxyRefused:
-        return ProxyRefused(text, wants_password=True)
+        return ProxyRefused(text, cure=wants_password())
     parameter = rejected_parameter(error)
     if kind in (ProviderRejected, UnexplainedRefusal) and parameter:
         return ParameterRefused(text, parameter)

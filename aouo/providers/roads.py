@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import aiohttp
 
 from aouo.errors import (
-    CertificateFault,
     CertificateRefused,
     NoModelService,
     ProviderBusy,
@@ -18,6 +16,7 @@ from aouo.errors import (
     ProviderTimeout,
     ProxyRefused,
 )
+from aouo.web.certificates import asks_password, cure_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,20 +31,8 @@ def broken(
     import httpx2
 
     text = f"{provider}: {type(error).__name__}: {mask(str(error))[:MAX_QUOTE_CHARS]}"
-    match error.__cause__:
-        case aiohttp.ClientConnectorCertificateError() as cause:
-            why = _fault(cause.certificate_error)
-            return CertificateRefused(text, host=cause.host, fault=why)
-        case aiohttp.ClientHttpProxyError(status=status) as cause if status < 500:
-            at = cause.request_info.real_url  # of the proxy; `url` is where it was to lead
-            proxy = f"{at.host}:{at.port}"
-            return ProxyRefused(text, proxy=proxy, wants_password=status == 407)
-        case aiohttp.ClientProxyConnectionError() as cause if _wants_password(cause):
-            return ProxyRefused(text, proxy=f"{cause.host}:{cause.port}", wants_password=True)
-        case aiohttp.ClientSSLError():
-            return NoModelService(text)  # no TLS is spoken there, or none that we know
-        case _:
-            pass
+    if found := in_the_way(text, error):
+        return found
     match error:
         case httpx2.ConnectTimeout():
             return ProviderBusy(text)  # nobody has read what we asked
@@ -57,20 +44,16 @@ def broken(
             return ProviderBusy(text)
 
 
-def _wants_password(error: aiohttp.ClientProxyConnectionError) -> bool:
-    """Of a SOCKS proxy: python-socks has no class for it."""
-    said = str(error.os_error).lower()
-    return "authentication" in said or "auth methods" in said
-
-
-def _fault(error: Exception) -> CertificateFault:
-    """Source: docs.openssl.org/master/man3/X509_STORE_CTX_get_error, the error codes."""
-    code = error.verify_code if isinstance(error, ssl.SSLCertVerificationError) else 0
-    faults: dict[int, CertificateFault] = {
-        9: "not yet valid",
-        10: "expired",
-        62: "another name",
-        64: "another name",  # another address
-    }
-    unknown = (2, 18, 19, 20, 21, 27)  # no chain of it ends with somebody whom this machine trusts
-    return "unknown" if code in unknown else faults.get(code, "bad")
+def in_the_way(text: str, error: BaseException) -> ProviderError | None:
+    """What stands between us and the service, by the cause of a transport's `error`."""
+    match error.__cause__:
+        case aiohttp.ClientConnectorCertificateError() as cause:
+            return CertificateRefused(text, cure=cure_of(cause))
+        case aiohttp.ClientHttpProxyError(status=status) as cause if status < 500:
+            return ProxyRefused(text, cure=cure_of(cause))
+        case aiohttp.ClientProxyConnectionError() as cause if asks_password(cause):
+            return ProxyRefused(text, cure=cure_of(cause))
+        case aiohttp.ClientSSLError():
+            return NoModelService(text)  # no TLS is spoken there, or none that we know
+        case _:
+            return None

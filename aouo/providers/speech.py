@@ -24,6 +24,7 @@ from aouo.errors import (
 from aouo.providers.audio import Audio, one_wav, voice_note
 from aouo.providers.failures import error_object, failure, parse_body
 from aouo.providers.http import Session, httpx_client, shared_client
+from aouo.providers.roads import in_the_way
 from aouo.providers.sentences import pieces
 from aouo.providers.speech_rules import RULES, Backend
 
@@ -180,9 +181,12 @@ class SpeechService:
     def _failure(self, error: Exception) -> ProviderError:
         response: Any = getattr(error, "response", None)
         if response is None:
+            text = f"{self.backend}: {type(error).__name__}: {self._mask(str(error))}"
+            if found := in_the_way(text, error.__cause__ or error):
+                return found
             late = "Timeout" in type(error).__name__
             kind = ProviderTimeout if late else ProviderBusy
-            return kind(f"{self.backend}: {type(error).__name__}: {self._mask(str(error))}")
+            return kind(text)
         told = error_object(parse_body(response.content))
         refusal = failure(
             self.backend, response.status_code, told, headers=response.headers, mask=self._mask

@@ -8,7 +8,7 @@ Sources, read on 23 November 2026:
   up to 25 MB; `whisper-1` and the `gpt-4o` models for it end on 26 February 2027.
 - console.groq.com/docs/text-to-speech/orpheus (as quoted in jgravelle/GroqApiLibrary#13, 12 July
   2026): 200 characters a call, WAV only ("response_format must be one of [wav]").
-- console.groq.com/docs/speech-to-text: 25 MB a file on the free plan.
+- docs.memberjunction.org, GroqAudioGenerator ("Groq's 25MB upload ceiling"): not Groq's own page.
 """
 
 from __future__ import annotations

@@ -98,19 +98,24 @@ def _proxy_refuses(error: aiohttp.ClientHttpProxyError) -> str:
     proxy = error.request_info.real_url  # `url` is where it was to lead
     where = f"{proxy.host}:{proxy.port}"
     if error.status == 407:
-        return _wants_password(where)
+        return wants_password(where)
     return f"the proxy {where} refuses to lead there ({error.status}): it may not, or cannot"
 
 
 def _proxy_fails(error: aiohttp.ClientProxyConnectionError) -> str:
     where = f"{error.host}:{error.port}"
-    said = str(error.os_error).lower()  # of python-socks, which has no class for it
-    if "authentication" in said or "auth methods" in said:
-        return _wants_password(where)
+    if asks_password(error):
+        return wants_password(where)
     return f"the proxy {where} cannot be used: check that it runs and may lead there"
 
 
-def _wants_password(where: str) -> str:
+def asks_password(error: aiohttp.ClientProxyConnectionError) -> bool:
+    """Whether a SOCKS proxy does: python-socks has no class for it."""
+    said = str(error.os_error).lower()
+    return "authentication" in said or "auth methods" in said
+
+
+def wants_password(where: str = "on the way") -> str:
     return (
         f"the proxy {where} asks for a password, or refuses the one it was told: write "
         "user:password@ before its host, in telegram.proxy or the environment's variable"

@@ -36,6 +36,7 @@ def doctor(runner: CliRunner, home: Home, url: str) -> Checks:
         "telegram": {"bot_token": f"{123456789}:{'a' * 35}", "api_base_url": url},
         "provider": {"backend": "mine", "model": "any"},
         "providers": {"mine": {"base_url": f"{url}/v1", "api_key": "key"}},
+        "mcp": {"servers": {"hub": {"url": f"{url}/mcp"}}},
     }
     home.config.write_text(json.dumps(config))
     result = runner.invoke(aouo, ["doctor", "--json"])
@@ -71,8 +72,8 @@ def test_a_certificate_that_ended_yesterday_is_named(
     with running(serving(make("localhost", ends=-timedelta(days=1)), tmp_path)) as port:
         found = doctor(runner, home, f"https://localhost:{port}")
 
-    for name in ("telegram", "model mine"):
-        assert found[name]["status"] == "fail"
+    for name in ("telegram", "model mine", "mcp:hub"):
+        assert found[name]["status"] in ("fail", "warn")
         assert "the certificate of localhost" in found[name]["detail"]
 
 
@@ -86,7 +87,7 @@ def test_a_proxy_that_asks_for_a_password_is_named(
         found = doctor(runner, home, "https://service.test")
 
     assert found["network"]["detail"] == f"the environment's proxy 127.0.0.1:{port} is used"
-    for name in ("telegram", "model mine"):
+    for name in ("telegram", "model mine", "mcp:hub"):
         assert f"the proxy 127.0.0.1:{port} asks for a password" in found[name]["detail"]
 
 

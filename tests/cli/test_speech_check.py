@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from aouo.cli.main import aouo
 from aouo.home import Home
 from tests.fakes.speech_server import SpeechServer
+from tests.fakes.tls_server import make, serving
 
 KEY = "sk-very-secret"
 WAIT_S = 30.0
@@ -120,3 +122,24 @@ def test_without_a_key_nobody_is_asked(
 
     assert not {"tts", "stt"} & set(checks)
     assert services["groq"].paths == []
+
+
+def test_a_certificate_in_the_way_is_told_with_what_mends_it(
+    home: Home, runner: CliRunner, services: dict[str, SpeechServer], tmp_path: Path
+) -> None:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    shown = serving(make("localhost"), tmp_path)
+    try:
+        port = asyncio.run_coroutine_threadsafe(shown.__aenter__(), loop).result(WAIT_S)
+        at = {"base_url": f"https://localhost:{port}", "api_key": KEY}
+        status, _, fix = found(home, runner, services, groq=at)["stt"]
+        asyncio.run_coroutine_threadsafe(shown.__aexit__(None, None, None), loop).result(WAIT_S)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    assert status == "warn"
+    assert fix.startswith("The certificate of localhost is signed by itself")

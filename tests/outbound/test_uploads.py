@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import tracemalloc
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -10,11 +14,35 @@ from aiohttp import ClientSession, web
 
 from aouo.address import ConversationAddress
 from aouo.bot_api import OWN, PUBLIC, limits_of
+from aouo.errors import DeliveryUnknown
 from aouo.outbound.telegram import TelegramMessenger
 from aouo.ports import Media, Rendered
 
 SIZE = 200_000_000
 MESSAGE = {"message_id": 7, "date": 1, "chat": {"id": 1, "type": "private"}}
+ADA = ConversationAddress("tg", "1")
+
+
+def document(file: Path) -> Rendered:
+    return Rendered("", media=Media("document", str(file)))
+
+
+@asynccontextmanager
+async def messenger_to(
+    take: Callable[[web.Request], Awaitable[web.StreamResponse]],
+) -> AsyncGenerator[TelegramMessenger]:
+    """A messenger whose every call is answered by `take`."""
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", take)
+    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0][:2]
+        async with ClientSession() as session:
+            yield TelegramMessenger(session=session, base_url=f"http://{host}:{port}", token="1:a")
+    finally:
+        await runner.cleanup()
 
 
 @pytest.mark.parametrize(
@@ -43,25 +71,55 @@ async def test_a_large_file_is_read_while_it_is_sent_and_never_as_a_whole(tmp_pa
             received += len(chunk)
         return web.json_response({"ok": True, "result": MESSAGE})
 
-    app = web.Application()
-    app.router.add_post("/bot1:a/sendDocument", take)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        async with ClientSession() as session:
-            messenger = TelegramMessenger(
-                session=session, base_url=f"http://{host}:{port}", token="1:a"
-            )
-            tracemalloc.start()
-            sent = await messenger.send(
-                ConversationAddress("tg", "1"), Rendered("", media=Media("document", str(file)))
-            )
+    async with messenger_to(take) as messenger:
+        tracemalloc.start()
+        try:
+            sent = await messenger.send(ADA, document(file))
             peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-        await runner.cleanup()
+        finally:
+            tracemalloc.stop()
 
     assert (sent, received > SIZE) == (7, True)
     assert peak < SIZE / 10
+
+
+async def test_what_is_added_to_a_file_while_it_is_sent_is_no_request_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """Whoever writes to it would ask Telegram over our connection, and shift every answer on it."""
+    file = tmp_path / "growing.log"
+    with file.open("wb") as hole:
+        hole.truncate(SIZE)
+    asked: list[str] = []
+
+    async def take(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        with file.open("ab") as more:
+            more.write(b"\r\nGET /bot1:a/logOut HTTP/1.1\r\nHost: x\r\n\r\n" * 3)
+        async for _ in request.content.iter_any():
+            pass
+        return web.json_response({"ok": True, "result": MESSAGE})
+
+    async with messenger_to(take) as messenger, asyncio.timeout(30):
+        await messenger.send(ADA, document(file))
+        await messenger.send(ADA, Rendered("Hello"))
+
+    assert asked == ["/bot1:a/sendDocument", "/bot1:a/sendMessage"]
+
+
+async def test_a_file_that_is_cut_while_it_is_sent_does_not_keep_the_server_waiting(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "cut.bin"
+    with file.open("wb") as hole:
+        hole.truncate(SIZE)
+
+    async def take(request: web.Request) -> web.Response:
+        os.truncate(file, 0)
+        async for _ in request.content.iter_any():
+            pass
+        return web.json_response({"ok": True, "result": MESSAGE})
+
+    async with messenger_to(take) as messenger, asyncio.timeout(30):
+        with pytest.raises(DeliveryUnknown):
+            await messenger.send(ADA, document(file))

@@ -321,10 +321,11 @@ REGION = {"error": {"code": "unsupported_country_region_territory", "message": "
         (
             407,
             "Proxy Authentication Required",
-            "The proxy before the model service asks for a password. The owner finds out more "
+            "A proxy before the model service does not let me through. The owner finds out more "
             "with: aouo doctor",
-            "The proxy before the model service asks for a password. Its address stands in "
-            "HTTPS_PROXY; name and password belong into it.",
+            "I told the model service nothing: the proxy on the way asks for a password, or "
+            "refuses the one it was told: write user:password@ before its host, in telegram.proxy "
+            "or the environment's variable.",
         ),
     ],
     ids=["model", "region", "page", "proxy"],

@@ -16,7 +16,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from aouo.errors import (
-    CertificateFault,
     CertificateRefused,
     ProviderError,
     ProviderTimeout,
@@ -89,16 +88,16 @@ def _now_s() -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "valid_days", "trusted", "fault"),
+    ("name", "valid_days", "trusted", "wrong"),
     [
-        ("localhost", -1, True, "expired"),
-        ("localhost", 90, True, "not yet valid"),
-        ("localhost", 10, False, "unknown"),
-        ("elsewhere.example", 10, True, "another name"),
+        ("localhost", -1, True, "has ended"),
+        ("localhost", 90, True, "is not valid yet"),
+        ("localhost", 10, False, "is signed by itself"),
+        ("elsewhere.example", 10, True, "is for another host"),
     ],
 )
-async def test_a_certificate_that_cannot_be_trusted_is_told_with_its_fault(
-    tmp_path: Path, name: str, valid_days: int, trusted: bool, fault: CertificateFault
+async def test_a_certificate_that_cannot_be_trusted_is_told_with_what_is_wrong(
+    tmp_path: Path, name: str, valid_days: int, trusted: bool, wrong: str
 ) -> None:
     def closes(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
@@ -114,7 +113,7 @@ async def test_a_certificate_that_cannot_be_trusted_is_told_with_its_fault(
             error = await failure(model_at(f"https://localhost:{port}/v1", session))
 
     assert isinstance(error, CertificateRefused)
-    assert (error.host, error.fault) == ("localhost", fault)
+    assert error.cure.startswith(f"the certificate of localhost {wrong}")
 
 
 @pytest.fixture
@@ -157,9 +156,11 @@ async def test_a_service_elsewhere_that_says_nothing_timed_out_before_a_byte(sil
     assert caught.value.silent
 
 
-@pytest.mark.parametrize(("status", "wants"), [(407, True), (403, False)])
+@pytest.mark.parametrize(
+    ("status", "why"), [(407, "asks for a password"), (403, "refuses to lead there")]
+)
 async def test_a_proxy_that_refuses_is_told_by_its_name_and_without_a_secret(
-    monkeypatch: pytest.MonkeyPatch, status: int, wants: bool
+    monkeypatch: pytest.MonkeyPatch, status: int, why: str
 ) -> None:
     async def refuses(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -176,5 +177,5 @@ async def test_a_proxy_that_refuses_is_told_by_its_name_and_without_a_secret(
             error = await failure(model_at("https://models.example/v1", session))
 
     assert isinstance(error, ProxyRefused)
-    assert (error.proxy, error.wants_password) == (f"127.0.0.1:{port}", wants)
-    assert "secret" not in str(error)
+    assert error.cure.startswith(f"the proxy 127.0.0.1:{port} {why}")
+    assert "secret" not in f"{error} {error.cure}"

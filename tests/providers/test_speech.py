@@ -16,6 +16,7 @@ import aiohttp
 import pytest
 
 from aouo.errors import (
+    CertificateRefused,
     ModelGone,
     PromptTooLong,
     ProviderAuth,
@@ -24,6 +25,7 @@ from aouo.errors import (
     ProviderError,
     ProviderRejected,
     ProviderTimeout,
+    ProxyRefused,
     UnexplainedRefusal,
 )
 from aouo.providers.audio import one_wav, voice_note
@@ -36,6 +38,7 @@ from aouo.providers.speech import (
 )
 from aouo.providers.speech_rules import RULES, Backend
 from tests.fakes.speech_server import MS_A_CHARACTER, SpeechServer, tone
+from tests.fakes.tls_server import make, serving
 
 KEY = "sk-very-secret"
 WAIT_S = 30.0
@@ -349,7 +352,7 @@ async def test_what_was_spoken_before_a_failure_is_counted_and_nothing_after_it_
 async def test_a_short_pause_that_the_service_asks_for_in_the_middle_is_waited_out(
     strict: SpeechServer, session: aiohttp.ClientSession
 ) -> None:
-    """Groq's free plan: ten calls a minute."""
+    """Ten calls a minute on the free plan, for playai-tts (console.groq.com/docs/rate-limits)."""
     strict.speak(tone(100), "audio/wav")
     strict.fail(429, {"error": {"message": "requests per minute"}}, {"retry-after-ms": "5"})
     strict.speak(tone(100), "audio/wav")
@@ -431,3 +434,31 @@ def test_wav_files_are_joined_to_the_sample_whatever_their_headers_say(length: b
 def test_sounds_of_two_kinds_are_not_joined(other: bytes) -> None:
     with pytest.raises(ProviderBusy):
         one_wav([wav(24_000), other])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_certificate_that_cannot_be_trusted_is_no_busy_service(
+    backend: Backend, session: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    async with serving(make("localhost"), tmp_path) as port:
+        speaker = Speaker(service_at(f"https://localhost:{port}", session, backend))
+        with pytest.raises(CertificateRefused) as caught:
+            await speaker.speak("Good morning")
+
+    assert caught.value.cure.startswith("the certificate of localhost is signed by itself")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_proxy_that_lets_no_voice_through_is_no_busy_service(backend: Backend) -> None:
+    async def refuses(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(refuses, "127.0.0.1", 0) as listening:
+        proxy = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        async with aiohttp.ClientSession(proxy=proxy) as session:
+            speaker = Speaker(service_at("https://voices.example", session, backend))
+            with pytest.raises(ProxyRefused, match=backend):
+                await speaker.speak("Good morning")

@@ -11,12 +11,15 @@ from aouo.emulator.models.judging import filled, refused
 from aouo.emulator.models.profile import Body, Model, Page, Profile
 
 
-async def page_for(request: web.Request, profile: Profile) -> web.Response | None:
-    """The page at a request's path, None where there is none."""
+def page_for(request: web.Request, data: bytes, profile: Profile) -> web.Response | None:
+    """The page at a request's path, None where there is none; `data` is the request's body.
+
+    Raises what `json.loads` does, or `AttributeError`, where that names no model.
+    """
     for page in profile.pages:
         if (page.method, page.path) != (request.method, request.path):
             continue
-        name = await _named(request) if page.method == "POST" else ""
+        name = _named(data) if page.method == "POST" else ""
         if page.method == "POST" and name not in profile.models:
             wrong = refused(profile, "no_model", None, "no such model", {"model": name})
             return web.json_response(wrong.body, status=wrong.status)
@@ -24,8 +27,8 @@ async def page_for(request: web.Request, profile: Profile) -> web.Response | Non
     return None
 
 
-async def _named(request: web.Request) -> str:
-    body: Any = json.loads(await request.read() or b"{}")
+def _named(data: bytes) -> str:
+    body: Any = json.loads(data or b"{}")
     return str(body.get("model") or body.get("name") or "")
 
 

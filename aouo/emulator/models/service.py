@@ -110,15 +110,15 @@ class ModelService(Told):
         if not self._admits(request):
             return self._refuse(refused(profile, "wrong_key", None, "the key is wrong"))
         found = _wire_of(request, profile)
-        if found is None:
-            page = await page_for(request, profile)
-            return page or web.Response(status=404, text="404 page not found")
-        wire, model = found
         data = await request.read()
         try:
+            if found is None:
+                page = page_for(request, data, profile)
+                return page or web.Response(status=404, text="404 page not found")
+            wire, model = found
             body: Body = json.loads(data)
             asked = read(wire, body, model)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return web.json_response({"error": {"message": f"unreadable: {error!r}"}}, status=400)
         self.note_request(body, request.headers, request.path)
         now_s = self._clock()
