@@ -18,7 +18,7 @@ from aouo.providers.responses_answers import ResponsesReader
 from aouo.providers.responses_bodies import ResponsesBodies
 from aouo.providers.responses_wire import Asked
 from aouo.providers.service import Service, ServiceModel
-from aouo.providers.thoughts import wants_thoughts
+from aouo.providers.thoughts import signed_in, wants_thoughts
 from aouo.providers.wire import wants_marks
 from aouo.transcript import ModelEvent, ModelRequest
 
@@ -42,6 +42,7 @@ class CompatibleModel(ServiceModel):
         self._first = replace(
             self._first,
             thoughts=wants_thoughts(self._provider, self._model),
+            signed=signed_in(self._provider, self._base_url, self._model),
             cache_marks=wants_marks(self._provider, self._base_url, self._model),
         )
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from aouo.errors import ModelGone, NoModelService, ProviderRejected, UnexplainedRefusal
 from aouo.providers.failures import NotServed, ParameterRefused
+from aouo.providers.thoughts import Signed
 from aouo.transcript import ModelRequest
 
 Wire: TypeAlias = Literal["chat", "responses"]
@@ -34,6 +35,8 @@ class Dialect:
     stream_options: bool = True
     thoughts: bool = False
     """Every answer in the history wants the field `reasoning_content` (DeepSeek, Kimi)."""
+    signed: Signed = ""
+    """Where calls without a signature say so (Gemini)."""
     cache_marks: bool = False
     """Where what stays of a prompt ends is marked, for nothing is cached otherwise (Claude)."""
     wire: Wire = "chat"

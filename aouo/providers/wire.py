@@ -16,8 +16,10 @@ from aouo.providers.thoughts import (
     NOTHING,
     THOUGHTS,
     Native,
+    is_at,
     native_of,
     sendable_id,
+    signed,
 )
 from aouo.transcript import (
     AssistantSaid,
@@ -85,7 +87,7 @@ def chat_messages(
         native = native_of(message, provider, model)
         ids |= given_ids(message, native)
         named = ids.get(message.call_id, "") if isinstance(message, ToolReturned) else ""
-        messages.append(chat_message(message, native, named, thoughts=dialect.thoughts))
+        messages.append(chat_message(message, native, named, dialect))
     system = [system_message(request)] if request.system else []
     if dialect.cache_marks:
         system = [marked(message) for message in system]
@@ -106,7 +108,7 @@ def given_ids(message: Message, native: Native) -> dict[str, str]:
 
 
 def chat_message(
-    message: Message, native: Native = NOTHING, named: str = "", *, thoughts: bool = False
+    message: Message, native: Native = NOTHING, named: str = "", dialect: Dialect = PLAIN
 ) -> dict[str, Any]:
     """One message of those that `in_order` leaves; `named` is the service's id of a result's
     call, "" for one of another service."""
@@ -120,7 +122,9 @@ def chat_message(
             if calls:
                 said["tool_calls"] = _calls(calls, native.calls or [NO_FIELDS] * len(calls))
             said |= native.message
-            if thoughts and not any(said.get(name) for name in THOUGHTS):
+            if calls and dialect.signed:
+                said = signed(said, dialect.signed)
+            if dialect.thoughts and not any(said.get(name) for name in THOUGHTS):
                 said["reasoning_content"] = NONE_KEPT
             return said
         case ToolReturned(call_id, _, text):
@@ -151,8 +155,8 @@ def wants_marks(provider: str, base_url: str, model: str) -> bool:
     Anthropic's own compatible address caches nothing, marked or not
     (platform.claude.com/docs/en/api/openai-sdk).
     """
-    there = "openrouter" in (provider, *re.split(r"[/.:]", base_url.lower()))
-    return there and model.lower().lstrip("~").startswith("anthropic/")
+    claude = model.lower().lstrip("~").startswith("anthropic/")
+    return claude and is_at("openrouter", provider, base_url)
 
 
 def mark_places(ordered: Ordered) -> list[int]:
