@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -64,6 +65,8 @@ def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
         found["stream_options"] = {"include_usage": True}
     if dialect.temperature and request.temperature is not None:
         found["temperature"] = request.temperature
+    if dialect.cache_key:
+        found["prompt_cache_key"] = cache_key(request)
     effort = dialect.effort_of(request)
     if effort == "none" and dialect.switched:
         found["thinking"] = {"type": "disabled"}
@@ -183,6 +186,16 @@ def marked(message: dict[str, Any]) -> dict[str, Any]:
     return message | {
         "content": [part | control if n == at else part for n, part in enumerate(parts)]
     }
+
+
+def cache_key(request: ModelRequest) -> str:
+    """The name of what requests begin with, which tells nothing of it.
+
+    Source: docs.mistral.ai/studio-api/conversations/advanced/prompt-caching (read 23 Nov 2026): the
+    same key where a prefix is likely to be shared, and no secrets or personal data in it.
+    """
+    begins = request.system.encode("utf-8", "replace")
+    return hashlib.blake2b(begins, digest_size=8).hexdigest()
 
 
 def sendable_name(name: str) -> str:

@@ -266,7 +266,7 @@ async def test_a_prompt_that_is_too_long_makes_room(
 
         error = await refusal(model, bare(*history))
 
-    assert service.refusals[-1].trouble.startswith("too_long")
+    assert any(wrong.trouble.startswith("too_long") for wrong in service.refusals)
     assert isinstance(error, PromptTooLong | UnexplainedRefusal)
 
 
