@@ -7,6 +7,7 @@ means: this works there, as far as anybody wrote down how the service behaves.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -15,7 +16,7 @@ import aiohttp
 import pytest
 
 from aouo.app.models import model_of
-from aouo.emulator.models import ModelService, names, profile
+from aouo.emulator.models import CallPart, ModelService, Says, names, profile
 from aouo.errors import (
     ContentFiltered,
     PromptTooLong,
@@ -154,8 +155,6 @@ async def test_a_tool_turn_and_the_next_message_are_answered(
 async def test_two_calls_of_one_answer_are_told_apart_and_go_back_together(
     service: ModelService, model: ChatModel
 ) -> None:
-    from aouo.emulator.models import CallPart
-
     service.calls(CallPart("add", {"row": "milk"}), CallPart("add", {"row": "eggs"}))
     said = (await answered(model, asked(HELLO))).said
     learnt = len(refused(service))
@@ -206,6 +205,26 @@ async def test_calls_of_another_service_are_taken_into_the_history(
     assert len(refused(service)) <= LEARNT
 
 
+@each()
+async def test_thoughts_and_calls_of_a_server_of_ones_own_are_taken_by_every_service(
+    name: str, service: ModelService, model: ChatModel, session: aiohttp.ClientSession
+) -> None:
+    """Finding 22: a change of provider in the middle, from vLLM's `reasoning`."""
+    async with ModelService(profile("vllm")) as vllm, AsyncExitStack() as stack:
+        before = await made(vllm, session, stack, "deepseek-ai/DeepSeek-V4-Flash")
+        vllm.reply(Says("", (CallPart("add", {"row": "milk"}),), thoughts="I add it."))
+        said = (await answered(before, asked(HELLO))).said
+    assert "I add it." in said.native
+    turn = (HELLO, said, ToolReturned(said.calls[0].id, "add", "done"))
+
+    last = (await answered(model, asked(*turn))).said
+    await answered(model, asked(*turn, last, UserSaid("And eggs")))
+
+    assert len(refused(service)) <= LEARNT
+    if name != "vllm":
+        assert "I add it." not in json.dumps(service.requests)
+
+
 SEES = tuple(name for name in names() if profile(name).models[profile(name).model].sees)
 
 
@@ -253,6 +272,21 @@ async def test_what_the_service_had_read_before_is_counted(
     last = await answered(model, bare(HELLO, AssistantSaid("Hi."), UserSaid("And now?")))
 
     assert last.usage.input_tokens > last.usage.cached_tokens > 0.7 * last.usage.input_tokens
+
+
+@each("openrouter")
+async def test_where_a_cache_has_to_be_asked_for_it_is(
+    name: str, service: ModelService, session: aiohttp.ClientSession
+) -> None:
+    """Finding 23: Claude at OpenRouter caches what is marked, and nothing else."""
+    async with AsyncExitStack() as stack:
+        model = await made(service, session, stack, "anthropic/claude-sonnet-4.6")
+        talk = (HELLO, AssistantSaid("Hi."), UserSaid("And now?"))
+        await answered(model, asked(HELLO))
+        usage = (await answered(model, asked(*talk))).usage
+
+    assert usage.input_tokens > usage.cached_tokens > 0.7 * usage.input_tokens
+    assert refused(service) == []
 
 
 @each(*(name for name in names() if name not in ("ollama", "lmstudio", "gemini")))
