@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 import pytest
@@ -28,7 +29,10 @@ ADA = ConversationAddress("tg", "1")
 
 @contextlib.contextmanager
 def table() -> Generator[Tx]:
-    with contextlib.closing(connect(Path(":memory:"))) as connection:
+    with (
+        TemporaryDirectory() as home,
+        contextlib.closing(connect(Path(home, "t.db"))) as connection,
+    ):
         tx = Tx(connection)
         migrate.migrate(tx, NOW)
         yield tx
