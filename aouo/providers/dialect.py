@@ -121,7 +121,8 @@ def is_about_us(refused: ProviderRejected | ModelGone) -> bool:
 
 
 def _field(refused: ParameterRefused) -> str:
-    return re.split(r"[.\[]", refused.parameter)[0]
+    path = re.split(r"[.\[]", refused.parameter)
+    return path[-1] if path[-1] == "reasoning_content" else path[0]
 
 
 def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Dialect, ...]:
@@ -135,8 +136,8 @@ def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Diale
             return (replace(dialect, temperature=False),)
         case "stream_options" if dialect.stream_options:
             return (replace(dialect, stream_options=False),)
-        case "reasoning_content" if not dialect.thoughts:
-            return (replace(dialect, thoughts=True),)
+        case "reasoning_content":
+            return (replace(dialect, thoughts=not dialect.thoughts),)
         case "cache_control" if dialect.cache_marks:
             return (replace(dialect, cache_marks=False),)
         case "prompt_cache_key" if dialect.cache_key:
@@ -180,13 +181,17 @@ def _on_other_wire(dialect: Dialect) -> tuple[Dialect, ...]:
 
 
 def _bare(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
-    """Without what the owner set, then with thoughts in every answer, then without what we send on
-    top; a refusal that names nothing may be about each (Kimi: "invalid temperature"; DeepSeek: "The
-    reasoning_content in the thinking mode must be passed back to the API", without a `param`,
-    github.com/qwersyk/Newelle/issues/404 of July 2026)."""
+    """Without what the owner set, then with thoughts in every answer, or without where they were
+    (Kimi at Groq: CherryHQ/cherry-studio#12298 of January 2026), then without what we send on top.
+
+    A refusal that names nothing may be about each (Kimi: "invalid temperature"; DeepSeek: "The
+    reasoning_content in the thinking mode must be passed back to the API", without a `param`:
+    github.com/qwersyk/Newelle/issues/404 of July 2026).
+    """
     bare = quiet = dialect.quiet(request)
     answers = any(type(message) is AssistantSaid for message in request.messages)
-    thinking = replace(quiet, thoughts=dialect.thoughts or (answers and dialect.wire == "chat"))
+    turned = answers and dialect.wire == "chat"
+    thinking = replace(quiet, thoughts=dialect.thoughts is not turned)
     if not dialect.proven and dialect.wire == "chat":
         bare = replace(quiet, stream_options=False)
     elif not dialect.proven:

@@ -68,6 +68,8 @@ class AnswerTooLarge(ProviderRejected):
 
 _TYPED_FIRST = frozenset({401, 402})
 """These statuses say more than a code next to them."""
+_NO_NAMES = ("", "validation_error")
+"""What stands for a parameter and is none: Cerebras (Kilo-Org/kilocode#10375, May 2026)."""
 _OF_THE_REQUEST = frozenset({400, 416, 422})
 _NO_PAGE = frozenset({401, 402, 407, 408, 409, 413, 425, 429})
 """What also proxies and gateways answer with, in words for people."""
@@ -182,7 +184,7 @@ def rejected_parameter(error: Mapping[str, Any]) -> str:
     """The parameter a service names as the one it does not take, or ""."""
     for part in _parts(error):
         param = part.get("param")
-        if isinstance(param, str) and param:
+        if isinstance(param, str) and param not in _NO_NAMES:
             return param
     return _field_at_fault(error)
 

@@ -104,6 +104,30 @@ def deepseek(body: Body) -> Reply:
     )
 
 
+def groq(body: Body) -> Reply:
+    """github.com/CherryHQ/cherry-studio/issues/12298 (Jan 2026)."""
+    words = "for 'role:assistant' the following must be satisfied[property 'reasoning_content' …]"
+    return refusal(message=words) if _thought(body) else Says("Hello.")
+
+
+def cerebras(body: Body) -> Reply:
+    """github.com/Kilo-Org/kilocode/issues/10375 (May 2026)."""
+    error = {"type": "invalid_request_error", "param": "validation_error"}
+    words = "messages.2.assistant.reasoning_content: … is unsupported"
+    error |= {"code": "wrong_api_format", "message": words}
+    return Fails(400, error) if _thought(body) else Says("Hello.")
+
+
+def strict(body: Body) -> Reply:
+    """A server that names the place: Mistral's form."""
+    loc = ["body", "messages", 2, "assistant", "reasoning_content"]
+    return Fails(422, {"detail": [{"loc": loc}]}) if _thought(body) else Says("Hello.")
+
+
+def _thought(body: Body) -> bool:
+    return any("reasoning_content" in message for message in body["messages"])
+
+
 def gpt_4o(body: Body) -> Reply:
     """github.com/pydantic/pydantic-ai/issues/2865 (Sep 2025)."""
     return named("include", None) if "include" in body else Says("Hello.")
@@ -140,6 +164,9 @@ KINDS: Mapping[str, Kind] = {
         deepseek, "work", refused=2, request=replace(TALK, temperature=0.7)
     ),
     "old server, in the middle": Kind(old_server, "llama", refused=2, request=TALK),
+    "kimi at Groq": Kind(groq, "moonshotai/kimi-k2-instruct", request=TALK),
+    "kimi at Cerebras": Kind(cerebras, "kimi-k2.6", request=TALK),
+    "kimi at a strict server": Kind(strict, "kimi-k2.6", request=TALK),
     "old server": Kind(old_server, "llama"),
     "old server, warm": Kind(old_server, "llama", refused=2, request=WARM),
     "FastAPI server": Kind(fastapi_server, "llama"),
