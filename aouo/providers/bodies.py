@@ -83,7 +83,7 @@ class Bodies:
             piece = known.get(key)
             if piece is None:
                 native = native_of(message, self._provider, self._model)
-                written = encode(chat_message(message, native, named, thoughts=dialect.thoughts))
+                written = encode(chat_message(message, native, named, dialect))
                 piece = Piece(message, written, given_ids(message, native))
                 if id(message) in lasting:
                     self._remember(known, key, piece)

@@ -8,17 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from aouo.errors import ModelGone, ProviderRejected, UnexplainedRefusal
+from aouo.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
 from aouo.providers.answers import AnswerReader
 from aouo.providers.bodies import Bodies
-from aouo.providers.dialect import Dialect, alternatives
+from aouo.providers.dialect import Dialect, alternatives, is_about_us
 from aouo.providers.failures import ParameterRefused
 from aouo.providers.printed import read_printed
 from aouo.providers.responses_answers import ResponsesReader
 from aouo.providers.responses_bodies import ResponsesBodies
 from aouo.providers.responses_wire import Asked
 from aouo.providers.service import Service, ServiceModel
-from aouo.providers.thoughts import wants_thoughts
+from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
 from aouo.providers.wire import wants_marks
 from aouo.transcript import ModelEvent, ModelRequest
 
@@ -42,7 +42,9 @@ class CompatibleModel(ServiceModel):
         self._first = replace(
             self._first,
             thoughts=wants_thoughts(self._provider, self._model),
+            signed=signed_in(self._provider, self._base_url, self._model),
             cache_marks=wants_marks(self._provider, self._base_url, self._model),
+            cache_key=is_at("mistral", self._provider, self._base_url),
         )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -70,33 +72,42 @@ class CompatibleModel(ServiceModel):
             except (ProviderRejected, ModelGone) as refused:
                 if answered:
                     raise
-                others = self._others(dialect, refused, request)
+                others = self._others(dialect, refused, request, guessed)
                 if _is_named(refused, dialect, others) and not guessed:
                     self._learn(known, others[0], request, refused)
                     known = others[0]
                 else:
                     guessed = guessed or refused
-                tries = [*others, *tries]
+                tries = [*others, *(one for one in tries if one not in others)]
                 if not tries or left == 1:
                     if guessed is None or type(refused) is ProviderRejected:
                         raise
                     raise guessed from refused
 
     def _others(
-        self, dialect: Dialect, refused: ProviderRejected | ModelGone, request: ModelRequest
+        self,
+        dialect: Dialect,
+        refused: ProviderRejected | ModelGone,
+        request: ModelRequest,
+        guessed: ProviderError | None,
     ) -> tuple[Dialect, ...]:
         """What to try next. Sealed thoughts that cannot be opened any more (another key, another
-        organization) are refused as input, without a name or as `input`.
+        organization) are refused as input, without a name or as `input`. What was learnt, and is
+        refused later, is forgotten: the service has changed.
 
         Source: `invalid_encrypted_content`, github.com/openai/codex/issues/8119 (Dec 2025).
         """
+        if isinstance(guessed, UnexplainedRefusal) and isinstance(refused, UnexplainedRefusal):
+            return ()  # all that both may be about is among the tries
         of_input = isinstance(refused, ParameterRefused) and refused.parameter.startswith("input")
         perhaps = dialect.wire == "responses" and (
             of_input or isinstance(refused, UnexplainedRefusal)
         )
         if perhaps and self._responses.forget_thoughts(request):
-            return (dialect,)
-        return alternatives(dialect, refused, request)
+            return (dialect, *alternatives(dialect, refused, request))
+        found = alternatives(dialect, refused, request)
+        changed = dialect.proven and replace(dialect, proven=False) != self._first
+        return (self._first,) if not found and changed and is_about_us(refused) else found
 
     def _asked(
         self, endpoint: ChatEndpoint, request: ModelRequest, dialect: Dialect

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from aouo.errors import ModelGone, NoModelService, ProviderRejected, UnexplainedRefusal
 from aouo.providers.failures import NotServed, ParameterRefused
-from aouo.transcript import ModelRequest
+from aouo.providers.thoughts import Signed
+from aouo.transcript import AssistantSaid, ModelRequest
 
 Wire: TypeAlias = Literal["chat", "responses"]
 
@@ -23,6 +24,12 @@ Source: api-docs.deepseek.com/guides/thinking_mode (read 23 Nov 2026); kimi-k2.5
 java.agentscope.io/v2/en/integration/model/kimi.
 """
 
+_DECIDED = re.compile(
+    r"max_(completion_|output_)?tokens|temperature|stream_options|include|model|reasoning(_effort)?"
+    r"|thinking"
+)
+"""Fields of a request that a `Dialect` decides about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -34,8 +41,12 @@ class Dialect:
     stream_options: bool = True
     thoughts: bool = False
     """Every answer in the history wants the field `reasoning_content` (DeepSeek, Kimi)."""
+    signed: Signed = ""
+    """Where calls without a signature say so (Gemini)."""
     cache_marks: bool = False
     """Where what stays of a prompt ends is marked, for nothing is cached otherwise (Claude)."""
+    cache_key: bool = False
+    """What begins alike is cached if it has the same name (Mistral)."""
     wire: Wire = "chat"
     effort: bool = True
     """The owner's word of how much to think is taken."""
@@ -90,8 +101,8 @@ def alternatives(
 ) -> tuple[Dialect, ...]:
     """What to try next, the likeliest first; () = the refusal is not about what we can change."""
     match refused:
-        case ParameterRefused(parameter=parameter):
-            return _without(dialect, re.split(r"[.\[]", parameter)[0], request)
+        case ParameterRefused():
+            return _without(dialect, _field(refused), request)
         case NotServed() | NoModelService() if dialect.wire == "responses":
             return _on_other_wire(dialect)
         case ModelGone() if not dialect.proven:  # some are served by one of the wires only
@@ -100,6 +111,18 @@ def alternatives(
             return _bare(dialect, request)
         case _:
             return ()
+
+
+def is_about_us(refused: ProviderRejected | ModelGone) -> bool:
+    """Whether a refusal is about something that a dialect decides, and says so."""
+    if isinstance(refused, ParameterRefused):
+        return bool(_DECIDED.fullmatch(_field(refused)))
+    return isinstance(refused, NotServed | NoModelService | ModelGone)
+
+
+def _field(refused: ParameterRefused) -> str:
+    path = re.split(r"[.\[]", refused.parameter)
+    return path[-1] if path[-1] == "reasoning_content" else path[0]
 
 
 def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Dialect, ...]:
@@ -113,10 +136,12 @@ def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Diale
             return (replace(dialect, temperature=False),)
         case "stream_options" if dialect.stream_options:
             return (replace(dialect, stream_options=False),)
-        case "reasoning_content" if not dialect.thoughts:
-            return (replace(dialect, thoughts=True),)
+        case "reasoning_content":
+            return (replace(dialect, thoughts=not dialect.thoughts),)
         case "cache_control" if dialect.cache_marks:
             return (replace(dialect, cache_marks=False),)
+        case "prompt_cache_key" if dialect.cache_key:
+            return (replace(dialect, cache_key=False),)
         case "include" if dialect.encrypted:
             return (replace(dialect, encrypted=False),)
         case "reasoning_effort" | "reasoning" | "thinking":
@@ -156,14 +181,22 @@ def _on_other_wire(dialect: Dialect) -> tuple[Dialect, ...]:
 
 
 def _bare(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
-    """Without what the owner set, then without what we send on top; a refusal that names nothing
-    may be about either (Kimi: "invalid temperature", Claude: "temperature is deprecated")."""
+    """Without what the owner set, then with thoughts in every answer, or without where they were
+    (Kimi at Groq: CherryHQ/cherry-studio#12298 of January 2026), then without what we send on top.
+
+    A refusal that names nothing may be about each (Kimi: "invalid temperature"; DeepSeek: "The
+    reasoning_content in the thinking mode must be passed back to the API", without a `param`:
+    github.com/qwersyk/Newelle/issues/404 of July 2026).
+    """
     bare = quiet = dialect.quiet(request)
+    answers = any(type(message) is AssistantSaid for message in request.messages)
+    turned = answers and dialect.wire == "chat"
+    thinking = replace(quiet, thoughts=dialect.thoughts is not turned)
     if not dialect.proven and dialect.wire == "chat":
         bare = replace(quiet, stream_options=False)
     elif not dialect.proven:
         bare = replace(quiet, encrypted=False)
-    return tuple(dict.fromkeys(tried for tried in (quiet, bare) if tried != dialect))
+    return tuple(dict.fromkeys(tried for tried in (quiet, thinking, bare) if tried != dialect))
 
 
 class Dialects:

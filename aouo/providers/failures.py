@@ -69,6 +69,9 @@ class AnswerTooLarge(ProviderRejected):
 
 _TYPED_FIRST = frozenset({401, 402})
 """These statuses say more than a code next to them."""
+_NO_NAMES = ("", "validation_error")
+"""What stands for a parameter and is none: Cerebras (Kilo-Org/kilocode#10375, May 2026)."""
+_OF_THE_REQUEST = frozenset({400, 416, 422})
 _NO_PAGE = frozenset({401, 402, 407, 408, 409, 413, 425, 429})
 """What also proxies and gateways answer with, in words for people."""
 
@@ -109,11 +112,15 @@ def refused(
 ) -> ProviderError:
     """The error to raise for a whole answer with `status`; see `failure`."""
     whole = parse_body(body)
-    if whole is None and 400 <= status < 500 and status not in _NO_PAGE:
-        page = body.strip()
-        if page and page[:1] not in b"{[":  # else it is JSON, and we read only its beginning
-            quote = mask(page[:MAX_QUOTE_CHARS].decode("utf-8", "replace"))
-            return NoModelService(f"{provider}: HTTP {status}, and no JSON: {quote}")
+    page = body.strip()
+    # What begins like JSON is JSON of which we read only the beginning.
+    if whole is None and page and page[:1] not in b"{[" and status not in _NO_PAGE:
+        quote = mask(page[:MAX_QUOTE_CHARS].decode("utf-8", "replace"))
+        said = f"{provider}: HTTP {status}, and no JSON: {quote}"
+        if status in _OF_THE_REQUEST and not page.startswith(b"<"):
+            return UnexplainedRefusal(said)  # old servers refuse in plain words
+        if 400 <= status < 500:
+            return NoModelService(said)
     return failure(provider, status, error_object(whole), headers=headers, mask=mask, model=model)
 
 
@@ -178,7 +185,7 @@ def rejected_parameter(error: Mapping[str, Any]) -> str:
     """The parameter a service names as the one it does not take, or ""."""
     for part in _parts(error):
         param = part.get("param")
-        if isinstance(param, str) and param:
+        if isinstance(param, str) and param not in _NO_NAMES:
             return param
     return _field_at_fault(error)
 
@@ -229,7 +236,7 @@ def _by_field(
     status: int, error: Mapping[str, Any], codes: list[str], message: str
 ) -> type[ProviderError]:
     """What is left to a refusal without a name: the field at fault, then the status."""
-    if status in (400, 416, 422):
+    if status in _OF_THE_REQUEST:
         field = rejected_parameter(error)
         if any(name in field or name in message for name in THE_ANSWER) and any(
             number >= _LEAST_ROOM for number in _numbers(message)

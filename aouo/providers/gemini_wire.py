@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, cast
 
 from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.order import in_order
+from aouo.providers.thoughts import FOREIGN, wants_signatures
 from aouo.providers.wire import sendable_name
 from aouo.transcript import (
     AssistantSaid,
@@ -31,8 +32,6 @@ from aouo.transcript import (
 WIRE = "gemini"
 Part: TypeAlias = dict[str, Any]
 
-_FOREIGN = "skip_thought_signature_validator"
-"""The documented signature of a call that another model made."""
 _BUDGETS = {"none": 0, "minimal": 1_024, "low": 1_024, "medium": 8_192, "high": 24_576}
 """Tokens for thoughts by effort, as Google's OpenAI-compatible address counts them for 2.5.
 
@@ -40,8 +39,6 @@ Source: ai.google.dev/gemini-api/docs/openai, "Thinking".
 """
 _BY_BUDGET = ("gemini-1", "gemini-2")
 """Models that know budgets and no levels (ai.google.dev/gemini-api/docs/thinking)."""
-_WITHOUT_SIGNATURES = ("gemini-1", "gemini-2", "gemma")
-"""Models that ask for none."""
 
 
 def gemini_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) -> dict[str, Any]:
@@ -57,7 +54,7 @@ def gemini_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) 
     if effort := dialect.effort_of(request):
         config["thinkingConfig"] = _thinking(effort, _bare(model))
     return body | {
-        "contents": _contents(request, signed=not _bare(model).startswith(_WITHOUT_SIGNATURES)),
+        "contents": _contents(request, signed=wants_signatures(_bare(model))),
         "generationConfig": config,
     }
 
@@ -127,7 +124,7 @@ def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
         named = sendable_name(call.name)
         part: Part = {"functionCall": {"id": call.id, "name": named, "args": _object(call)}}
         if signed and at == 0:  # one signature serves all calls of a turn
-            part["thoughtSignature"] = _FOREIGN
+            part["thoughtSignature"] = FOREIGN
         parts.append(part)
     return parts
 

@@ -1,7 +1,7 @@
 """What services call their refusals: the typed names, and the few whole sentences without one.
 
 Prose decides nothing, for it is translated, reworded and may repeat what a person wrote. The
-exceptions are sentences compared as a whole, which a service sends in the place of a code.
+exceptions are a service's own sentences in the place of a code, compared whole and from the start.
 """
 
 from __future__ import annotations
@@ -126,6 +126,19 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     (re.compile(r"Content Exists Risk", re.IGNORECASE), ContentFiltered),
     # OpenRouter, with 400 and no code but the status
     (re.compile(r"\S+ is not a valid model ID\.?"), ModelGone),
+    # Anthropic, with 400 and the type of any bad request (github.com/anthropics/claude-code/issues/
+    # 88711, 2026-08)
+    (re.compile(r"Your credit balance is too low to access the \w+ API\..*"), ProviderBilling),
+    # xAI: with 400 (github.com/continuedev/continue/issues/11704, 2026-03); with 403 or 429, and
+    # one code for all three (issues/12670, 2026-06, and 10740, 2026-02, there; github.com/
+    # Wei-Shaw/sub2api/pull/5359, 2026-08; github.com/UKGovernmentBEIS/inspect_ai/pull/2267)
+    (re.compile(r"Incorrect API key provided: .*"), ProviderAuth),
+    (
+        re.compile(r"Your newly created team doesn't have any credits or licenses.*"),
+        ProviderBilling,
+    ),
+    (re.compile(r"Your team \S+ has either used all available credits or .*"), ProviderBilling),
+    (re.compile(r"Content violates usage guidelines\..*"), ContentFiltered),
 )
 
 THE_PROMPT = frozenset({"input_tokens", "messages", "prompt"})

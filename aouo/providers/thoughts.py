@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from aouo.transcript import AssistantSaid, Message
 
@@ -35,8 +35,18 @@ NONE_KEPT = " "
 and Kimi, by others not: NousResearch/hermes-agent#18263, charmbracelet/crush#2696 (May 2026),
 experientiallabs/experiential#890 (September 2026)."""
 
+FOREIGN = "skip_thought_signature_validator"
+"""Gemini's documented signature for a call that another model made.
+
+Source: ai.google.dev/gemini-api/docs/thought-signatures, "FAQs"; Vertex takes this word alone
+(pydantic/pydantic-ai#3881, December 2025).
+"""
+_UNSIGNED = ("gemini-1", "gemini-2", "gemma")
+"""Google's models that ask for no signatures."""
+
 _SPOKEN = ("reasoning_content", "reasoning")
-_DETAILS, _EXTRA = "reasoning_details", "extra_content"
+_DETAILS: Final = "reasoning_details"
+_EXTRA: Final = "extra_content"
 THOUGHTS = (*_SPOKEN, _DETAILS)
 """The fields of a message that hold thoughts."""
 _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
@@ -44,6 +54,7 @@ _NINE = re.compile(r"[A-Za-z0-9]{9}")
 _FIRST_WORD = re.compile(r"[a-z]*")
 
 
+Signed: TypeAlias = Literal["", "extra_content", "reasoning_details"]
 NO_FIELDS: Mapping[str, Any] = {}
 
 
@@ -92,12 +103,46 @@ def wants_thoughts(provider: str, model: str) -> bool:
     return provider == "deepseek" or name.startswith(("kimi-", "deepseek-"))
 
 
+def signed_in(provider: str, base_url: str, model: str) -> Signed:
+    """Where a call that has no signature says so; Gemini alone wants to hear it.
+
+    At OpenRouter in one entry of the message, which names the first call (RooCodeInc/Roo-Code
+    #10640, January 2026); elsewhere in the first call, as at Google's compatible address.
+    """
+    name = model.lower().rpartition("/")[2]
+    if not name.startswith("gemini-") or not wants_signatures(name):
+        return ""
+    return _DETAILS if is_at("openrouter", provider, base_url) else _EXTRA
+
+
+def wants_signatures(name: str) -> bool:
+    """Whether one of Google's models refuses calls without."""
+    return not name.startswith(_UNSIGNED)
+
+
+def is_at(service: str, provider: str, base_url: str) -> bool:
+    """Whether a service is asked, as it is called in the configuration or by its address."""
+    return service in (provider, *re.split(r"[/.:]", base_url.lower()))
+
+
 def sendable_id(call_id: str) -> str:
     """Nine letters and digits for the id of a call that another service made, or we did."""
     if _NINE.fullmatch(call_id):
         return call_id
     digest = hashlib.blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=10).digest()
     return base64.b32encode(digest)[:9].decode()
+
+
+def signed(message: dict[str, Any], where: Signed) -> dict[str, Any]:
+    """A message with calls, which says that they have no signature where they have none."""
+    first: dict[str, Any] = message["tool_calls"][0]
+    if where == _EXTRA and _EXTRA not in first:
+        extra = {_EXTRA: {"google": {"thought_signature": FOREIGN}}}
+        return message | {"tool_calls": [first | extra, *message["tool_calls"][1:]]}
+    if where == _DETAILS and _DETAILS not in message:
+        detail = {"type": "reasoning.encrypted", "data": FOREIGN, "id": first["id"], "index": 0}
+        return message | {_DETAILS: [detail | {"format": "google-gemini-v1"}]}
+    return message
 
 
 class Thoughts:

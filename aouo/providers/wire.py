@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,8 +17,10 @@ from aouo.providers.thoughts import (
     NOTHING,
     THOUGHTS,
     Native,
+    is_at,
     native_of,
     sendable_id,
+    signed,
 )
 from aouo.transcript import (
     AssistantSaid,
@@ -62,6 +65,8 @@ def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
         found["stream_options"] = {"include_usage": True}
     if dialect.temperature and request.temperature is not None:
         found["temperature"] = request.temperature
+    if dialect.cache_key:
+        found["prompt_cache_key"] = cache_key(request)
     effort = dialect.effort_of(request)
     if effort == "none" and dialect.switched:
         found["thinking"] = {"type": "disabled"}
@@ -85,7 +90,7 @@ def chat_messages(
         native = native_of(message, provider, model)
         ids |= given_ids(message, native)
         named = ids.get(message.call_id, "") if isinstance(message, ToolReturned) else ""
-        messages.append(chat_message(message, native, named, thoughts=dialect.thoughts))
+        messages.append(chat_message(message, native, named, dialect))
     system = [system_message(request)] if request.system else []
     if dialect.cache_marks:
         system = [marked(message) for message in system]
@@ -106,7 +111,7 @@ def given_ids(message: Message, native: Native) -> dict[str, str]:
 
 
 def chat_message(
-    message: Message, native: Native = NOTHING, named: str = "", *, thoughts: bool = False
+    message: Message, native: Native = NOTHING, named: str = "", dialect: Dialect = PLAIN
 ) -> dict[str, Any]:
     """One message of those that `in_order` leaves; `named` is the service's id of a result's
     call, "" for one of another service."""
@@ -120,7 +125,9 @@ def chat_message(
             if calls:
                 said["tool_calls"] = _calls(calls, native.calls or [NO_FIELDS] * len(calls))
             said |= native.message
-            if thoughts and not any(said.get(name) for name in THOUGHTS):
+            if calls and dialect.signed:
+                said = signed(said, dialect.signed)
+            if dialect.thoughts and not any(said.get(name) for name in THOUGHTS):
                 said["reasoning_content"] = NONE_KEPT
             return said
         case ToolReturned(call_id, _, text):
@@ -151,8 +158,8 @@ def wants_marks(provider: str, base_url: str, model: str) -> bool:
     Anthropic's own compatible address caches nothing, marked or not
     (platform.claude.com/docs/en/api/openai-sdk).
     """
-    there = "openrouter" in (provider, *re.split(r"[/.:]", base_url.lower()))
-    return there and model.lower().lstrip("~").startswith("anthropic/")
+    claude = model.lower().lstrip("~").startswith("anthropic/")
+    return claude and is_at("openrouter", provider, base_url)
 
 
 def mark_places(ordered: Ordered) -> list[int]:
@@ -179,6 +186,16 @@ def marked(message: dict[str, Any]) -> dict[str, Any]:
     return message | {
         "content": [part | control if n == at else part for n, part in enumerate(parts)]
     }
+
+
+def cache_key(request: ModelRequest) -> str:
+    """The name of what requests begin with, which tells nothing of it.
+
+    Source: docs.mistral.ai/studio-api/conversations/advanced/prompt-caching (read 23 Nov 2026): the
+    same key where a prefix is likely to be shared, and no secrets or personal data in it.
+    """
+    begins = request.system.encode("utf-8", "replace")
+    return hashlib.blake2b(begins, digest_size=8).hexdigest()
 
 
 def sendable_name(name: str) -> str:

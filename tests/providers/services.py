@@ -295,6 +295,11 @@ class ResponsesWire(OpenAIWire):
         self.server = ModelServer(api_key=KEY, wires=("/responses", "/chat/completions"))
         self.server.refused["/chat/completions"] = RESPONSES_ONLY
 
+    def fail(self, trouble: Trouble, *, retry_after_s: float = 0) -> None:
+        super().fail(trouble, retry_after_s=retry_after_s)
+        if trouble == "web page":  # it stands at every path
+            del self.server.refused["/chat/completions"]
+
     def fail_inside(self) -> None:
         error = {"code": "server_error", "message": "wait"}
         failed = {"status": "failed", "error": error, "output": []}

@@ -18,6 +18,7 @@ from aouo.errors import (
     PlanTooSmall,
     PromptTooLong,
     ProviderAuth,
+    ProviderBilling,
     ProviderBusy,
     ProviderError,
     ProviderRejected,
@@ -35,6 +36,10 @@ from aouo.providers.wire import encode
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 DATE = {"date": format_datetime(NOW, usegmt=True)}
 MODEL = "acme/some-model-2"
+USED_ALL = (
+    "has either used all available credits or reached its monthly spending limit. To continue "
+    "making API requests, please purchase more credits or raise your spending limit."
+)
 OLD_VLLM = (
     "This model's maximum context length is 16384 tokens. However, you requested 20000 tokens "
     "(3616 in the messages, 16384 in the completion). Please reduce the length of the messages."
@@ -178,7 +183,11 @@ OTHERS: list[tuple[str, int, object, type[ProviderError]]] = [
         NoModelService,
     ),
     ("a page of a gateway", 502, "<html><h1>502 Bad Gateway</h1></html>", ProviderBusy),
+    ("a page of a proxy", 400, "<html>400 The plain HTTP request was sent…", NoModelService),
+    ("words", 400, "unknown field", UnexplainedRefusal),
     ("nothing", 400, "", UnexplainedRefusal),
+    ("xai, no money", 429, {"code": "…", "error": f"Your team t {USED_ALL}"}, ProviderBilling),
+    ("xai, words", 400, {"code": "…", "error": "No: Incorrect API"}, UnexplainedRefusal),
     (
         "mistral, a field",
         422,

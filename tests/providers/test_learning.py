@@ -11,11 +11,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from aouo.errors import ProviderBusy, ProviderRejected
+from aouo.errors import ModelGone, ProviderBusy, ProviderRejected
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects, first_dialect
 from aouo.providers.failures import UnexplainedRefusal
-from aouo.transcript import Finished, ModelRequest, ToolSpec, UserSaid
+from aouo.transcript import AssistantSaid, Finished, ModelRequest, ToolSpec, UserSaid
 from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says
 
 ADD = ToolSpec("add", "Add a row.", {"type": "object", "properties": {"row": {"type": "string"}}})
@@ -94,6 +94,40 @@ def short_answers(body: Body) -> Reply:
     return Says("Hello.")
 
 
+def deepseek(body: Body) -> Reply:
+    """github.com/qwersyk/Newelle/issues/404 (Jul 2026): the refusal names nothing."""
+    words = "The `reasoning_content` in the thinking mode must be passed back to the API."
+    said = [one for one in body["messages"] if one["role"] == "assistant"]
+    lost = [one for one in said if not one.get("reasoning_content")]
+    return (
+        refusal(message=words, param=None, code="invalid_request_error") if lost else Says("Hello.")
+    )
+
+
+def groq(body: Body) -> Reply:
+    """github.com/CherryHQ/cherry-studio/issues/12298 (Jan 2026)."""
+    words = "for 'role:assistant' the following must be satisfied[property 'reasoning_content' …]"
+    return refusal(message=words) if _thought(body) else Says("Hello.")
+
+
+def cerebras(body: Body) -> Reply:
+    """github.com/Kilo-Org/kilocode/issues/10375 (May 2026)."""
+    error = {"type": "invalid_request_error", "param": "validation_error"}
+    words = "messages.2.assistant.reasoning_content: … is unsupported"
+    error |= {"code": "wrong_api_format", "message": words}
+    return Fails(400, error) if _thought(body) else Says("Hello.")
+
+
+def strict(body: Body) -> Reply:
+    """A server that names the place: Mistral's form."""
+    loc = ["body", "messages", 2, "assistant", "reasoning_content"]
+    return Fails(422, {"detail": [{"loc": loc}]}) if _thought(body) else Says("Hello.")
+
+
+def _thought(body: Body) -> bool:
+    return any("reasoning_content" in message for message in body["messages"])
+
+
 def gpt_4o(body: Body) -> Reply:
     """github.com/pydantic/pydantic-ai/issues/2865 (Sep 2025)."""
     return named("include", None) if "include" in body else Says("Hello.")
@@ -111,6 +145,7 @@ class Kind:
 
 
 WARM = replace(HELLO, temperature=0.7)
+TALK = replace(HELLO, messages=(UserSaid("Hi"), AssistantSaid("Hello."), UserSaid("And?")))
 KINDS: Mapping[str, Kind] = {
     "gpt-5.6, chat only": Kind(thinking, "gpt-5.6-luna", refused=2),
     "gpt-6, both wires": Kind(thinking, "gpt-6-luna", BOTH),
@@ -124,6 +159,14 @@ KINDS: Mapping[str, Kind] = {
     "claude, warm": Kind(claude, "claude-opus-4-7", request=WARM),
     "mistral": Kind(mistral, "mistral-large"),
     "mistral, warm": Kind(mistral, "mistral-large", request=WARM),
+    "deepseek by another name": Kind(deepseek, "work", request=TALK),
+    "deepseek by another name, warm": Kind(
+        deepseek, "work", refused=2, request=replace(TALK, temperature=0.7)
+    ),
+    "old server, in the middle": Kind(old_server, "llama", refused=2, request=TALK),
+    "kimi at Groq": Kind(groq, "moonshotai/kimi-k2-instruct", request=TALK),
+    "kimi at Cerebras": Kind(cerebras, "kimi-k2.6", request=TALK),
+    "kimi at a strict server": Kind(strict, "kimi-k2.6", request=TALK),
     "old server": Kind(old_server, "llama"),
     "old server, warm": Kind(old_server, "llama", refused=2, request=WARM),
     "FastAPI server": Kind(fastapi_server, "llama"),
@@ -138,13 +181,17 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 def model_at(
-    base_url: str, model: str, session: aiohttp.ClientSession, dialects: Dialects | None = None
+    base_url: str,
+    model: str,
+    session: aiohttp.ClientSession,
+    dialects: Dialects | None = None,
+    key: str = "k",
 ) -> CompatibleModel:
     return CompatibleModel(
         provider="mine",
         model=model,
         base_url=base_url,
-        api_key="k",
+        api_key=key,
         context_window=8000,
         session=session,
         request_timeout_s=WAIT_S,
@@ -292,6 +339,61 @@ async def test_what_a_refusal_named_is_kept_though_the_next_try_is_not_answered(
         await answer(model, HELLO)
 
     assert ["max_tokens" in body for body in server.requests] == [True, False, False]
+
+
+async def test_a_wire_that_is_taken_away_later_is_left(session: aiohttp.ClientSession) -> None:
+    """A service that changes its mind between two calls (issue 12, "Bad input")."""
+    async with ModelServer(thinking, wires=BOTH) as server:
+        model = model_at(server.base_url, "work", session)
+        await answer(model, HELLO)
+        server.refused["/responses"] = Fails(404, {"detail": "Not Found"})
+        answers = [await answer(model, HELLO) for _ in range(2)]
+
+    assert answers == ["Hello."] * 2
+    assert server.requests[-1]["reasoning_effort"] == "none"
+    assert server.paths[-2:] == ["/v1/chat/completions"] * 2
+
+
+async def test_a_word_that_was_asked_for_and_is_refused_later_is_left_out(
+    session: aiohttp.ClientSession,
+) -> None:
+    rules: list[Callable[[Body], Reply]] = [thinking]
+
+    def rule(body: Body) -> Reply:
+        return rules[0](body)
+
+    def changed(body: Body) -> Reply:
+        return named("reasoning_effort") if "reasoning_effort" in body else Says("Hello.")
+
+    async with ModelServer(rule) as server:
+        model = model_at(server.base_url, "gpt-6-sol", session)
+        await answer(model, HELLO)
+        rules[0] = changed
+        before = len(server.requests)
+        answers = [await answer(model, HELLO) for _ in range(2)]
+
+        assert answers == ["Hello."] * 2
+        assert len(server.requests) == before + 3
+
+
+async def test_a_model_that_one_key_has_and_another_has_not_is_still_there_for_the_first(
+    session: aiohttp.ClientSession,
+) -> None:
+    def rule(_: Body) -> Reply:
+        gone = refusal(404, message="The model does not exist.", code="model_not_found")
+        return gone if server.headers[-1]["Authorization"] == "Bearer other" else Says("Hello.")
+
+    async with ModelServer(rule) as server:
+        dialects = Dialects()
+        mine = model_at(server.base_url, "m", session, dialects)
+        other = model_at(server.base_url, "m", session, dialects, key="other")
+        answers = [await answer(mine, HELLO)]
+        with pytest.raises(ModelGone):
+            await answer(other, HELLO)
+        answers.append(await answer(mine, HELLO))
+
+    assert answers == ["Hello."] * 2
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize("code", ["unsupported_value", None])

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.providers.answers import AnswerReader
-from aouo.providers.thoughts import CHARS_MAX, family
+from aouo.providers.thoughts import CHARS_MAX, FOREIGN, Signed, family, signed_in
 from aouo.providers.wire import PLAIN, Dialect, chat_body
 from aouo.redact import Redactor
 from aouo.transcript import (
@@ -176,6 +176,51 @@ def test_to_another_service_or_another_family_nothing_of_it_goes(provider: str, 
 )
 def test_a_family_is_told_by_its_maker_and_the_first_word(one: str, other: str, same: bool) -> None:
     assert (family(one) == family(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "where"),
+    [
+        ("google", "gemini-3.5-flash", "extra_content"),
+        ("mine", "models/gemini-3.5-flash", "extra_content"),
+        ("vertex", "google/gemini-3.5-flash", "extra_content"),
+        ("openrouter", "google/gemini-3.5-flash", "reasoning_details"),
+        ("google", "gemini-2.5-flash", ""),
+        ("openrouter", "google/gemma-4", ""),
+        ("openrouter", "anthropic/claude-sonnet-5", ""),
+    ],
+)
+def test_gemini_hears_of_a_call_that_it_did_not_make(
+    provider: str, model: str, where: Signed
+) -> None:
+    """At Google in the first call, at OpenRouter in one entry that names it."""
+    said = answer(call(), call(index=1)).said
+    dialect = Dialect(signed=signed_in(provider, "https://gateway.example/v1", model))
+
+    message = told(AssistantSaid("", said.calls), provider=provider, model=model, dialect=dialect)[
+        0
+    ]
+    first, second = message["tool_calls"]
+    detail = {"type": "reasoning.encrypted", "data": FOREIGN, "id": first["id"], "index": 0}
+    signature = {"google": {"thought_signature": FOREIGN}}
+
+    assert dialect.signed == where
+    assert first.get("extra_content") == {"extra_content": signature}.get(where)
+    assert message.get("reasoning_details") == {
+        "reasoning_details": [detail | {"format": "google-gemini-v1"}]
+    }.get(where)
+    assert second.keys() == {"id", "type", "function"}
+
+
+def test_a_signature_that_came_is_the_one_that_goes_back() -> None:
+    (at_google,) = told(
+        answer({"tool_calls": [GEMINI]}).said, dialect=Dialect(signed="extra_content")
+    )[0]["tool_calls"]
+    sealed = detail("reasoning.encrypted", data="b64=", id="x")
+    at_openrouter = told(answer(sealed, call()).said, dialect=Dialect(signed="reasoning_details"))
+
+    assert at_google["extra_content"] == GEMINI["extra_content"]
+    assert at_openrouter[0]["reasoning_details"] == sealed["reasoning_details"]
 
 
 def test_rows_that_former_releases_wrote_are_read() -> None:

@@ -49,6 +49,8 @@ class Memory:
 
     def cached_tokens(self, asked: Asked, caching: Caching) -> int:
         """How much of the prompt's beginning was read before; all of it counts as read now."""
+        if caching.wants and caching.wants not in asked.body:
+            return 0
         by_marks = caching.marked_models and matches(asked.model, caching.marked_models)
         match "marked" if by_marks else caching.kind:
             case "none":

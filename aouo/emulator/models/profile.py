@@ -149,13 +149,14 @@ class Limit:
 class Caching:
     """How the service finds a prompt that it has read before; `marked`: only up to
     `cache_control`, else by itself in blocks of that many tokens. `marked_models` are those of
-    a service of many families that want marks."""
+    a service of many families that want marks, `wants` is a field without which nothing is."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     source: str
     kind: Literal["blocks", "marked", "none"] = "blocks"
     block_tokens: int = 128
     least_tokens: int = 1_024
+    wants: str = ""
     marked_models: tuple[str, ...] = ()
     certainty: Certainty = "sourced"
 
