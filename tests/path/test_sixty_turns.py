@@ -36,13 +36,6 @@ KINDS = ("tell me", "note it", "look it up", "keep it", "see this", "do both", "
 ASKED = re.compile(r"message (\d+): ([a-z ]+)")
 ANSWERED = re.compile(r"answer (\d+)\.")
 REACHED = re.compile(r"^- reached (\d+)$", re.MULTILINE)
-UNSIGNED = {
-    name: pytest.param(
-        name, marks=pytest.mark.xfail(reason="foreign calls of Gemini's", strict=True)
-    )
-    for name in ("google", "openrouter")
-}
-"""Where calls of another service go out without the signature that Gemini asks for."""
 READ = CallPart("memory", {"target": "memory", "action": "read"})
 
 
@@ -223,7 +216,7 @@ async def test_sixty_turns_are_answered_once_each_and_none_is_refused_that_was_n
     assert noted(world) == [n for n, kind in enumerate(talk.said, 1) if kind == "note it"]
 
 
-@pytest.mark.parametrize("name", [UNSIGNED.get(name, name) for name in names()])
+@pytest.mark.parametrize("name", names())
 async def test_a_turn_that_another_service_began_is_finished_without_a_word_of_it(
     world: World, name: str
 ) -> None:
