@@ -2,7 +2,8 @@
 
 Each runs the real channel, runtime and provider code against a local service that keeps the
 family's rules (`aouo.emulator.models`); every third message calls a tool, every fifteenth writes
-into a memory file.
+into a memory file. Requests for titles and summaries count too, and so do refused ones. Pictures,
+restarts and a change of service are in `tests/path/test_sixty_turns.py`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from scripts.benchmarks.table import Row
 
 _WAIT_S = 300.0
 _ANSWER = "This is the answer to what you just asked of me here, in a sentence or two. " * 3
+_BEGINNING = _ANSWER[:30]
 _TOOL = "memory"
 _CALLS = {
     "look it up": {"action": "read"},
@@ -36,7 +38,7 @@ _CALLS = {
 
 
 def services(_bench: Any, *, quick: bool) -> list[Row]:
-    """Cached share of the prompts, and requests for one answer, by profile."""
+    """Cached share of the prompts, and requests for one answer: a row for each profile."""
     return asyncio.run(_all(9 if quick else 60))
 
 
@@ -45,10 +47,10 @@ async def _all(turns: int) -> list[Row]:
     with Logs(stderr=Nowhere()):
         async with asyncio.TaskGroup() as group:
             talks = [group.create_task(_conversation(name, turns)) for name in names()]
-    return [row for talk in talks for row in talk.result()]
+    return [talk.result() for talk in talks]
 
 
-async def _conversation(name: str, turns: int) -> list[Row]:
+async def _conversation(name: str, turns: int) -> Row:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         telegram = await stack.enter_async_context(Emulator(parts=()))
@@ -80,7 +82,9 @@ async def _conversation(name: str, turns: int) -> list[Row]:
                     before = await app.database.read(jobs.count)
                     await telegram.client.say(ADA, ADA, f"{at}: {_words(at)}")
                     await idle(app, at_least=before + 1)
-        return _rows(name, turns, service.figures())
+        shown = await telegram.client.messages(ADA)
+        answered = sum(one.from_bot and one.text.startswith(_BEGINNING) for one in shown)
+        return _row(name, answered, service.figures())
 
 
 def _answer(asked: Asked) -> Reply:
@@ -97,13 +101,17 @@ def _words(at: int) -> str:
     return "look it up" if at % 3 == 2 else "What do you think of this?"
 
 
-def _rows(name: str, turns: int, figures: dict[str, int]) -> list[Row]:
-    read = figures["prompt_tokens"] or 1
-    share = 100 * figures["cached_tokens"] / read
-    refused = f"{figures['refused']} refused, {figures['answers']} answers to {turns} messages"
-    return [
-        Row(f"{name}: cached share of the prompts", "%", share, digits=1, n=turns),
-        Row(
-            f"{name}: requests per message", "", figures["requests"] / turns, n=turns, note=refused
-        ),
-    ]
+def _row(name: str, answered: int, figures: dict[str, int]) -> Row:
+    """Services that have no cache, or say nothing of it, have no share."""
+    told = profile(name).caching.kind != "none"
+    share = 100 * figures["cached_tokens"] / (figures["prompt_tokens"] or 1)
+    each = figures["requests"] / (answered or 1)
+    note = f"{each:.2f} requests for each of {answered} answers, {figures['refused']} refused"
+    return Row(
+        f"{name}: cached share of the prompts",
+        "%",
+        share if told else None,
+        digits=1,
+        n=answered,
+        note=note if told else f"{note}; the service tells of no cache",
+    )
