@@ -92,6 +92,22 @@ def concerns(
         )
 
 
+def unsent(settings: Settings, model: KnownModel) -> Iterator[Concern]:
+    """Settings of the owner's that a model's service did not take, once it has been asked."""
+    wish = settings.provider
+    mended = {"provider.temperature": "null", "provider.effort": '""'}
+    is_set = {
+        "provider.temperature": wish.temperature is not None,
+        "provider.effort": bool(wish.effort),
+    }
+    names = [name for name in model.left_out if is_set[name]]
+    if names:  # a refusal that names nothing may be about either of two
+        what = f"{' or '.join(names)} is refused by {model.model}"
+        go = "requests go without it" if len(names) == 1 else "requests go without both"
+        each = " and ".join(f"{name} to {mended[name]}" for name in names)
+        yield Concern(f"{what}; {go}", f"Set {each}.")
+
+
 async def look_up(settings: Settings, model: KnownModel, clock: Clock) -> int:
     """The window in tokens that the catalogue has, 0 = none; the model knows it from then on."""
     base_url = settings.provider_endpoint(model.provider).base_url

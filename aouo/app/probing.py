@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from aouo.app.budgets import with_model
-from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in
+from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in, unsent
 from aouo.app.models import configured, model_of
 from aouo.app.proxied import secrets_of, session_through
 from aouo.errors import AouoError, ProviderAuth, ProviderBilling, SetupError
@@ -139,7 +139,10 @@ class _Looking:
         if isinstance(known, KnownModel):
             if self.asks and told and not told.loaded:  # now it is
                 seen = await self._learn(alone, seen, known)
-            seen = replace(seen, window_tokens=known.context_window, facts=known.facts)
+            found = (*seen.concerns, *unsent(alone, known))
+            seen = replace(
+                seen, window_tokens=known.context_window, facts=known.facts, concerns=found
+            )
         return seen
 
     async def _learn(self, alone: Settings, seen: Seen, model: KnownModel) -> Seen:
