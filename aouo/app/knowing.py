@@ -60,11 +60,9 @@ def concerns(
     name, told = model.model, said.told
     if told is None:
         if said.names:
-            near = ", ".join(nearest(said.names, name)) or ", ".join(said.names[:3])
+            near = nearest(said.names, name) or said.names[:3]
             what = f"{model.provider} does not list {name}"
-            yield Concern(
-                what, f"If it does not answer, set {key}; it lists: {near}.", urgent=False
-            )
+            yield Concern(what, f"Its list has: {', '.join(near)}.", urgent=False)
         return
     if not told.active:
         yield Concern(f"{model.provider} has switched {name} off", f"Set {key} to another one.")

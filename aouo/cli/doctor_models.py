@@ -92,7 +92,7 @@ def _said(name: str, seen: Seen) -> Iterator[Check]:
         yield Check(name, "fail", seen.problem, seen.fix)
         return
     if reply.refusal:
-        yield Check(name, "fail", f"{model}: {reply.refusal}", reply.fix or _look_at(seen))
+        yield Check(name, "fail", f"{model}: {reply.refusal}", reply.fix)
     elif not reply.called:
         what = f"{model} answers, but did not call a tool when it was asked to"
         yield Check(name, "warn", what, "Packs need a model that calls tools.")
@@ -103,13 +103,6 @@ def _said(name: str, seen: Seen) -> Iterator[Check]:
     for one in seen.concerns:
         if reply.refusal or one.urgent:
             yield Check(name, "warn", one.what, one.fix)
-
-
-def _look_at(seen: Seen) -> str:
-    """Where to look when a service did not say what is wrong with the request."""
-    if seen.inquiry and not seen.inquiry.status:
-        return "Check the address and the network."
-    return f"Is {seen.wanted.key} right? `aouo models test` says more."
 
 
 def _local(settings: Settings) -> Check:

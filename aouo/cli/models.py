@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Facts: TypeAlias = dict[str, Any]
 _SPEECH = {"tts": "speaks", "stt": "hears"}
+_SOURCES = {"nobody": "assumed: nobody says"}
 
 
 @click.group(invoke_without_command=True)
@@ -168,7 +169,8 @@ def _lines(row: Facts) -> Iterator[str]:
     if row.get("window_tokens"):
         yield _line("window", f"{row['window_tokens']:,} tokens", row["window_from"])
         yield _line("pictures", "yes" if row["sees"] else "no", row["sees_from"])
-        yield _line("price", _price_words(row["usd_per_million"]), row["price_from"])
+        price = row["usd_per_million"]
+        yield _line("price", _price_words(price), row["price_from"] if price else "")
     if "ok" in row and "answers" in row:
         yield from _test_lines(row)
     if "problem" in row:
@@ -198,7 +200,7 @@ def _test_lines(row: Facts) -> Iterator[str]:
 
 
 def _line(name: str, words: str, source: str = "") -> str:
-    return f"  {name:<9} {words}" + (f"  — {source}" if source else "")
+    return f"  {name:<9} {words}" + (f"  — {_SOURCES.get(source, source)}" if source else "")
 
 
 def _price_words(usd: Facts | None) -> str:

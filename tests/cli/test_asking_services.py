@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from aouo.cli.main import aouo
 from aouo.emulator.models import ModelService, profile
 from aouo.emulator.models.asked import Asked
-from aouo.emulator.models.replies import CallPart, Reply, Says
+from aouo.emulator.models.replies import CallPart, Meets, Reply, Says, Script
 from aouo.home import Home
 
 WAIT_S = 30.0
@@ -32,9 +32,9 @@ def as_asked(asked: Asked) -> Reply:
 
 
 @contextmanager
-def serving(family: str, **more: Any) -> Generator[ModelService]:
+def serving(family: str, script: Script = as_asked) -> Generator[ModelService]:
     """A service on a loop of its own."""
-    service = ModelService(profile(family), as_asked, **more)
+    service = ModelService(profile(family), script)
     loop, up = asyncio.new_event_loop(), threading.Event()
     ended = asyncio.Event()
 
@@ -149,3 +149,45 @@ def test_doctor_says_that_nothing_is_asked_when_the_server_that_answered_says_no
 
     assert status == "warn"
     assert what == "a budget is set and Qwen/Qwen3.6-27B has no price: nothing is asked"
+
+
+@pytest.mark.parametrize(
+    ("family", "trouble", "fix"),
+    [
+        ("groq", "wrong_key", "Set groq.api_key."),
+        ("groq", "decommissioned", "Set provider.model to another one."),
+        ("openrouter", "no_endpoints", "Set provider.model to another one."),
+        ("ollama", "no_tools", "Packs need a model that takes such a request, with a tool: "),
+        ("openai", "region", "Run aouo in another country, go through a proxy there (HTTPS_PROXY)"),
+        ("openai", "busy", "Ask again in a minute; if it stays so, "),
+        ("openrouter", "per_day", "Wait for its next day, take a larger plan, or "),
+        ("groq", "tokens_per_minute_large", "Take a larger plan or another model: "),
+        ("openrouter", "declined", "The test was harmless: ask again, or look at the filters"),
+    ],
+)
+def test_each_refusal_is_told_with_what_mends_it(
+    runner: CliRunner, home: Home, family: str, trouble: str, fix: str
+) -> None:
+    with serving(family, lambda asked: Meets(trouble)) as service:
+        configure(home, service)
+        found = doctor(runner)[0]
+        tested = runner.invoke(aouo, ["models", "test", "--json"])
+
+    assert found[0] == "fail"
+    assert found[2].startswith(fix)
+    assert json.loads(tested.stdout)[0]["fix"] == found[2]
+    assert tested.exit_code == 1
+
+
+def test_a_model_that_nobody_knows_is_listed_without_a_claim(runner: CliRunner, home: Home) -> None:
+    home.create()
+    at = {"base_url": "http://127.0.0.1:9/v1"}
+    write(
+        home,
+        {"provider": {"backend": "mine", "model": "unheard-of"}, "providers": {"mine": at}},
+    )
+
+    lines = runner.invoke(aouo, ["models", "--fast"]).stdout.splitlines()
+
+    assert lines[1].endswith(" tokens  — assumed: nobody says")
+    assert lines[3] == "  price     not known"
