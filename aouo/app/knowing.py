@@ -99,11 +99,17 @@ def unsent(settings: Settings, model: KnownModel) -> Iterator[Concern]:
         "provider.effort": bool(wish.effort),
     }
     names = [name for name in model.left_out if is_set[name]]
-    if names:  # a refusal that names nothing may be about either of two
-        what = f"{' or '.join(names)} is refused by {model.model}"
-        go = "requests go without it" if len(names) == 1 else "requests go without both"
-        each = " and ".join(f"{name} to {mended[name]}" for name in names)
-        yield Concern(f"{what}; {go}", f"Set {each}.")
+    each = [f"{name} to {mended[name]}" for name in names]
+    match names:
+        case []:
+            return
+        case [name]:
+            what = f"{name} is refused by {model.model}; requests go without it"
+            yield Concern(what, f"Set {each[0]}.")
+        case _:  # a refusal that names nothing may be about either
+            what = f"{' or '.join(names)} is refused by {model.model}; requests go without both"
+            fix = f"Set {', or '.join(each)}, and ask again: one alone may be taken."
+            yield Concern(what, fix)
 
 
 async def look_up(settings: Settings, model: KnownModel, clock: Clock) -> int:

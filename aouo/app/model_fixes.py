@@ -26,9 +26,10 @@ def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bo
         case errors.ProviderBusy() | errors.ProviderTimeout():
             return _waiting(error, reached=reached)
         case errors.RegionRefused():
+            billed = " With Gemini an account with billing may be enough."
             return (
                 "Run aouo in another country, go through a proxy there (HTTPS_PROXY), or use "
-                "another service. With Gemini an account with billing may be enough."
+                f"another service.{billed if backend == 'gemini' else ''}"
             )
         case errors.NoModelService():
             return (
@@ -36,7 +37,7 @@ def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bo
                 "network stands before it."
             )
         case errors.ProviderRejected() | errors.PromptTooLong():
-            return f"Packs need a model that takes such a request, with a tool: set {key} to one."
+            return f"Mend what it names, or set {key} to a model that takes tools, as packs need."
         case _:
             return ""
 

@@ -20,6 +20,7 @@ from aouo.providers.told import (
     told_by_llama_cpp,
     told_by_ollama,
 )
+from aouo.web.certificates import cure_of
 
 if TYPE_CHECKING:
     from aouo.settings import Endpoint
@@ -59,7 +60,7 @@ async def inquire(
     except TimeoutError:
         return Inquiry(0, f"no answer within {WITHIN_S:g} s")
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return Inquiry(0, f"{type(error).__name__}: {error}".rstrip(": "))
+        return Inquiry(0, cure_of(error) or f"{type(error).__name__}: {error}".rstrip(": "))
 
 
 class _Asking:

@@ -88,6 +88,14 @@ def doctor(runner: CliRunner, name: str = "model") -> list[tuple[str, str, str]]
             'Set provider.effort to "".',
         ),
         (
+            "kimi",
+            {"temperature": 0.7, "effort": "high"},
+            "provider.temperature or provider.effort is refused by kimi-k3; requests go without "
+            "both",
+            'Set provider.temperature to null, or provider.effort to "", and ask again: one alone '
+            "may be taken.",
+        ),
+        (
             "anthropic",
             {"temperature": 0.7},
             "provider.temperature is refused by claude-opus-4-7; requests go without it",
@@ -157,7 +165,11 @@ def test_doctor_says_that_nothing_is_asked_when_the_server_that_answered_says_no
         ("groq", "wrong_key", "Set groq.api_key."),
         ("groq", "decommissioned", "Set provider.model to another one."),
         ("openrouter", "no_endpoints", "Set provider.model to another one."),
-        ("ollama", "no_tools", "Packs need a model that takes such a request, with a tool: "),
+        (
+            "ollama",
+            "no_tools",
+            "Mend what it names, or set provider.model to a model that takes tools",
+        ),
         ("openai", "region", "Run aouo in another country, go through a proxy there (HTTPS_PROXY)"),
         ("openai", "busy", "Ask again in a minute; if it stays so, "),
         ("openrouter", "per_day", "Wait for its next day, take a larger plan, or "),

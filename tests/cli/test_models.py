@@ -152,7 +152,7 @@ def test_doctor_quotes_the_refusal_of_a_model_that_is_on_the_list(
     assert status == "fail"
     assert "Function tools with reasoning_effort are not supported" in detail
     assert fix == (
-        "Packs need a model that takes such a request, with a tool: set provider.model to one."
+        "Mend what it names, or set provider.model to a model that takes tools, as packs need."
     )
 
 
