@@ -60,11 +60,9 @@ def concerns(
     name, told = model.model, said.told
     if told is None:
         if said.names:
-            near = ", ".join(nearest(said.names, name)) or ", ".join(said.names[:3])
+            near = nearest(said.names, name) or said.names[:3]
             what = f"{model.provider} does not list {name}"
-            yield Concern(
-                what, f"If it does not answer, set {key}; it lists: {near}.", urgent=False
-            )
+            yield Concern(what, f"Its list has: {', '.join(near)}.", urgent=False)
         return
     if not told.active:
         yield Concern(f"{model.provider} has switched {name} off", f"Set {key} to another one.")
@@ -90,6 +88,28 @@ def concerns(
             f"{where} is {own:,} tokens, and the server gives {name} {window:,}",
             f"Set {where} to {window}, or 0 to ask the server.",
         )
+
+
+def unsent(settings: Settings, model: KnownModel) -> Iterator[Concern]:
+    """Settings of the owner's that a model's service did not take, once it has been asked."""
+    wish = settings.provider
+    mended = {"provider.temperature": "null", "provider.effort": '""'}
+    is_set = {
+        "provider.temperature": wish.temperature is not None,
+        "provider.effort": bool(wish.effort),
+    }
+    names = [name for name in model.left_out if is_set[name]]
+    each = [f"{name} to {mended[name]}" for name in names]
+    match names:
+        case []:
+            return
+        case [name]:
+            what = f"{name} is refused by {model.model}; requests go without it"
+            yield Concern(what, f"Set {each[0]}.")
+        case _:  # a refusal that names nothing may be about either
+            what = f"{' or '.join(names)} is refused by {model.model}; requests go without both"
+            fix = f"Set {', or '.join(each)}, and ask again: one alone may be taken."
+            yield Concern(what, fix)
 
 
 async def look_up(settings: Settings, model: KnownModel, clock: Clock) -> int:

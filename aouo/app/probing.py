@@ -14,23 +14,18 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from aouo.app.budgets import with_model
-from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in
+from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_in, unsent
+from aouo.app.model_fixes import fix_of
 from aouo.app.models import configured, model_of
 from aouo.app.proxied import secrets_of, session_through
-from aouo.errors import (
-    AouoError,
-    CertificateRefused,
-    ProviderAuth,
-    ProviderBilling,
-    ProxyRefused,
-    SetupError,
-)
+from aouo.errors import AouoError, SetupError
 from aouo.ports import ChatModel, Clock
 from aouo.providers.inquiry import Inquiry
 from aouo.providers.knowing import Facts, KnownModel
 from aouo.redact import Redactor
 from aouo.settings import Settings
 from aouo.transcript import Finished, Image, ModelRequest, ToolSpec, UserSaid
+from aouo.web.certificates import cure_of
 
 WITHIN_S = 60.0
 ROOM_TOKENS = 4_096
@@ -138,15 +133,18 @@ class _Looking:
             else:
                 await look_up(alone, known, self.clock)
         if self.asks:
-            seen = replace(seen, tool=await self._ask(alone, model, shows=False))
+            seen = replace(seen, tool=await self._ask(alone, model, seen))
             seeing = seen.tool and not seen.tool.refusal and known.sees
             if self.shows and seeing:
-                seen = replace(seen, picture=await self._ask(alone, model, shows=True))
+                seen = replace(seen, picture=await self._ask(alone, model, seen, shows=True))
         told = seen.inquiry and seen.inquiry.told
         if isinstance(known, KnownModel):
             if self.asks and told and not told.loaded:  # now it is
                 seen = await self._learn(alone, seen, known)
-            seen = replace(seen, window_tokens=known.context_window, facts=known.facts)
+            found = (*seen.concerns, *unsent(alone, known))
+            seen = replace(
+                seen, window_tokens=known.context_window, facts=known.facts, concerns=found
+            )
         return seen
 
     async def _learn(self, alone: Settings, seen: Seen, model: KnownModel) -> Seen:
@@ -155,7 +153,9 @@ class _Looking:
         found = concerns(alone, model, said, seen.wanted.key, today)
         return replace(seen, inquiry=said, concerns=tuple(found))
 
-    async def _ask(self, alone: Settings, model: ChatModel, *, shows: bool) -> Reply:
+    async def _ask(
+        self, alone: Settings, model: ChatModel, seen: Seen, *, shows: bool = False
+    ) -> Reply:
         """One question, as the runtime asks; a refusal is quoted without secrets."""
         begun_s = time.perf_counter()
         request = ModelRequest(
@@ -176,11 +176,14 @@ class _Looking:
                         return _reply(event, time.perf_counter() - begun_s)
         except TimeoutError:
             return Reply(f"no answer within {WITHIN_S:g} s", "Is it still loading? Try again.")
-        except (ProxyRefused, CertificateRefused) as error:
-            return Reply(error.cure or str(error))
         except AouoError as error:
-            clean = Redactor(secrets_of(self.settings)).text(" ".join(str(error).split()))
-            return Reply(clean, _fix(error, alone))
+            cure = cure_of(error)
+            said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
+            clean = Redactor(secrets_of(self.settings)).text(said)
+            if cure:
+                return Reply(clean)
+            reached = seen.inquiry is None or bool(seen.inquiry.status)
+            return Reply(clean, fix_of(error, alone, seen.wanted.key, reached=reached))
         return Reply("the answer had no end", "Try again.")
 
 
@@ -201,18 +204,6 @@ def _reply(finished: Finished, seconds: float) -> Reply:
         thought=finished.usage.reasoning_tokens > 0,
         seconds=round(seconds, 1),
     )
-
-
-def _fix(error: AouoError, alone: Settings) -> str:
-    backend = alone.provider.backend
-    owner = f"providers.{backend}" if backend in alone.providers else backend
-    match error:
-        case ProviderAuth():
-            return f"Set {owner}.api_key."
-        case ProviderBilling():
-            return "Put money on the account, or choose another model."
-        case _:
-            return ""
 
 
 def _red() -> bytes:

@@ -98,8 +98,9 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
         yield check
         fast = fast or check.status == "fail"  # nothing can be asked over it
     yield from _telegram(home, settings, fast=fast)
-    yield from doctor_models.models(settings, fast=fast)
-    yield from _parts(home, settings, fast=fast)
+    asked = doctor_models.models(settings, fast=fast)
+    yield from asked.checks
+    yield from _parts(home, settings, asked, fast=fast)
 
 
 def _python() -> Check:
@@ -267,10 +268,12 @@ def _network() -> Iterator[Check]:
     return doctor_parts.network()
 
 
-def _parts(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
+def _parts(
+    home: Home, settings: Settings, asked: doctor_models.Asked, *, fast: bool
+) -> Iterator[Check]:
     from aouo.cli import doctor_parts
 
-    yield from doctor_parts.budgets(settings)
+    yield from doctor_parts.budgets(settings, asked.prices)
     yield from doctor_parts.disk(home)
     yield from doctor_parts.speech(settings, fast=fast)
     yield doctor_parts.sandbox(home, settings)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aouo.app.proxied import secrets_of
@@ -16,9 +17,19 @@ from aouo.settings import Settings
 
 if TYPE_CHECKING:
     from aouo.app.probing import Seen, Wanted
+    from aouo.providers.knowing import Facts
+    from aouo.turn.money import Price
 
 
-def models(settings: Settings, *, fast: bool) -> Iterator[Check]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What there is to say of the models, and the prices that their servers name, None = none."""
+
+    checks: tuple[Check, ...]
+    prices: Mapping[tuple[str, str], Price | None]
+
+
+def models(settings: Settings, *, fast: bool) -> Asked:
     """Each model that may answer, in the order of the configuration."""
     from aouo.app.probing import wanted_models
 
@@ -29,23 +40,36 @@ def models(settings: Settings, *, fast: bool) -> Iterator[Check]:
         for one in wanted
     }
     found = {one: _unasked(settings, one, names[one], fast=fast) for one in wanted}
-    ready = [one for one, check in found.items() if check is None]
-    said = {one.wanted: _said(names[one.wanted], one) for one in looked_at(settings, ready)}
+    seen = {one.wanted: one for one in _looked_at(settings, found)}
+    checks: list[Check] = []
     for one, check in found.items():
-        yield from (check,) if check else said[one]
+        checks += [check] if check else _said(names[one], seen[one])
+    prices = {
+        (one.backend, one.model): served(looked.facts)
+        for one, looked in seen.items()
+        if looked.inquiry and looked.inquiry.told
+    }
+    return Asked(tuple(checks), prices)
 
 
-def looked_at(
-    settings: Settings, ready: Sequence[Wanted], *, shows: bool = False
-) -> tuple[Seen, ...]:
-    """Ask these models; what is logged meanwhile is said in the findings."""
+def served(facts: Facts | None) -> Price | None:
+    """What a model's server says that it costs."""
+    from aouo.turn.money import Price
+
+    told = facts.told if facts else None
+    return Price(*told.usd) if told and told.usd else None
+
+
+def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequence[Seen]:
+    """Ask the others; what is logged meanwhile is said in the findings."""
     from aouo.app.clock import SystemClock
     from aouo.app.probing import look
 
+    ready = [one for one, check in found.items() if check is None]
     if not ready:
         return ()
     with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
-        return asyncio.run(look(settings, ready, SystemClock(), asks=True, shows=shows))
+        return asyncio.run(look(settings, ready, SystemClock(), asks=True))
 
 
 def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check | None:
@@ -68,7 +92,7 @@ def _said(name: str, seen: Seen) -> Iterator[Check]:
         yield Check(name, "fail", seen.problem, seen.fix)
         return
     if reply.refusal:
-        yield Check(name, "fail", f"{model}: {reply.refusal}", reply.fix or _look_at(seen))
+        yield Check(name, "fail", f"{model}: {reply.refusal}", reply.fix)
     elif not reply.called:
         what = f"{model} answers, but did not call a tool when it was asked to"
         yield Check(name, "warn", what, "Packs need a model that calls tools.")
@@ -79,13 +103,6 @@ def _said(name: str, seen: Seen) -> Iterator[Check]:
     for one in seen.concerns:
         if reply.refusal or one.urgent:
             yield Check(name, "warn", one.what, one.fix)
-
-
-def _look_at(seen: Seen) -> str:
-    """Where to look when a service did not say what is wrong with the request."""
-    if seen.inquiry and not seen.inquiry.status:
-        return "Check the address and the network."
-    return f"Is {seen.wanted.key} right? `aouo models test` says more."
 
 
 def _local(settings: Settings) -> Check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from yarl import URL
 
@@ -24,23 +24,28 @@ from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.redact import Redactor
 from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
 from aouo.settings import Settings, SpeechToText
+from aouo.turn.money import Price
 from aouo.web.certificates import trusted
 from aouo.web.proxies import of_environment
 
 
-def budgets(settings: Settings) -> Iterator[Check]:
-    """While a budget is set, every model that may answer needs a price."""
-    budget = budget_of(settings, SystemClock())
+def budgets(settings: Settings, served: Mapping[tuple[str, str], Price | None]) -> Iterator[Check]:
+    """While a budget is set, every model that may answer needs a price; `served` is what the
+    servers say that were asked."""
+    budget = budget_of(settings, SystemClock(), lambda backend, model: served.get((backend, model)))
     if not budget.any:
         return
     named = dict.fromkeys(pair for pair in configured(settings) if pair[1] or pair[0] == "local")
-    unknown = [model for backend, model in named if budget.prices.of(backend, model) is None]
-    for model in dict.fromkeys(unknown):
+    unknown = {
+        pair[1]: "" if pair in served else ", unless its server says one"
+        for pair in named
+        if budget.prices.of(*pair) is None
+    }
+    for model, but in unknown.items():
         yield Check(
             "budgets",
             "warn",
-            f"a budget is set and {model} has no price: nothing is asked, unless its server "
-            "says one",
+            f"a budget is set and {model} has no price: nothing is asked{but}",
             f"Set budgets.prices.{model}, or take the budget away.",
         )
     if not unknown:

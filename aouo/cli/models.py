@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from aouo.turn.money import Price
 
 Facts: TypeAlias = dict[str, Any]
+_SPEECH = {"tts": "speaks", "stt": "hears"}
+_SOURCES = {"nobody": "assumed: nobody says"}
 
 
 @click.group(invoke_without_command=True)
@@ -26,7 +28,7 @@ Facts: TypeAlias = dict[str, Any]
 @json_option
 @click.pass_context
 def models(ctx: click.Context, fast: bool, as_json: bool) -> None:
-    """List the configured models: window, pictures, price, and who says so."""
+    """List the configured models and speech services: window, pictures, price, and who says so."""
     if ctx.invoked_subcommand:
         return
     settings = load(current_home()).settings
@@ -39,8 +41,9 @@ def models(ctx: click.Context, fast: bool, as_json: bool) -> None:
 def test(ctx: click.Context, as_json: bool) -> None:
     """Ask each configured model; exit 1 if one fails.
 
-    Each answers, calls a tool and, where it is believed to see, reads a picture. That costs a
-    fraction of a cent; an answer has a minute.
+    Each answers, calls a tool and, where it is believed to see, reads a picture; a speech service
+    says one word or hears one silent second. That costs a fraction of a cent; an answer has a
+    minute.
     """
     settings = load(current_home()).settings
     rows = _facts(settings, tests=True)
@@ -57,7 +60,28 @@ def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> l
     wanted = wanted_models(settings)
     with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
         seen = asyncio.run(look(settings, wanted, clock, online=online, asks=tests, shows=tests))
-    return [_row(settings, one, tests=tests) for one in seen]
+    rows = [_row(settings, one, tests=tests) for one in seen]
+    return rows + _speech(settings, tests=tests)
+
+
+def _speech(settings: Settings, *, tests: bool) -> list[Facts]:
+    """The services that speak and write down what is said."""
+    from aouo.cli import speech_check  # brings the services' SDKs
+
+    rows: list[Facts] = []
+    for one in speech_check.tried(settings, asks=tests):
+        row: Facts = {
+            "role": one.part,
+            "provider": one.backend,
+            "model": one.model,
+            "key": f"{one.part}.model",
+            "concerns": [". ".join(one.concern)] if one.ends_on else [],
+        }
+        if tests:
+            answers = not one.refusal
+            row |= {"ok": answers, "answers": answers, "refusal": one.refusal, "fix": one.fix}
+        rows.append(row)
+    return rows
 
 
 def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
@@ -87,7 +111,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
 def _price(settings: Settings, seen: Seen) -> Facts:
     from aouo.app.budgets import budget_of
     from aouo.app.clock import SystemClock
-    from aouo.turn.money import Price
+    from aouo.cli.doctor_models import served
 
     provider, model = seen.wanted.backend, seen.wanted.model
     prices = budget_of(settings, SystemClock()).prices
@@ -96,9 +120,8 @@ def _price(settings: Settings, seen: Seen) -> Facts:
     source = "you" if own else "the catalogue"
     if provider == "local":
         source = "it runs here"
-    told = seen.facts.told if seen.facts else None
-    if price is None and told and told.usd:
-        price, source = Price(*told.usd), "the server"
+    if price is None and (price := served(seen.facts)):
+        source = "the server"
     return {
         "usd_per_million": _usd(price),
         "price_from": source if price else "nobody",
@@ -143,10 +166,11 @@ def _print(rows: Sequence[Facts], *, as_json: bool) -> None:
 def _lines(row: Facts) -> Iterator[str]:
     unnamed = "by its own weights" if row["provider"] == "local" else "(none is chosen)"
     yield f"{row['provider']} {row['model'] or unnamed}  ({row['key']})"
-    if row["window_tokens"]:
+    if row.get("window_tokens"):
         yield _line("window", f"{row['window_tokens']:,} tokens", row["window_from"])
         yield _line("pictures", "yes" if row["sees"] else "no", row["sees_from"])
-        yield _line("price", _price_words(row["usd_per_million"]), row["price_from"])
+        price = row["usd_per_million"]
+        yield _line("price", _price_words(price), row["price_from"] if price else "")
     if "ok" in row and "answers" in row:
         yield from _test_lines(row)
     if "problem" in row:
@@ -156,10 +180,14 @@ def _lines(row: Facts) -> Iterator[str]:
 
 
 def _test_lines(row: Facts) -> Iterator[str]:
+    name = _SPEECH.get(row["role"], "answers")
     if row["refusal"]:
-        yield _line("answers", f"NO: {row['refusal']}")
+        yield _line(name, f"NO: {row['refusal']}")
         if row["fix"]:
             yield _line("", row["fix"])
+        return
+    if row["role"] in _SPEECH:
+        yield _line(name, "yes")
         return
     yield _line("answers", f"yes, within {row['seconds']} s")
     yield _line(
@@ -172,7 +200,7 @@ def _test_lines(row: Facts) -> Iterator[str]:
 
 
 def _line(name: str, words: str, source: str = "") -> str:
-    return f"  {name:<9} {words}" + (f"  — {source}" if source else "")
+    return f"  {name:<9} {words}" + (f"  — {_SOURCES.get(source, source)}" if source else "")
 
 
 def _price_words(usd: Facts | None) -> str:

@@ -73,6 +73,8 @@ def _spell(name: str, value: object) -> str:
         case list():
             items = cast("list[object]", value)
             return ", ".join(_spell("", item) for item in items)
+        case bool():
+            return "yes" if value else "no"
         case _:
             return str(value)
 
@@ -80,6 +82,8 @@ def _spell(name: str, value: object) -> str:
 def _unit(key: str, value: object) -> str:
     if key.endswith("_s") and isinstance(value, int | float):
         return f"{duration(float(value))} ago" if key.startswith("last_") else f"{value:g} s"
+    if key.endswith("_tokens") and isinstance(value, int):
+        return f"{value:,}"
     return _spell("", value)
 
 

@@ -66,6 +66,7 @@ FACTS = {
     "uptime_s": 11000.5,
     "telegram": {"state": "polling", "bot": "@my_bot", "last_poll_s": 3.2},
     "model": {"provider": "local", "model": "SmolLM2", "note": "for trying"},
+    "models": [{"model": "SmolLM2", "window_tokens": 131_072, "sees": True}],
     "packs": ["notes", "vocab"],
     "mcp": {
         "mcp:hub": {"state": "up", "tools": 8, "why": ""},
@@ -91,6 +92,7 @@ def test_status_says_what_the_bot_says(runner: CliRunner, home: Home):
         "aouo is running: pid 4711, since 2026-11-21T10:00:00Z, up 3 h 3 min",
         "  telegram   state polling, bot @my_bot, last poll 3 s ago",
         "  model      provider local, model SmolLM2, note for trying",
+        "  models     model SmolLM2, window tokens 131,072, sees yes",
         "  packs      notes, vocab",
         "  mcp        hub: up, 8 tools; far: down, it ended; new: not connected",
         "  lanes      running 1, waiting 0",

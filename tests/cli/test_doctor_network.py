@@ -85,7 +85,9 @@ def test_a_proxy_that_asks_for_a_password_is_named(
     with running(proxy.running()) as port:
         monkeypatch.setenv("HTTPS_PROXY", f"http://ada:{PASSWORD}@127.0.0.1:{port}")
         found = doctor(runner, home, "https://service.test")
+        (listed,) = json.loads(runner.invoke(aouo, ["models", "--json"]).stdout)
 
+    assert f"the proxy 127.0.0.1:{port} asks for a password" in listed["problem"]
     assert found["network"]["detail"] == f"the environment's proxy 127.0.0.1:{port} is used"
     for name in ("telegram", "model mine", "mcp:hub"):
         assert f"the proxy 127.0.0.1:{port} asks for a password" in found[name]["detail"]

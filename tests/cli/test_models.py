@@ -151,7 +151,9 @@ def test_doctor_quotes_the_refusal_of_a_model_that_is_on_the_list(
 
     assert status == "fail"
     assert "Function tools with reasoning_effort are not supported" in detail
-    assert fix == "Is provider.model right? `aouo models test` says more."
+    assert fix == (
+        "Mend what it names, or set provider.model to a model that takes tools, as packs need."
+    )
 
 
 def test_doctor_names_the_nearest_of_the_living_to_a_model_that_is_gone(
@@ -168,7 +170,8 @@ def test_doctor_names_the_nearest_of_the_living_to_a_model_that_is_gone(
     assert refused[0] == "fail"
     assert "model_not_found" in refused[1]
     assert unlisted[1] == "mine does not list gpt-6-lunar"
-    assert "it lists: gpt-6-luna, " in unlisted[2]
+    assert refused[2] == "Set provider.model to another one."
+    assert unlisted[2].startswith("Its list has: gpt-6-luna, ")
 
 
 def test_doctor_warns_of_the_day_on_which_a_model_ends(
@@ -284,7 +287,7 @@ def test_a_server_that_answers_html_or_not_at_all_fails_with_its_reason(
     ((status, detail, fix),) = nobody
     assert status == "fail"
     assert "Cannot connect" in detail
-    assert fix == "Check the address and the network."
+    assert fix == "Check the address, the network and the proxy, if there is one."
 
 
 def test_models_lists_each_with_window_price_and_who_says_so(

@@ -143,3 +143,34 @@ def test_a_certificate_in_the_way_is_told_with_what_mends_it(
 
     assert status == "warn"
     assert fix.startswith("The certificate of localhost is signed by itself")
+
+
+def test_models_lists_the_speech_services_and_tests_them_too(
+    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+) -> None:
+    home.create()
+    at = {
+        "openai": {"base_url": f"{services['openai'].url}/v1", "api_key": KEY},
+        "groq": {"base_url": services["groq"].url, "api_key": KEY},
+        "provider": {"backend": "openai"},
+        "tts": {"backend": "groq"},
+    }
+    home.config.write_text(json.dumps(at))
+
+    listed = json.loads(runner.invoke(aouo, ["models", "--json"]).stdout)[1:]
+    asked = list(services["groq"].paths)
+    tested = runner.invoke(aouo, ["models", "test", "--json"])
+    spelled = runner.invoke(aouo, ["models", "test"]).stdout
+    speaks, hears = json.loads(tested.stdout)[1:]
+
+    assert [(one["role"], one["provider"], one["model"], one["key"]) for one in listed] == [
+        ("tts", "groq", "canopylabs/orpheus-v1-english", "tts.model"),
+        ("stt", "groq", "whisper-large-v3-turbo", "stt.model"),
+    ]
+    assert asked == []
+    assert (speaks["ok"], hears["ok"]) == (False, True)
+    assert "https://console.groq.com/playground" in speaks["refusal"]
+    assert speaks["fix"].startswith("Accept the terms")
+    assert tested.exit_code == 1
+    assert "  speaks    NO: " in spelled
+    assert "  hears     yes" in spelled

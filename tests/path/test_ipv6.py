@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 
 from aouo.app.proxied import session_through
-from aouo.cli import reach
+from aouo.cli import doctor_models
 from aouo.config_file import load_settings
 from aouo.home import Home
 from tests.fakes.model_server import ModelServer
@@ -103,6 +103,7 @@ def test_doctor_reaches_a_bare_ipv6_address(tmp_path: Any) -> None:
     }
     home.config.write_text(json.dumps(config))
 
-    check = reach.model(load_settings(home.path, {}).settings, "mine")
+    (check,) = doctor_models.models(load_settings(home.path, {}).settings, fast=False).checks
 
-    assert check.detail.startswith(f"{url}: ClientConnectorError: Cannot connect to host ::1:9")
+    assert check.status == "fail"
+    assert "Cannot connect to host ::1:9" in check.detail

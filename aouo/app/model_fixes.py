@@ -1,0 +1,62 @@
+"""What the owner may do about a model that did not answer a test: a line for each class.
+
+A proxy or a certificate on the way is told with its cure by `web.certificates.cure_of`.
+"""
+
+from __future__ import annotations
+
+from aouo import errors
+from aouo.settings import Settings
+
+
+def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bool) -> str:
+    """What may mend it; `key` names the model in the configuration, and `reached` says whether
+    anybody answers at its address."""
+    backend = settings.provider.backend
+    owner = f"providers.{backend}" if backend in settings.providers else backend
+    match error:
+        case errors.ProviderAuth():
+            return f"Set {owner}.api_key."
+        case errors.ProviderBilling():
+            return "Put money on the account, or choose another model."
+        case errors.ModelGone():
+            return f"Set {key} to another one."
+        case errors.ContentFiltered():
+            return "The test was harmless: ask again, or look at the filters of the account."
+        case errors.ProviderBusy() | errors.ProviderTimeout():
+            return _waiting(error, reached=reached)
+        case errors.RegionRefused():
+            billed = " With Gemini an account with billing may be enough."
+            return (
+                "Run aouo in another country, go through a proxy there (HTTPS_PROXY), or use "
+                f"another service.{billed if backend == 'gemini' else ''}"
+            )
+        case errors.NoModelService():
+            return (
+                f"Look at {owner}.base_url (most end in /v1), and whether a login page of this "
+                "network stands before it."
+            )
+        case errors.ProviderRejected() | errors.PromptTooLong():
+            return f"Mend what it names, or set {key} to a model that takes tools, as packs need."
+        case _:
+            return ""
+
+
+def _waiting(error: errors.ProviderBusy | errors.ProviderTimeout, *, reached: bool) -> str:
+    match error:
+        case errors.QuotaUsedUp():
+            return (
+                "Wait for its next day, take a larger plan, or let another step in: "
+                "provider.fallback."
+            )
+        case errors.PlanTooSmall():
+            return "Take a larger plan or another model: a conversation takes more than this test."
+        case errors.Stumbled():
+            return "Ask again; packs need a model that calls tools well."
+        case _ if not reached:
+            return "Check the address, the network and the proxy, if there is one."
+        case _:
+            return (
+                "Ask again in a minute; if it stays so, the service's own log or status page "
+                "knows more."
+            )
