@@ -26,6 +26,8 @@ LEAST_TOKENS = 256
 """Less is not worth asking for."""
 PLAN_TOKENS = 1_024
 """What is asked for where a plan has few tokens a minute and does not say how many are left."""
+MARGIN = 0.05
+"""By which the estimate of a prompt may be too low, once a service has counted one."""
 _VLLM = re.compile(r"\((\d+) > (\d+) - (\d+)\)")
 
 
@@ -35,6 +37,9 @@ class Room:
     def __init__(self) -> None:
         self._most = 0
         self._per_minute = 0
+        self._window = 0
+        self._counts = 1.0
+        """Tokens that the service counts where we estimate one."""
 
     async def stream(
         self, model: ChatModel, request: ModelRequest
@@ -70,18 +75,33 @@ class Room:
             wanted = min(wanted, self._most)
         if self._per_minute:
             wanted = min(wanted, _share(self._per_minute, prompt_tokens(request)))
+        if self._window:
+            left = int(self._window - prompt_tokens(request) * self._counts * (1 + MARGIN))
+            wanted = min(wanted, left) if left >= LEAST_TOKENS else wanted
         return wanted
 
     def _learn(self, error: ProviderError, request: ModelRequest) -> int:
         """How much to ask for next; 0 = less would not help."""
         asked = request.max_tokens
+        window, prompt = counted_together(error, asked)
         if isinstance(error, PlanTooSmall):
             smaller = self._of_plan(error, asked)
+        elif window:
+            smaller = window - self._of_window(window, prompt, request)
         else:
             smaller = room_left(error, asked)
             if LEAST_TOKENS <= smaller < asked:
                 self._most = smaller
         return smaller if LEAST_TOKENS <= smaller < asked else 0
+
+    def _of_window(self, window: int, prompt: int, request: ModelRequest) -> int:
+        """Keep what was counted; the prompt's tokens. A service that stops to count at the first
+        one too many knows less of them than an estimate (vLLM: "at least … input tokens")."""
+        estimated = prompt_tokens(request)
+        if prompt == window - request.max_tokens + 1:
+            prompt = max(prompt, estimated)
+        self._window, self._counts = window, prompt / estimated
+        return prompt
 
     def _of_plan(self, error: PlanTooSmall, asked: int) -> int:
         counted = PER_MINUTE.search(str(error))
@@ -105,25 +125,30 @@ def prompt_tokens(request: ModelRequest) -> int:
 
 
 def room_left(error: ProviderError, asked: int) -> int:
-    """What the numbers of a refusal leave for the answer; 0 = they do not speak of it.
+    """What the numbers of a refusal leave for the answer; 0 = they do not speak of it."""
+    window, prompt = counted_together(error, asked)
+    if window or not isinstance(error, AnswerTooLarge):
+        return window - prompt
+    smaller = [number for number in error.numbers if LEAST_TOKENS <= number < asked]
+    return max(smaller, default=0) - ("exclusive" in str(error))
 
-    "Too long" is about the answer only where the service counts what we asked for as a part:
+
+def counted_together(error: ProviderError, asked: int) -> tuple[int, int]:
+    """The window and the prompt, where a service counts what we asked for together with that;
+    else nothing twice.
+
     "maximum context length is 16384 tokens. However, you requested 20000 tokens (3616 in the
     messages, 16384 in the completion)" (vLLM; github.com/ogx-ai/ogx/issues/4534).
     """
     if isinstance(error, AnswerTooLarge):
-        if counted := _VLLM.search(str(error)):
-            return int(counted[2]) - int(counted[3])
-        smaller = [number for number in error.numbers if LEAST_TOKENS <= number < asked]
-        return max(smaller, default=0) - ("exclusive" in str(error))
+        counted = _VLLM.search(str(error))
+        return (int(counted[2]), int(counted[3])) if counted else (0, 0)
     rest = list(error.numbers)
     if asked not in rest:
-        return 0
+        return 0, 0
     rest.remove(asked)
     total = next((number for number in rest if number - asked in rest), 0)
-    if not total:
-        return 0
-    rest.remove(total)
-    rest.remove(total - asked)
+    for part in (total, total - asked) if total else ():
+        rest.remove(part)
     window = max((number for number in rest if number < total), default=0)
-    return window - (total - asked)
+    return (window, total - asked) if window else (0, 0)
