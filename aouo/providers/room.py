@@ -18,7 +18,7 @@ from aouo.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedR
 from aouo.ports import ChatModel
 from aouo.providers.failures import AnswerTooLarge
 from aouo.providers.refusals import PER_MINUTE
-from aouo.transcript import ModelEvent, ModelRequest, estimate_tokens, message_tokens
+from aouo.transcript import Finished, ModelEvent, ModelRequest, estimate_tokens, message_tokens
 
 log = structlog.get_logger()
 
@@ -45,13 +45,13 @@ class Room:
         self, model: ChatModel, request: ModelRequest
     ) -> AsyncGenerator[ModelEvent, None]:
         """As `ChatModel.stream`; a refusal for the room asked for is met once with less."""
-        request = replace(request, max_tokens=self._bounded(request))
+        wanted, request = request.max_tokens, replace(request, max_tokens=self._bounded(request))
         began = False
         try:
             async with aclosing(model.stream(request)) as events:
                 async for event in events:
                     began = True
-                    yield event
+                    yield _told(event, request, wanted)
             return
         except (AnswerTooLarge, PromptTooLong, UnexplainedRefusal, PlanTooSmall) as error:
             smaller = 0 if began else self._learn(error, request)
@@ -65,9 +65,10 @@ class Room:
                 now=smaller,
                 error=str(error),
             )
-        async with aclosing(model.stream(replace(request, max_tokens=smaller))) as events:
+        request = replace(request, max_tokens=smaller)
+        async with aclosing(model.stream(request)) as events:
             async for event in events:
-                yield event
+                yield _told(event, request, wanted)
 
     def _bounded(self, request: ModelRequest) -> int:
         wanted = request.max_tokens
@@ -110,6 +111,13 @@ class Room:
             return PLAN_TOKENS
         self._per_minute = int(counted[1])
         return _share(self._per_minute, int(counted[2]) - asked)
+
+
+def _told(event: ModelEvent, request: ModelRequest, wanted: int) -> ModelEvent:
+    """With the room that there was, if it was less than what was wanted."""
+    if isinstance(event, Finished) and request.max_tokens < wanted:
+        return replace(event, max_tokens=request.max_tokens)
+    return event
 
 
 def _share(per_minute: int, prompt: int) -> int:

@@ -288,6 +288,23 @@ async def test_a_turn_says_what_it_cost_in_the_log_and_in_the_usage_rows(world: 
     ]
 
 
+async def test_an_answer_without_words_is_asked_for_again_with_more_room_or_not_at_all(
+    world: World,
+) -> None:
+    """With less than before it would be paid for and no better: the budget is what is short."""
+    budgets(world, daily_usd=0.6)
+    world.model.reply(Says("", reason="length", thoughts="Hm. ", usage=(1_500, 0, 2_000)))
+    async with world.running() as bot:
+        message = await refused(bot)
+        rows = await bot.rows("SELECT output_tokens FROM usage_events WHERE scope = 'llm'")
+
+    room = [request["max_tokens"] for request in world.model.requests]
+    assert len(room) == 1
+    assert 1_024 < room[0] < 16_384
+    assert [row["output_tokens"] for row in rows] == [2_000]
+    assert button(message, "Raise today")
+
+
 async def test_a_stopped_answer_counts_at_its_worst_case(world: World) -> None:
     budgets(world, daily_usd=5)
     world.model.stall(after_chunks=1)
