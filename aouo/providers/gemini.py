@@ -41,10 +41,6 @@ class GeminiModel(ServiceModel):
                 if answered or dialect == quiet:
                     raise first from refused
 
-    async def living(self) -> tuple[str, ...]:
-        """Nobody is asked: the SDK's line knows one address only."""
-        return ()
-
     def _line(self) -> GeminiLine:
         from aouo.providers.gemini_line import GeminiLine
 

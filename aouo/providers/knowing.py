@@ -14,7 +14,7 @@ import structlog
 from aouo.errors import ProviderError
 from aouo.ports import ChatModel
 from aouo.providers.inquiry import Inquiry
-from aouo.providers.told import Told
+from aouo.providers.told import Told, nearest
 from aouo.providers.windows import known, window_of
 from aouo.transcript import Finished, ModelEvent, ModelRequest, UserSaid
 
@@ -103,7 +103,6 @@ class OfService(ChatModel, Protocol):
     @property
     def left_out(self) -> tuple[str, ...]: ...
     async def prepare(self) -> None: ...
-    async def living(self) -> tuple[str, ...]: ...
 
 
 class KnownModel:
@@ -165,7 +164,10 @@ class KnownModel:
         return repr(self._inner)
 
     async def living(self) -> tuple[str, ...]:
-        return await self._inner.living()
+        """A few models that the service has, the nearest to this one's name first; () when it does
+        not say so at once."""
+        said = await self._ask()
+        return await asyncio.to_thread(nearest, said.names, self.model)
 
     async def prepare(self) -> None:
         await self._inner.prepare()

@@ -23,11 +23,7 @@ from aouo.turn.calls import Calls, spent_by
 from aouo.turn.context import DispatchContext
 from aouo.turn.money import LEAST_ANSWER_TOKENS
 from aouo.turn.quota import Quota
-from aouo.turn.tokens import Estimator, estimate
-
-RESERVE_TOKENS = 4096
-"""Kept free for an answer whatever the history takes; see `compaction.budget_tokens`."""
-
+from aouo.turn.tokens import Estimator, estimate, reserve_tokens
 
 MARGIN = 0.1
 """By which an estimate may be too low: some services refuse prompt and room together."""
@@ -115,13 +111,12 @@ class Executor:
         """What the window leaves for thoughts and answer; never less than its reserve, for an
         estimate errs and the history was cut to leave that."""
         model = ctx.turn.model
-        reserve = min(RESERVE_TOKENS, model.context_window // 4)
         scale = self._estimator.scale(model.provider, model.model)
         fixed = self._estimator.tools(request.tools) + estimate(request.system + request.context)
         prompt = scale.tokens(fixed) + scale.at_most(request.messages)
         if model.context_window - prompt < 2 * self._max_tokens:
             prompt = scale.tokens(self._estimator.request(request)) * (1 + MARGIN)
-        return max(reserve, int(model.context_window - prompt))
+        return max(reserve_tokens(model.context_window), int(model.context_window - prompt))
 
     async def _ask(
         self, ctx: DispatchContext, request: ModelRequest, least_tokens: int = LEAST_ANSWER_TOKENS
