@@ -16,7 +16,7 @@ from aouo.ports import ChatModel
 from aouo.providers.inquiry import Inquiry
 from aouo.providers.told import Told, nearest
 from aouo.providers.windows import known, window_of
-from aouo.transcript import Finished, ModelEvent, ModelRequest, UserSaid
+from aouo.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
 
 log = structlog.get_logger()
 
@@ -177,7 +177,7 @@ class KnownModel:
         try:
             async with aclosing(self._inner.stream(request)) as events:
                 async for event in events:
-                    begun = True
+                    begun = begun or not isinstance(event, PaidForNothing)
                     self._note(event)
                     yield event
             return
@@ -185,6 +185,8 @@ class KnownModel:
             if begun or not _shows(request) or not refuses_pictures(error):
                 raise
             log.warning("model_is_blind", model=self.model, error=str(error))
+            if error.may_have_cost:
+                yield PaidForNothing()
         if self.facts.sees_from != "you":
             self.facts = replace(self.facts, sees=False, sees_from="a refusal")
         async with aclosing(self._inner.stream(_without_pictures(request, self._unseen))) as events:

@@ -18,7 +18,14 @@ from aouo.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedR
 from aouo.ports import ChatModel
 from aouo.providers.failures import AnswerTooLarge
 from aouo.providers.refusals import PER_MINUTE
-from aouo.transcript import Finished, ModelEvent, ModelRequest, estimate_tokens, message_tokens
+from aouo.transcript import (
+    Finished,
+    ModelEvent,
+    ModelRequest,
+    PaidForNothing,
+    estimate_tokens,
+    message_tokens,
+)
 
 log = structlog.get_logger()
 
@@ -50,7 +57,7 @@ class Room:
         try:
             async with aclosing(model.stream(request)) as events:
                 async for event in events:
-                    began = True
+                    began = began or not isinstance(event, PaidForNothing)
                     yield _told(event, request, wanted)
             return
         except (AnswerTooLarge, PromptTooLong, UnexplainedRefusal, PlanTooSmall) as error:
@@ -65,6 +72,8 @@ class Room:
                 now=smaller,
                 error=str(error),
             )
+            if error.may_have_cost:
+                yield PaidForNothing()
         request = replace(request, max_tokens=smaller)
         async with aclosing(model.stream(request)) as events:
             async for event in events:
