@@ -136,7 +136,8 @@ class StartedOver:
 class Finished:
     """The end of one model call: all of what was said, what it cost, why it ended.
 
-    `provider` and `model` say who answered in the end; "" = the one that was asked.
+    `provider` and `model` say who answered in the end; "" = the one that was asked. `max_tokens` is
+    the room that it had where its service gives no more, 0 = what the request says.
     """
 
     said: AssistantSaid
@@ -144,6 +145,7 @@ class Finished:
     reason: FinishReason
     provider: str = ""
     model: str = ""
+    max_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

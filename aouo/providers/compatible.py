@@ -20,7 +20,7 @@ from aouo.providers.responses_wire import Asked
 from aouo.providers.service import Service, ServiceModel
 from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
 from aouo.providers.wire import wants_marks
-from aouo.transcript import ModelEvent, ModelRequest
+from aouo.transcript import ModelEvent, ModelRequest, PaidForNothing
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint
@@ -82,7 +82,10 @@ class CompatibleModel(ServiceModel):
                 if not tries or left == 1:
                     if guessed is None or type(refused) is ProviderRejected:
                         raise
+                    guessed.may_have_cost = refused.may_have_cost  # of the others it was told
                     raise guessed from refused
+                if refused.may_have_cost:
+                    yield PaidForNothing()
 
     def _others(
         self,

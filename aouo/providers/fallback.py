@@ -225,7 +225,7 @@ class FallbackModel:
                         if broke_off:
                             broke_off = False
                             yield StartedOver()
-                        told = True
+                        told = told or not isinstance(event, PaidForNothing)
                         yield self._signed(which, event)
                 self._answered(which)
                 return

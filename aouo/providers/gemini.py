@@ -11,7 +11,7 @@ from aouo.providers.gemini_answers import GeminiReader
 from aouo.providers.gemini_wire import gemini_body
 from aouo.providers.service import ServiceModel
 from aouo.providers.wire import encode
-from aouo.transcript import ModelEvent, ModelRequest
+from aouo.transcript import ModelEvent, ModelRequest, PaidForNothing
 
 if TYPE_CHECKING:
     from aouo.providers.gemini_line import GeminiLine
@@ -39,11 +39,10 @@ class GeminiModel(ServiceModel):
             except UnexplainedRefusal as refused:
                 first = first or refused
                 if answered or dialect == quiet:
+                    first.may_have_cost = refused.may_have_cost
                     raise first from refused
-
-    async def living(self) -> tuple[str, ...]:
-        """Nobody is asked: the SDK's line knows one address only."""
-        return ()
+                if refused.may_have_cost:
+                    yield PaidForNothing()
 
     def _line(self) -> GeminiLine:
         from aouo.providers.gemini_line import GeminiLine

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 
 from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.order import in_order
-from aouo.providers.thoughts import FOREIGN, wants_signatures
+from aouo.providers.thoughts import FOREIGN, NATIVE_CHARS_MAX, wants_signatures
 from aouo.providers.wire import sendable_name
 from aouo.transcript import (
     AssistantSaid,
@@ -71,8 +71,10 @@ def _thinking(effort: str, model: str) -> dict[str, Any]:
 
 
 def dump_native(parts: Sequence[Part]) -> str:
-    """What `AssistantSaid.native` keeps of a model's turn."""
-    return json.dumps({"wire": WIRE, "parts": parts}, ensure_ascii=False, separators=(",", ":"))
+    """What `AssistantSaid.native` keeps of a model's turn; "" when it is too much to keep."""
+    native = {"wire": WIRE, "parts": parts}
+    kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
+    return kept if len(kept) <= NATIVE_CHARS_MAX else ""
 
 
 def _bare(model: str) -> str:
@@ -111,7 +113,9 @@ def _replayed(said: AssistantSaid) -> list[Part]:
     if native.get("wire") != WIRE:
         return []
     parts = cast("list[Part]", native["parts"])
-    return parts if len(_called(parts)) == len(said.calls) else []
+    words = "".join([str(part.get("text", "")) for part in parts if not part.get("thought")])
+    fits = len(_called(parts)) == len(said.calls) and words.strip() == said.text.strip()
+    return parts if fits else []
 
 
 def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:

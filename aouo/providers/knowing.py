@@ -14,9 +14,9 @@ import structlog
 from aouo.errors import ProviderError
 from aouo.ports import ChatModel
 from aouo.providers.inquiry import Inquiry
-from aouo.providers.told import Told
+from aouo.providers.told import Told, nearest
 from aouo.providers.windows import known, window_of
-from aouo.transcript import Finished, ModelEvent, ModelRequest, UserSaid
+from aouo.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
 
 log = structlog.get_logger()
 
@@ -103,7 +103,6 @@ class OfService(ChatModel, Protocol):
     @property
     def left_out(self) -> tuple[str, ...]: ...
     async def prepare(self) -> None: ...
-    async def living(self) -> tuple[str, ...]: ...
 
 
 class KnownModel:
@@ -165,7 +164,10 @@ class KnownModel:
         return repr(self._inner)
 
     async def living(self) -> tuple[str, ...]:
-        return await self._inner.living()
+        """A few models that the service has, the nearest to this one's name first; () when it does
+        not say so at once."""
+        said = await self._ask()
+        return await asyncio.to_thread(nearest, said.names, self.model)
 
     async def prepare(self) -> None:
         await self._inner.prepare()
@@ -175,7 +177,7 @@ class KnownModel:
         try:
             async with aclosing(self._inner.stream(request)) as events:
                 async for event in events:
-                    begun = True
+                    begun = begun or not isinstance(event, PaidForNothing)
                     self._note(event)
                     yield event
             return
@@ -183,6 +185,8 @@ class KnownModel:
             if begun or not _shows(request) or not refuses_pictures(error):
                 raise
             log.warning("model_is_blind", model=self.model, error=str(error))
+            if error.may_have_cost:
+                yield PaidForNothing()
         if self.facts.sees_from != "you":
             self.facts = replace(self.facts, sees=False, sees_from="a refusal")
         async with aclosing(self._inner.stream(_without_pictures(request, self._unseen))) as events:

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, cast
 
 from aouo.providers.dialect import Dialect
 from aouo.providers.order import in_order
+from aouo.providers.thoughts import NATIVE_CHARS_MAX
 from aouo.providers.wire import chat_tool, sendable_arguments, sendable_name
 from aouo.transcript import (
     AssistantSaid,
@@ -117,7 +118,7 @@ def items_of(said: Message, asked: Asked, named: str = "", *, thoughts: bool = T
 def dump_native(asked: Asked, output: Sequence[Item], calls: Sequence[ToolCall]) -> str:
     """What `AssistantSaid.native` keeps of a model's turn: its thoughts, and what came between
     them; words and arguments are there already, unless there are several messages. "" when
-    there is nothing that has to come back.
+    there is nothing that has to come back, or too much to keep.
     """
     ids = iter([call.id for call in calls])
     items = [kept for item in output if (kept := _kept(item, ids))]
@@ -130,7 +131,8 @@ def dump_native(asked: Asked, output: Sequence[Item], calls: Sequence[ToolCall])
     if not telling and len(messages) < 2:
         return ""
     native = {"wire": WIRE, "provider": asked.provider, "model": asked.model, "items": items}
-    return json.dumps(native, ensure_ascii=False, separators=(",", ":"))
+    kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
+    return kept if len(kept) <= NATIVE_CHARS_MAX else ""
 
 
 def words_of(item: Item) -> str:

@@ -18,7 +18,14 @@ from aouo.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedR
 from aouo.ports import ChatModel
 from aouo.providers.failures import AnswerTooLarge
 from aouo.providers.refusals import PER_MINUTE
-from aouo.transcript import ModelEvent, ModelRequest, estimate_tokens, message_tokens
+from aouo.transcript import (
+    Finished,
+    ModelEvent,
+    ModelRequest,
+    PaidForNothing,
+    estimate_tokens,
+    message_tokens,
+)
 
 log = structlog.get_logger()
 
@@ -26,6 +33,8 @@ LEAST_TOKENS = 256
 """Less is not worth asking for."""
 PLAN_TOKENS = 1_024
 """What is asked for where a plan has few tokens a minute and does not say how many are left."""
+MARGIN = 0.05
+"""By which the estimate of a prompt may be too low, once a service has counted one."""
 _VLLM = re.compile(r"\((\d+) > (\d+) - (\d+)\)")
 
 
@@ -35,18 +44,21 @@ class Room:
     def __init__(self) -> None:
         self._most = 0
         self._per_minute = 0
+        self._window = 0
+        self._counts = 1.0
+        """Tokens that the service counts where we estimate one."""
 
     async def stream(
         self, model: ChatModel, request: ModelRequest
     ) -> AsyncGenerator[ModelEvent, None]:
         """As `ChatModel.stream`; a refusal for the room asked for is met once with less."""
-        request = replace(request, max_tokens=self._bounded(request))
+        wanted, request = request.max_tokens, replace(request, max_tokens=self._bounded(request))
         began = False
         try:
             async with aclosing(model.stream(request)) as events:
                 async for event in events:
-                    began = True
-                    yield event
+                    began = began or not isinstance(event, PaidForNothing)
+                    yield _told(event, request, wanted)
             return
         except (AnswerTooLarge, PromptTooLong, UnexplainedRefusal, PlanTooSmall) as error:
             smaller = 0 if began else self._learn(error, request)
@@ -60,9 +72,12 @@ class Room:
                 now=smaller,
                 error=str(error),
             )
-        async with aclosing(model.stream(replace(request, max_tokens=smaller))) as events:
+            if error.may_have_cost:
+                yield PaidForNothing()
+        request = replace(request, max_tokens=smaller)
+        async with aclosing(model.stream(request)) as events:
             async for event in events:
-                yield event
+                yield _told(event, request, wanted)
 
     def _bounded(self, request: ModelRequest) -> int:
         wanted = request.max_tokens
@@ -70,18 +85,33 @@ class Room:
             wanted = min(wanted, self._most)
         if self._per_minute:
             wanted = min(wanted, _share(self._per_minute, prompt_tokens(request)))
+        if self._window:
+            left = int(self._window - prompt_tokens(request) * self._counts * (1 + MARGIN))
+            wanted = min(wanted, left) if left >= LEAST_TOKENS else wanted
         return wanted
 
     def _learn(self, error: ProviderError, request: ModelRequest) -> int:
         """How much to ask for next; 0 = less would not help."""
         asked = request.max_tokens
+        window, prompt = counted_together(error, asked)
         if isinstance(error, PlanTooSmall):
             smaller = self._of_plan(error, asked)
+        elif window:
+            smaller = window - self._of_window(window, prompt, request)
         else:
             smaller = room_left(error, asked)
             if LEAST_TOKENS <= smaller < asked:
                 self._most = smaller
         return smaller if LEAST_TOKENS <= smaller < asked else 0
+
+    def _of_window(self, window: int, prompt: int, request: ModelRequest) -> int:
+        """Keep what was counted; the prompt's tokens. A service that stops to count at the first
+        one too many knows less of them than an estimate (vLLM: "at least … input tokens")."""
+        estimated = prompt_tokens(request)
+        if prompt == window - request.max_tokens + 1:
+            prompt = max(prompt, estimated)
+        self._window, self._counts = window, prompt / estimated
+        return prompt
 
     def _of_plan(self, error: PlanTooSmall, asked: int) -> int:
         counted = PER_MINUTE.search(str(error))
@@ -90,6 +120,13 @@ class Room:
             return PLAN_TOKENS
         self._per_minute = int(counted[1])
         return _share(self._per_minute, int(counted[2]) - asked)
+
+
+def _told(event: ModelEvent, request: ModelRequest, wanted: int) -> ModelEvent:
+    """With the room that there was, if it was less than what was wanted."""
+    if isinstance(event, Finished) and request.max_tokens < wanted:
+        return replace(event, max_tokens=request.max_tokens)
+    return event
 
 
 def _share(per_minute: int, prompt: int) -> int:
@@ -105,25 +142,30 @@ def prompt_tokens(request: ModelRequest) -> int:
 
 
 def room_left(error: ProviderError, asked: int) -> int:
-    """What the numbers of a refusal leave for the answer; 0 = they do not speak of it.
+    """What the numbers of a refusal leave for the answer; 0 = they do not speak of it."""
+    window, prompt = counted_together(error, asked)
+    if window or not isinstance(error, AnswerTooLarge):
+        return window - prompt
+    smaller = [number for number in error.numbers if LEAST_TOKENS <= number < asked]
+    return max(smaller, default=0) - ("exclusive" in str(error))
 
-    "Too long" is about the answer only where the service counts what we asked for as a part:
+
+def counted_together(error: ProviderError, asked: int) -> tuple[int, int]:
+    """The window and the prompt, where a service counts what we asked for together with that;
+    else nothing twice.
+
     "maximum context length is 16384 tokens. However, you requested 20000 tokens (3616 in the
     messages, 16384 in the completion)" (vLLM; github.com/ogx-ai/ogx/issues/4534).
     """
     if isinstance(error, AnswerTooLarge):
-        if counted := _VLLM.search(str(error)):
-            return int(counted[2]) - int(counted[3])
-        smaller = [number for number in error.numbers if LEAST_TOKENS <= number < asked]
-        return max(smaller, default=0) - ("exclusive" in str(error))
+        counted = _VLLM.search(str(error))
+        return (int(counted[2]), int(counted[3])) if counted else (0, 0)
     rest = list(error.numbers)
     if asked not in rest:
-        return 0
+        return 0, 0
     rest.remove(asked)
     total = next((number for number in rest if number - asked in rest), 0)
-    if not total:
-        return 0
-    rest.remove(total)
-    rest.remove(total - asked)
+    for part in (total, total - asked) if total else ():
+        rest.remove(part)
     window = max((number for number in rest if number < total), default=0)
-    return window - (total - asked)
+    return (window, total - asked) if window else (0, 0)

@@ -12,7 +12,6 @@ import structlog
 from aouo.errors import ProviderError
 from aouo.providers.dialect import Dialect, Dialects, first_dialect
 from aouo.providers.http import Session
-from aouo.providers.names import nearest, sold_by
 from aouo.providers.nearby import is_nearby
 from aouo.transcript import ModelRequest
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 
 log = structlog.get_logger()
-LIST_WAIT_S = 10.0
 
 
 class Service(TypedDict):
@@ -136,16 +134,6 @@ class ServiceModel(ABC):
     async def prepare(self) -> None:
         """Import the SDK and make its client, so that the first call need not wait for it."""
         await self._connected()
-
-    async def living(self) -> tuple[str, ...]:
-        """A few models that the service has, the nearest to this one's name first; () when it does
-        not say so at once."""
-        try:
-            async with asyncio.timeout(LIST_WAIT_S):
-                listed = await (await self._connected()).ask("/models")
-        except (ProviderError, TimeoutError):
-            return ()
-        return await asyncio.to_thread(nearest, self._model, sold_by(listed))
 
     @abstractmethod
     def _line(self) -> Line:

@@ -29,6 +29,8 @@ from aouo.transcript import AssistantSaid, Message
 WIRE = "chat"
 CHARS_MAX = 200_000
 """Of thoughts of one answer: more is not kept at all, for a part of them is not what came."""
+NATIVE_CHARS_MAX = 2 * CHARS_MAX
+"""Of all that is kept of one answer for its service, on any wire."""
 
 NONE_KEPT = " "
 """The thoughts of an answer of which none are known. An empty text is refused by DeepSeek V4 Pro
@@ -162,7 +164,7 @@ class Thoughts:
                 self._spoken.setdefault(name, []).append(piece)
         details = said.get(_DETAILS)
         for detail in cast("list[object]", details) if isinstance(details, list) else ():
-            if isinstance(detail, dict) and self._has_room(cast("object", detail)):
+            if isinstance(detail, dict):
                 self._grow(cast("dict[str, Any]", detail))
         self._extra = merged(self._extra, said.get(_EXTRA))
 
@@ -186,7 +188,7 @@ class Thoughts:
             return ""
         kept = {"wire": WIRE, "provider": provider, "model": model}
         native = json.dumps(kept | {"message": message, "calls": calls}, ensure_ascii=False)
-        return native if len(native) <= 2 * CHARS_MAX else ""
+        return native if len(native) <= NATIVE_CHARS_MAX else ""
 
     def _grow(self, piece: dict[str, Any]) -> None:
         """Add a piece to the block it belongs to: the last one, if it is of the same kind and not
@@ -197,7 +199,11 @@ class Thoughts:
         last = self._details[-1] if self._details else {}
         grows = _GROWING.get(str(piece.get("type")))
         if not grows or not _continues(last, piece):
-            self._details.append(dict(piece))
+            if self._has_room(piece):
+                self._details.append(dict(piece))
+            return
+        # What a piece repeats around its letters is not kept with each of them.
+        if not self._has_room("".join([str(v) for k, v in piece.items() if v != last.get(k)])):
             return
         said = f"{last.get(grows) or ''}{piece.get(grows) or ''}"
         last |= {key: value for key, value in piece.items() if value is not None}

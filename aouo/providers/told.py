@@ -95,11 +95,12 @@ def entry_of(body: object, model: str) -> Entry | None:
 
 
 def nearest(all_names: Sequence[str], model: str) -> tuple[str, ...]:
-    """The names of a list that are most like one that is not there."""
+    """The names of a list that are most like one that is not there, or not for our key; among
+    thousands that takes tens of milliseconds."""
     import difflib  # for those whose model is gone
 
-    by_bare = {name.rpartition("/")[2].lower(): name for name in all_names}
-    close = difflib.get_close_matches(model.rpartition("/")[2].lower(), by_bare, n=3, cutoff=0.5)
+    by_bare = {name.rpartition("/")[2].lower(): name for name in all_names if name != model}
+    close = difflib.get_close_matches(model.rpartition("/")[2].lower(), by_bare, n=3, cutoff=0.4)
     return tuple(by_bare[name] for name in close)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 UNKNOWN_WINDOW_TOKENS = 32_768
 
@@ -164,12 +163,6 @@ def window_of(model: str) -> int:
     """Its window by its name in tokens; one nobody knows has a small one."""
     found = known(model)
     return found.window_tokens if found else UNKNOWN_WINDOW_TOKENS
-
-
-def sees(model: str, vision: Literal["auto", "on", "off"]) -> bool:
-    """Whether `model` gets images: the owner's word, else what its name tells."""
-    found = known(model)
-    return bool(found and found.sees) if vision == "auto" else vision == "on"
 
 
 def plain(model: str) -> str:

@@ -27,7 +27,7 @@ from aouo.turn.asides import Asides, Payer
 from aouo.turn.calls import spent_by
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
-from aouo.turn.tokens import Estimator, Scale
+from aouo.turn.tokens import Estimator, Scale, reserve_tokens
 
 log = structlog.get_logger()
 KEPT_SHARE = 0.3
@@ -56,7 +56,7 @@ class Cut:
 
 def budget_tokens(window: int, fixed_tokens: int) -> int:
     """What history may take: the window without its reserve and without all that is sent anyway."""
-    return window - min(4096, window // 4) - fixed_tokens
+    return window - reserve_tokens(window) - fixed_tokens
 
 
 def cut(

@@ -21,12 +21,9 @@ from aouo.transcript import (
 )
 from aouo.turn.calls import Calls, spent_by
 from aouo.turn.context import DispatchContext
+from aouo.turn.money import LEAST_ANSWER_TOKENS
 from aouo.turn.quota import Quota
-from aouo.turn.tokens import Estimator, estimate
-
-RESERVE_TOKENS = 4096
-"""Kept free for an answer whatever the history takes; see `compaction.budget_tokens`."""
-
+from aouo.turn.tokens import Estimator, estimate, reserve_tokens
 
 MARGIN = 0.1
 """By which an estimate may be too low: some services refuse prompt and room together."""
@@ -71,7 +68,8 @@ class Executor:
         """Ask the model; make its calls; leave the answer in the context.
 
         What is cut off before an answer, or within a call, is asked for once more with twice the
-        room, as far as the window has it.
+        room, as far as the window has it; not where its service gives no more, and never with less
+        than the first time.
 
         Raises:
             ProviderError: the model gave no answer.
@@ -91,12 +89,13 @@ class Executor:
         ctx.request = replace(request, max_tokens=min(self._max_tokens, room))
         finished = await self._ask(ctx, ctx.request)
         more = min(2 * ctx.request.max_tokens, room)
-        if is_cut_off(finished) and more > ctx.request.max_tokens:
+        had = ctx.request.max_tokens
+        if is_cut_off(finished) and more > had and not finished.max_tokens:
             turn.total += finished.usage  # paid for, and no dispatch
             if finished.said.text.strip() and not ctx.holds_text:
                 await turn.view.start_over()
             ctx.request = replace(ctx.request, max_tokens=more)
-            finished = await self._ask(ctx, ctx.request)
+            finished = await self._ask(ctx, ctx.request, least_tokens=had)
         calls = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)
         ctx.said = replace(finished.said, calls=calls)
         ctx.usage, ctx.finish_reason = finished.usage, finished.reason
@@ -112,22 +111,26 @@ class Executor:
         """What the window leaves for thoughts and answer; never less than its reserve, for an
         estimate errs and the history was cut to leave that."""
         model = ctx.turn.model
-        reserve = min(RESERVE_TOKENS, model.context_window // 4)
         scale = self._estimator.scale(model.provider, model.model)
         fixed = self._estimator.tools(request.tools) + estimate(request.system + request.context)
         prompt = scale.tokens(fixed) + scale.at_most(request.messages)
         if model.context_window - prompt < 2 * self._max_tokens:
             prompt = scale.tokens(self._estimator.request(request)) * (1 + MARGIN)
-        return max(reserve, int(model.context_window - prompt))
+        return max(reserve_tokens(model.context_window), int(model.context_window - prompt))
 
-    async def _ask(self, ctx: DispatchContext, request: ModelRequest) -> Finished:
+    async def _ask(
+        self, ctx: DispatchContext, request: ModelRequest, least_tokens: int = LEAST_ANSWER_TOKENS
+    ) -> Finished:
         turn = ctx.turn
         begun_s = time.perf_counter()
         finished: Finished | None = None
         row = spent_by(turn, "llm")
         try:
-            async with aclosing(self._quota.stream(turn.model, request, row, turn.spend)) as stream:
-                async for event in stream:
+            events = self._quota.stream(
+                turn.model, request, row, turn.spend, least_tokens=least_tokens
+            )
+            async with aclosing(events):
+                async for event in events:
                     match event:
                         case TextDelta(text):
                             if not ctx.holds_text:

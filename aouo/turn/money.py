@@ -137,25 +137,32 @@ def cost_usd(price: Price, usage: Usage) -> float:
 def most_usd(price: Price, most: Usage) -> float:
     """What a call with at most these tokens can cost, wherever its input is read from and however
     many of them it has."""
-    possible = [price, *(dearer for start, dearer in price.above if most.input_tokens > start)]
-    return max(cost_usd(Price(max(p.input, p.cached), 0.0, p.output), most) for p in possible)
+    return max(
+        cost_usd(Price(max(one.input, one.cached), 0.0, one.output), most)
+        for one in _possible(price, most)
+    )
+
+
+def _possible(price: Price, most: Usage) -> list[Price]:
+    """What a request may pay that has no more input than `most`."""
+    return [price, *(other for start, other in price.above if most.input_tokens > start)]
 
 
 LEAST_ANSWER_TOKENS = 1_024
 """Where money is short a call is made with less room for its answer, but not with less."""
 
 
-def affordable(most: Usage, prices: Iterable[Price], room_usd: float) -> Usage:
-    """`most` with no more output than `room_usd` pays for, whoever of them answers; the least that
-    is worth asking for if it does not pay for that."""
+def affordable(most: Usage, prices: Iterable[Price], room_usd: float, least: int) -> Usage:
+    """`most` with no more output than `room_usd` pays for, whoever of them answers, and with no
+    less than `least` tokens of it, paid for or not."""
     tokens = most.output_tokens
     for price in prices:
         left_usd = room_usd - most_usd(price, Usage(most.input_tokens, 0, 0))
-        if most_usd(price, most) > room_usd and price.output:
+        dearest = max(possible.output for possible in _possible(price, most))
+        if most_usd(price, most) > room_usd and dearest:
             # A little less than the quotient, which may round up to one token too many.
-            tokens = min(tokens, math.floor(left_usd * 999_999 / price.output))
-    least = min(LEAST_ANSWER_TOKENS, most.output_tokens)
-    return Usage(most.input_tokens, 0, max(tokens, least))
+            tokens = min(tokens, math.floor(left_usd * 999_999 / dearest))
+    return Usage(most.input_tokens, 0, max(tokens, min(least, most.output_tokens)))
 
 
 class Bounds:

@@ -36,6 +36,7 @@ from aouo.transcript import (
 from aouo.turn.cleaning import Cleaning
 from aouo.turn.money import (
     FREE,
+    LEAST_ANSWER_TOKENS,
     Bounds,
     Budget,
     Ceiling,
@@ -130,14 +131,17 @@ class Quota:
         request: ModelRequest,
         row: Spent,
         record: Callable[[Spent], None],
+        *,
+        least_tokens: int = LEAST_ANSWER_TOKENS,
     ) -> AsyncGenerator[ModelEvent, None]:
         """Ask a model as `ChatModel.stream` does, within the limits; close it as that.
 
         No event holds a secret, in whatever pieces the model said it.
 
         Where a budget has not enough left for the worst case, the call is made with less room for
-        its answer. `row` says who pays. `record` gets the row to write, one for each call that cost
-        something; a call that is cut off costs its worst case, since nobody says what it did cost.
+        its answer, `least_tokens` of it at least. `row` says who pays. `record` gets the row to
+        write, one for each call that cost something; a call that is cut off costs its worst case,
+        since nobody says what it did cost.
 
         Raises:
             QuotaExceededError: a cap of tokens is reached.
@@ -145,7 +149,7 @@ class Quota:
             PriceUnknown: a budget is set and the model has no price.
             ProviderError: as `ChatModel.stream`.
         """
-        paying, request = await self._pay(model, request, row)
+        paying, request = await self._pay(model, request, row, least_tokens)
         cleaning = Cleaning(self._redactor)
         try:
             async with aclosing(model.stream(request)) as events:
@@ -155,7 +159,7 @@ class Quota:
                             paying.begun = True
                         case PaidForNothing():
                             paying.cut_off(record)
-                            paying, _ = await self._pay(model, request, row, begun=True)
+                            paying, _ = await self._pay(model, request, row, request.max_tokens)
                         case Finished():
                             record(paying.settle(event))
                         case StartedOver() | AsksAgain():
@@ -170,10 +174,10 @@ class Quota:
             paying.cut_off(record)
 
     async def _pay(
-        self, model: ChatModel, request: ModelRequest, row: Spent, *, begun: bool = False
+        self, model: ChatModel, request: ModelRequest, row: Spent, least_tokens: int
     ) -> tuple[Paying, ModelRequest]:
         """Hold the worst case of one call, in the table too if it stands under a budget; and the
-        request that this pays for, the same one if it is under way already (`begun`)."""
+        request that this pays for, the same one if all its room is the least."""
         ceilings = self._budget.ceilings(row.person, row.pack, self._own(row.pack).daily_usd)
         prices = await self._known_prices(model, all_of_them=bool(ceilings))
         capped = bool(self._token_limits(row.pack, _NOTHING))
@@ -184,7 +188,7 @@ class Quota:
         limited = bool(ceilings or capped)
         day, hold = self.day(), Hold()
         if limited:
-            day, hold, most = await self._room(model, row, most, prices, ceilings, fixed=begun)
+            day, hold, most = await self._room(model, row, most, prices, ceilings, least_tokens)
             worst_usd = _worst_usd(prices, most)
             request = replace(request, max_tokens=most.output_tokens)
         worst = replace(
@@ -207,11 +211,10 @@ class Quota:
         most: Usage,
         prices: Mapping[tuple[str, str], Price],
         ceilings: Sequence[Ceiling],
-        *,
-        fixed: bool,
+        least_tokens: int,
     ) -> tuple[str, Hold, Usage]:
         """Hold room under every limit, waiting as long as calls at work take it; the day, and what
-        of `most` there is room for, all of it if that is `fixed`."""
+        of `most` there is room for."""
         while True:
             day = self.day()
             await self._catch_up(day)
@@ -220,9 +223,9 @@ class Quota:
                 for kind, name, cap, key in ceilings
             ]
             fits = most
-            if caps and not fixed:
+            if caps:
                 left_usd = min(cap - self._purse.used(name) for name, cap, _ in caps)
-                fits = affordable(most, prices.values(), left_usd)
+                fits = affordable(most, prices.values(), left_usd, least_tokens)
             limits = self._token_limits(row.pack, fits)
             worst_usd = _worst_usd(prices, fits)
             limits += [Limit(name, cap, key, worst_usd) for name, cap, key in caps]

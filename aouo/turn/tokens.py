@@ -16,6 +16,7 @@ from aouo.transcript import (
     UserSaid,
 )
 
+RESERVE_TOKENS = 4096
 ENTRY_TOKENS = 4
 """What every provider puts around one entry."""
 
@@ -167,6 +168,11 @@ class _Learnt:
     at: float = 0.0
     bt: float = 0.0
     scale: Scale = Scale()
+
+
+def reserve_tokens(window: int) -> int:
+    """What of a window is kept free for an answer, whatever the history takes."""
+    return min(RESERVE_TOKENS, window // 4)
 
 
 class Estimator:

@@ -5,6 +5,7 @@ Source: contract "Configuration" (budgets), issue 3 "Limits".
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -286,6 +287,50 @@ async def test_a_turn_says_what_it_cost_in_the_log_and_in_the_usage_rows(world: 
         pytest.approx(first),
         pytest.approx(second),
     ]
+
+
+async def test_an_answer_without_words_is_asked_for_again_with_more_room_or_not_at_all(
+    world: World,
+) -> None:
+    """With less than before it would be paid for and no better: the budget is what is short."""
+    budgets(world, daily_usd=0.6)
+    world.model.reply(Says("", reason="length", thoughts="Hm. ", usage=(1_500, 0, 2_000)))
+    async with world.running() as bot:
+        message = await refused(bot)
+        rows = await bot.rows("SELECT output_tokens FROM usage_events WHERE scope = 'llm'")
+
+    room = [request["max_tokens"] for request in world.model.requests]
+    assert len(room) == 1
+    assert 1_024 < room[0] < 16_384
+    assert [row["output_tokens"] for row in rows] == [2_000]
+    assert button(message, "Raise today")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "the valid range of max_tokens is [1, 8192]", "code": 400},
+        {"message": "invalid temperature", "param": "temperature", "code": 400},
+    ],
+    ids=["room", "field"],
+)
+async def test_a_refusal_after_the_model_began_to_think_counts_at_its_worst_case(
+    world: World, error: dict[str, Any]
+) -> None:
+    """Nobody says what the thoughts cost; the request is made again, and paid for too."""
+    budgets(world, daily_usd=5.0)
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "temperature": 0.7}
+    thought = {"choices": [{"delta": {"reasoning_content": "Hm."}}]}
+    lines = [f"data: {json.dumps(event)}\n\n".encode() for event in (thought, {"error": error})]
+    world.model.raw(*lines)
+    world.model.say("Hello.")
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+        await settled(bot)
+        rows = await bot.rows("SELECT cost_usd FROM usage_events WHERE scope = 'llm'")
+
+    assert answer.text == "Hello."
+    assert [row["cost_usd"] > 1.6 for row in rows] == [True, False]
 
 
 async def test_a_stopped_answer_counts_at_its_worst_case(world: World) -> None:

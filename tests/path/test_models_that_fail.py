@@ -545,6 +545,18 @@ async def test_an_answer_cut_off_twice_is_said_with_what_helps(world: World) -> 
     assert len(world.model.requests) == 4
 
 
+async def test_a_service_that_has_no_more_room_is_not_paid_for_the_same_twice(
+    world: World,
+) -> None:
+    world.model.fail(400, invalid("the valid range of max_tokens is [1, 8192]", param=None))
+    world.model.reply(Says("", reason="length", thoughts="Hm. ", usage=(100, 0, 8_192)))
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert answer.text.startswith("The model used up all its room")
+    assert [r["max_tokens"] for r in world.model.requests] == [16_384, 8_192]
+
+
 async def test_what_is_configured_counts_as_far_as_the_window_has_room(world: World) -> None:
     """A reserve of a quarter of a small window is kept, however long the prompt is."""
     room: list[int] = []

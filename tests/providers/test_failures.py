@@ -28,7 +28,6 @@ from aouo.errors import (
     UnexplainedRefusal,
 )
 from aouo.providers.failures import AnswerTooLarge, NotServed, ParameterRefused, refused
-from aouo.providers.names import nearest, sold_by
 from aouo.providers.nearby import is_nearby
 from aouo.providers.room import room_left
 from aouo.providers.wire import encode
@@ -374,14 +373,6 @@ def test_how_long_to_wait_is_what_the_service_says_by_its_own_clock(
 )
 def test_a_server_nearby_is_told_by_its_address(url: str, nearby: bool) -> None:
     assert is_nearby(url) is nearby
-
-
-def test_the_nearest_of_five_thousand_models_are_named() -> None:
-    listed = {"data": [{"id": f"vendor/model-{n}"} for n in range(5_000)] + [{"id": "gpt-6-luna"}]}
-
-    assert nearest("gpt-4o-mini", sold_by(listed))[0] == "gpt-6-luna"
-    assert sold_by({"data": "none"}) == []
-    assert sold_by({"models": [{"name": "models/gemini-3.5-flash"}, None]}) == ["gemini-3.5-flash"]
 
 
 def test_rejected_is_what_all_refusals_of_a_request_are() -> None:

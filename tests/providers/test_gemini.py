@@ -24,7 +24,7 @@ from aouo.errors import (
     UnexplainedRefusal,
 )
 from aouo.providers.gemini import GeminiModel
-from aouo.providers.gemini_wire import gemini_body
+from aouo.providers.gemini_wire import dump_native, gemini_body
 from aouo.transcript import (
     AssistantSaid,
     Finished,
@@ -250,6 +250,21 @@ async def test_thoughts_are_never_part_of_the_answer(
     shown = await events(model)
 
     assert [e for e in shown if isinstance(e, TextDelta)] == [TextDelta("Seven.")]
+
+
+def test_ten_megabytes_of_parts_are_not_kept() -> None:
+    assert dump_native([{"text": "x" * 10_000_000, "thoughtSignature": "c2ln"}]) == ""
+
+
+def test_words_that_stand_before_an_answer_of_its_own_are_not_lost() -> None:
+    """Neighbours of one side become one message, and only the second has parts of its own."""
+    own = dump_native([{"text": "Two.", "thoughtSignature": "c2ln"}])
+    body = gemini_body(
+        asking(UserSaid("Hi"), AssistantSaid("One."), AssistantSaid("Two.", (), own), UserSaid("")),
+        model="gemini-3-flash",
+    )
+
+    assert "One." in str(body["contents"])
 
 
 @pytest.mark.parametrize("call_ids", [False, True])

@@ -25,7 +25,7 @@ from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialect
 from aouo.providers.responses_answers import ResponsesReader
 from aouo.providers.responses_bodies import ResponsesBodies
-from aouo.providers.responses_wire import Asked, responses_body
+from aouo.providers.responses_wire import Asked, dump_native, responses_body
 from aouo.providers.wire import encode
 from aouo.transcript import (
     AssistantSaid,
@@ -245,6 +245,16 @@ async def test_sealed_thoughts_go_back_before_what_came_of_them_and_to_nobody_el
             "function_call",
             "function_call_output",
         ]
+
+
+def test_ten_megabytes_of_sealed_thoughts_are_not_kept() -> None:
+    """The call goes back as if another model had made it."""
+    call = {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"}
+    sealed_item = {"type": "reasoning", "id": "rs_1", "encrypted_content": "x" * 10_000_000}
+
+    assert (
+        dump_native(Asked("openai", "m"), [sealed_item, call], [ToolCall("c1", "add", "{}")]) == ""
+    )
 
 
 async def test_the_phase_of_a_message_goes_back(

@@ -241,6 +241,14 @@ def test_where_thoughts_are_wanted_an_answer_without_any_has_a_space(empty: Assi
     assert told(empty, dialect=Dialect(thoughts=True))[0]["reasoning_content"] == " "
 
 
+def test_a_long_block_in_small_pieces_is_kept_whole() -> None:
+    """What a piece repeats around its few letters (type, format, index) is no thought."""
+    pieces = [detail(text=f"{at:04} ", format="anthropic-claude-v1") for at in range(9_999)]
+    said = answer(*pieces, detail(signature="s"), call()).said
+
+    assert len(told(said)[0]["reasoning_details"][0]["text"]) == 5 * 9_999
+
+
 def test_ten_megabytes_of_thoughts_are_neither_kept_nor_sent() -> None:
     thought = "so " * (CHARS_MAX // 6)
     much = [{"reasoning_content": thought, **detail(text=thought)}] * 20

@@ -182,6 +182,8 @@ def test_the_nearest_names_are_named_whatever_their_vendor() -> None:
 
     assert nearest(living, "gpt-oss-120") == ("openai/gpt-oss-120b", "openai/gpt-oss-20b")
     assert nearest(living, "zzz") == ()
+    assert nearest([*living, "gpt-6-luna"], "gpt-4o-mini")[0] == "gpt-6-luna"
+    assert "whisper-large-v3" not in nearest(living, "whisper-large-v3")  # listed, not for our key
     assert nearest([f"vendor/model-{n}" for n in range(5_000)], "model-17")[0] == "vendor/model-17"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.providers.windows import sees, window_of
+from aouo.providers.knowing import facts_of
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,11 @@ def test_a_name_tells_how_much_a_model_reads_and_whether_it_sees(
 ) -> None:
     """Dashes, dots and colons are spelt differently everywhere; an unknown member of a known
     family is taken for the newest one. Source: the table's, November 2026."""
-    assert (window_of(model), sees(model, "auto")) == (window_tokens, seeing)
+    facts = facts_of(model, own_window=0, vision="auto", tries=False)
+
+    assert (facts.window_tokens, facts.sees) == (window_tokens, seeing)
 
 
 def test_the_owners_word_on_vision_counts_more_than_the_name() -> None:
-    assert sees("my-own-finetune", "on")
-    assert not sees("gpt-4o", "off")
+    assert facts_of("my-own-finetune", own_window=0, vision="on", tries=False).sees
+    assert not facts_of("gpt-4o", own_window=0, vision="off", tries=True).sees

@@ -23,6 +23,7 @@ from aouo.turn.money import (
     Bounds,
     Price,
     Prices,
+    affordable,
     cheapest_that_fits,
     cost_usd,
     most_usd,
@@ -89,6 +90,21 @@ def test_no_call_within_its_bounds_costs_more_than_the_most(
     used = Usage(min(input_tokens, most_input), cached, output)
 
     assert cost_usd(tiered, used) <= most_usd(tiered, Usage(most_input, 0, 9_999)) * (1 + 1e-9)
+
+
+@given(st.integers(0, 400_000), st.integers(1_100, 16_384), st.floats(0.5, 2.0))
+@example(300_000, 16_384, 0.63)
+def test_what_a_budget_pays_for_is_held_whatever_a_request_of_that_size_costs(
+    most_input: int, output: int, room_usd: float
+) -> None:
+    """Where a short answer is paid for at all: above a threshold each token of it is dearer."""
+    tiered = Price(1.0, 0.1, 2.0, ((200_000, Price(2.0, 0.2, 6.0)),))
+    most = Usage(most_input, 0, output)
+    found = affordable(most, (tiered, CHEAP), room_usd, 1_024)
+
+    assert found.output_tokens <= output
+    if most_usd(tiered, Usage(most_input, 0, 1_024)) <= room_usd:
+        assert most_usd(tiered, found) <= room_usd
 
 
 def test_relatives_are_what_the_provider_lists_and_models_of_the_same_family() -> None:

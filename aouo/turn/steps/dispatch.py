@@ -9,7 +9,7 @@ from aouo.turn.money import own_key
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.shown import last_words
 from aouo.turn.steps.context import sent_anyway
-from aouo.turn.tokens import Estimator
+from aouo.turn.tokens import Estimator, reserve_tokens
 
 NUDGE = "[You gave no answer. Say what you found or did, or what you need from the person.]"
 LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
@@ -54,10 +54,9 @@ def fit_to_window(
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         turn = ctx.turn
         window = window_override or turn.model.context_window
-        reserve = min(4096, window // 4)
         scale = estimator.scale(turn.model.provider, turn.model.model)
         fixed = scale.tokens(sent_anyway(turn, estimator))
-        room = window - min(max_tokens, reserve) - fixed
+        room = window - min(max_tokens, reserve_tokens(window)) - fixed
         past = history.newest_that_fit(turn.history, room, scale)
         ctx.messages, ctx.past = [*past, *turn.said], len(past)
         await call_next()
