@@ -118,6 +118,10 @@ class ModelRequest:
     effort: str = ""
     past: int | None = None
 
+    @property
+    def has_pictures(self) -> bool:
+        return any(isinstance(one, UserSaid) and one.images for one in self.messages)
+
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "unknown"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import structlog
 from aouo.errors import ProviderError
 from aouo.ports import ChatModel
 from aouo.providers.inquiry import Inquiry
+from aouo.providers.refusals import refuses_pictures
 from aouo.providers.told import Told, nearest
 from aouo.providers.windows import known, window_of
 from aouo.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
@@ -22,12 +22,6 @@ log = structlog.get_logger()
 
 Source = Literal["you", "the server", "the catalogue", "its name", "a refusal", "nobody"]
 
-_NAMES_PICTURES = re.compile(r"image|multi-?modal|vision|picture|mmproj|content must be a string")
-_SAYS_NO = re.compile(
-    r"not support|n't support|unsupported|only supported|not a multi-?modal|no endpoints found"
-    r"|unknown variant|mmproj|must be a string|text.only|cannot (?:see|read|process) (?:image|pic)"
-)
-_OF_THIS_PICTURE = re.compile(r"format|media.?type|mime|too large|dimension|corrupt|decode|size")
 UNSEEN = "A picture came with this. You cannot see pictures: say so, and do not guess."
 AGAIN = "When it is sent once more, another model describes it to you: say that too."
 
@@ -80,21 +74,6 @@ def with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
         facts = replace(facts, sees=said.sees, sees_from="the server")
     keeps = facts.told and facts.told.loaded and not said.loaded
     return replace(facts, told=facts.told if keeps else told or facts.told)
-
-
-def refuses_pictures(error: ProviderError) -> bool:
-    """Whether a service says that its model reads no pictures at all.
-
-    No service has a code for it; these are their words: vLLM "is not a multimodal model"
-    (github.com/vllm-project/vllm/issues/23402), Ollama "this model does not support image input"
-    (github.com/ollama/ollama/issues/17301), llama.cpp "image input is not supported … mmproj",
-    OpenRouter "No endpoints found that support image input", DeepSeek "unknown variant `image_url`,
-    expected `text`", Groq "content must be a string". One that refuses *this* picture says other
-    things.
-    """
-    words = str(error).lower()
-    says_no = _NAMES_PICTURES.search(words) and _SAYS_NO.search(words)
-    return bool(says_no) and not _OF_THIS_PICTURE.search(words)
 
 
 class OfService(ChatModel, Protocol):
@@ -182,7 +161,7 @@ class KnownModel:
                     yield event
             return
         except ProviderError as error:
-            if begun or not _shows(request) or not refuses_pictures(error):
+            if begun or not request.has_pictures or not refuses_pictures(error):
                 raise
             log.warning("model_is_blind", model=self.model, error=str(error))
             if error.may_have_cost:
@@ -197,10 +176,6 @@ class KnownModel:
     def _note(self, event: ModelEvent) -> None:
         if isinstance(event, Finished):
             self.answered.set()
-
-
-def _shows(request: ModelRequest) -> bool:
-    return any(isinstance(one, UserSaid) and one.images for one in request.messages)
 
 
 def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:

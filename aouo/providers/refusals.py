@@ -126,6 +126,8 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     (re.compile(r"Content Exists Risk", re.IGNORECASE), ContentFiltered),
     # OpenRouter, with 400 and no code but the status
     (re.compile(r"\S+ is not a valid model ID\.?"), ModelGone),
+    # its guardrails, with 403 (developersdigest.tech/errors/api/openrouter/403-permission-denied)
+    (re.compile(r"(?:permission_denied: )?Request blocked: .*"), ContentFiltered),
     # Anthropic, with 400 and the type of any bad request (github.com/anthropics/claude-code/issues/
     # 88711, 2026-08)
     (re.compile(r"Your credit balance is too low to access the \w+ API\..*"), ProviderBilling),
@@ -155,3 +157,25 @@ or inside a stream (github.com/Gitlawb/openclaude/issues/353, 2026-04)."""
 PER_MINUTE = re.compile(r"Limit (\d+),.*?Requested ~?(\d+)")
 """What Groq and OpenAI write with the type `tokens`; a request above the limit alone never fits
 (github.com/HunorLaczko/ha-groq-cloud-api/issues/27, 2026-05; /TheR1D/shell_gpt/issues/653)."""
+
+_NAMES_PICTURES = re.compile(r"image|multi-?modal|vision|picture|mmproj|content must be a string")
+_SAYS_NO = re.compile(
+    r"not support|n't support|unsupported|only supported|not a multi-?modal|no endpoints found"
+    r"|unknown variant|mmproj|must be a string|text.only|cannot (?:see|read|process) (?:image|pic)"
+)
+_OF_THIS_PICTURE = re.compile(r"format|media.?type|mime|too large|dimension|corrupt|decode|size")
+
+
+def refuses_pictures(error: ProviderError) -> bool:
+    """Whether a service says that its model reads no pictures at all.
+
+    No service has a code for it; these are their words: vLLM "is not a multimodal model"
+    (github.com/vllm-project/vllm/issues/23402), Ollama "this model does not support image input"
+    (github.com/ollama/ollama/issues/17301), llama.cpp "image input is not supported … mmproj",
+    OpenRouter "No endpoints found that support image input", DeepSeek "unknown variant `image_url`,
+    expected `text`", Groq "content must be a string". One that refuses *this* picture says other
+    things.
+    """
+    words = str(error).lower()
+    says_no = _NAMES_PICTURES.search(words) and _SAYS_NO.search(words)
+    return bool(says_no) and not _OF_THIS_PICTURE.search(words)

@@ -131,10 +131,9 @@ async def test_whatever_the_list_of_models_is_people_are_answered(
 
 
 async def test_a_model_that_refuses_a_picture_says_so_and_gets_no_other_one(world: World) -> None:
-    """`vision: auto` shows a picture to a model that nobody knows. vLLM's words; what a model that
-    has not answered yet refuses is asked once without our optional fields."""
+    """`vision: auto` shows a picture to a model that nobody knows. vLLM's words."""
     body = {"object": "error", "message": "scripted is not a multimodal model", "code": 400}
-    world.model.reply(Fails(400, body), Fails(400, body))
+    world.model.reply(Fails(400, body))
     world.model.say("I cannot see pictures.")
     async with world.running() as bot:
         await show(bot, caption="what is this?")
@@ -143,8 +142,8 @@ async def test_a_model_that_refuses_a_picture_says_so_and_gets_no_other_one(worl
         await show(bot, caption="and this?")
         answer = await heard_of(bot, "gemini.vision_model")
 
-    shown, plainer, retold = world.model.requests
-    assert pictures(shown) == pictures(plainer) == [PICTURE]
+    shown, retold = world.model.requests
+    assert pictures(shown) == [PICTURE]
     assert pictures(retold) == []
     assert "You cannot see pictures: say so" in last_words(retold)
     assert "another model" not in last_words(retold)

@@ -318,6 +318,7 @@ TROUBLES: dict[str, type[ProviderError]] = {
     "loading": ProviderBusy,
     "html": ProviderBusy,
     "declined": ContentFiltered,
+    "guardrail": ContentFiltered,
     "stumbled": ProviderBusy,
     "stumbled_inside": ProviderBusy,
     "per_day": ProviderBusy,
