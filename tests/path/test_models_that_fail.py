@@ -451,12 +451,14 @@ UNEXPLAINED = invalid("prompt is too long: 211180 tokens > 200000 maximum", para
 
 
 async def test_a_refusal_without_a_reason_is_met_once_with_less_history(world: World) -> None:
-    """Where that helped the next turn summarises; a service like Anthropic's has no code for it."""
+    """Where that helped the next turn summarises; a service like Anthropic's has no code for it.
+    First the history's answers are told with thoughts, for that may be what is missing."""
     world.install("notes")
     async with world.running() as bot:
         for said_before in ("first " * 50, "second " * 50, "third " * 50):
             await bot.ask(said_before)
-        world.model.fail(400, UNEXPLAINED)
+        for _ in range(2):
+            world.model.fail(400, UNEXPLAINED)
         answer = await bot.ask("fourth")
         await settled(bot)
         before = await bot.rows("SELECT id FROM summaries")
@@ -471,8 +473,8 @@ async def test_a_refusal_without_a_reason_is_met_once_with_less_history(world: W
 async def test_a_refusal_that_less_history_does_not_mend_is_said_and_nothing_is_lost(
     world: World,
 ) -> None:
-    """What is wrong with the request may be anything: it costs one more, and no summary, though
-    the service would write one."""
+    """What is wrong with the request may be anything: it costs two more, one with thoughts in its
+    history and one with less of it, and no summary, though the service would write one."""
     refuses: list[bool] = []
 
     def service(body: Body) -> Reply | str:
@@ -493,7 +495,7 @@ async def test_a_refusal_that_less_history_does_not_mend_is_said_and_nothing_is_
         summaries = await bot.rows("SELECT id FROM summaries")
 
     assert answer.text.startswith("The model service does not accept our request")
-    assert len(world.model.requests) == asked + 3
+    assert len(world.model.requests) == asked + 4
     assert any("first" in str(m["content"]) for m in world.model.requests[-1]["messages"])
     assert summaries == []
 
