@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ class Deadline:
     def __init__(self, limit_s: float) -> None:
         self._timeout = asyncio.timeout(limit_s)
         self._left_s = limit_s
+        self.when_paused: Callable[[], None] = _nothing
 
     @property
     def timeout(self) -> asyncio.Timeout:
@@ -42,6 +44,7 @@ class Deadline:
         if when is not None:
             self._left_s = max(0.0, when - loop.time())
         self._timeout.reschedule(None)
+        self.when_paused()
 
     def resume(self) -> None:
         self._timeout.reschedule(asyncio.get_running_loop().time() + self._left_s)
@@ -69,6 +72,7 @@ class Running:
 
     def __init__(self) -> None:
         self._works: dict[int, _Work] = {}
+        self._shuts_down = False
 
     @contextmanager
     def beginning(self, job_id: int, lane: str) -> Generator[None]:
@@ -98,7 +102,9 @@ class Running:
                 work.stop(StopReason.GONE)
 
     def stop_waiting(self) -> None:
-        """The runtime shuts down: turns that wait on a person will go on in the next process."""
+        """The runtime shuts down: turns that wait on a person, or come to that while others end,
+        will go on in the next process."""
+        self._shuts_down = True
         self.give_back(tuple(self._works), waiting=True)
 
     def give_back(self, job_ids: Collection[int], waiting: bool) -> None:
@@ -126,16 +132,26 @@ class Running:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(_outcome(bounded), name=f"job {job_id}")
             work.task, work.deadline = task, deadline
+            deadline.when_paused = partial(self._paused, work)
             try:
                 await asyncio.wait([task])
             finally:
                 work.task = work.deadline = None
+                deadline.when_paused = _nothing
         if task.cancelled():
             return work.reason or StopReason.SHUTDOWN
         result = task.result()
         if isinstance(result, TimeoutError):
             return StopReason.TIMEOUT
         return result
+
+    def _paused(self, work: _Work) -> None:
+        if self._shuts_down:
+            work.stop(StopReason.SHUTDOWN)
+
+
+def _nothing() -> None:
+    pass
 
 
 async def _outcome(work: Callable[[], Awaitable[T]]) -> T | TimeoutError:

@@ -73,7 +73,7 @@ class Aouo:
             },
             "provider": {"backend": "fake", "model": "instant"},
             "providers": {"fake": {"base_url": self.model_url, "api_key": "key"}},
-            "advanced": {"max_history_messages": self.history},
+            "advanced": {"max_history_messages": max(2 * self.history, 20)},
         }
         self.home.config.write_text(json.dumps(config))
         log = self.home.logs / "stderr.log"

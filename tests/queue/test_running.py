@@ -75,3 +75,17 @@ async def test_the_first_part_is_stopped_as_a_turn_is() -> None:
             running.stop(7, StopReason.PERSON)
 
         assert part.result() is StopReason.PERSON
+
+
+async def test_a_turn_that_comes_to_its_question_during_a_shutdown_is_given_back_at_once() -> None:
+    """Or the shutdown would wait for a person, as long as it waits for anything (20 s)."""
+    running, deadline = Running(), Deadline(5)
+
+    async def asks() -> None:
+        running.stop_waiting()
+        deadline.pause()
+        await asyncio.Event().wait()
+
+    with running.beginning(7, "lane"):
+        async with asyncio.timeout(30):
+            assert await running.run(7, deadline, asks) is StopReason.SHUTDOWN
