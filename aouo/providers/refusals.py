@@ -143,7 +143,8 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     # 404 and the type of any wrong path (issues/68126 there, 2026-06)
     (re.compile(r"You have reached your specified (?:\w+ )?API usage limits\..*"), ProviderBilling),
     (re.compile(r"Claude [\w. ]+ is not available\. Please use .*"), ModelGone),
-    # Gemini, with 429 and the status of any limit (ai.google.dev/gemini-api/docs/billing)
+    # Gemini, with 429 and the status of any limit;
+    # the first with 402 by now (discuss.ai.google.dev/t/183654, 2026)
     (re.compile(r"Your prepayment credits are depleted\..*"), ProviderBilling),
     (re.compile(r"Your project has exceeded its monthly spending cap\..*"), ProviderBilling),
     # OpenAI, with 400 and the field `stream` (github.com/Lamb-Project/lamb/issues/54, 2025-10)

@@ -369,6 +369,7 @@ TROUBLES: dict[str, type[ProviderError]] = {
     "leaked_key": ProviderAuth,
     "denied": ProviderAuth,
     "credits_used_up": ProviderBilling,
+    "credits_used_up_old": ProviderBilling,
     "spent": ProviderBilling,
     "spent_on_plan": ProviderBilling,
     "exhausted": ProviderBusy,
