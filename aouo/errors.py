@@ -31,7 +31,7 @@ AouoError
 │   │   └── NoModelService    what answers at the address is something else
 │   ├── ModelGone            the owner: another model; there is none of that name
 │   ├── ProviderAuth         the key is missing or refused
-│   ├── ProviderBilling      no money left there
+│   ├── ProviderBilling      no money left to spend there
 │   ├── RegionRefused        the service does not serve where we are
 │   ├── ProxyRefused         the proxy on the way wants a password, or says no
 │   ├── CertificateRefused   nobody can tell whether it is the service
@@ -336,7 +336,7 @@ class ProviderBroke(ProviderError):
 
 
 class ProviderBilling(ProviderError):
-    """The account behind the key has no money left."""
+    """The account behind the key has no money left, or is at its limit for it."""
 
 
 class ContentFiltered(ProviderError):

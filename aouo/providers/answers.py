@@ -23,6 +23,8 @@ _REASONS: dict[str, FinishReason] = {
     "function_call": "tool_calls",
     "length": "length",
     "max_tokens": "length",
+    "model_context_window_exceeded": "length",  # Claude, as the next
+    "refusal": "content_filter",
     "content_filter": "content_filter",
 }
 _BROKE_OFF = frozenset({"error", "insufficient_system_resource"})  # OpenRouter; DeepSeek

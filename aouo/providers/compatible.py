@@ -81,7 +81,7 @@ class CompatibleModel(ServiceModel):
                     guessed = guessed or refused
                 tries = [*others, *(one for one in tries if one not in others)]
                 if not tries or left == 1:
-                    if guessed is None or type(refused) is ProviderRejected:
+                    if guessed is None or _says_more(refused, guessed):
                         raise
                     guessed.may_have_cost = refused.may_have_cost  # of the others it was told
                     raise guessed from refused
@@ -127,6 +127,12 @@ class CompatibleModel(ServiceModel):
         from aouo.providers.openai_line import OpenAILine
 
         return OpenAILine(base_url=self._base_url, api_key=self._key, session=self._session)
+
+
+def _says_more(refused: ProviderRejected | ModelGone, guessed: ProviderError) -> bool:
+    """Whether the last refusal is the one to raise, and not that which the guesses began with."""
+    named = isinstance(guessed, ParameterRefused)
+    return type(refused) is ProviderRejected or (named and isinstance(refused, ModelGone))
 
 
 def _is_named(

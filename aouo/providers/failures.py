@@ -28,6 +28,7 @@ from aouo.providers.refusals import (
     BY_CODE,
     BY_SENTENCE,
     BY_STATUS,
+    NONE_OF_IT,
     PER_MINUTE,
     THE_ANSWER,
     THE_PROMPT,
@@ -211,6 +212,8 @@ def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderErr
     if status in _TYPED_FIRST:
         return BY_STATUS[status]
     parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
+    if status == 429 and NONE_OF_IT.search(message):
+        return ModelGone
     if status == 429 and used_up_for_the_day(parts, message):
         return QuotaUsedUp
     if _is_more_than_a_minute(status, codes, message):
@@ -221,12 +224,12 @@ def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderErr
         return ContentFiltered  # OpenRouter's 403; source: openrouter.ai/docs/errors
     if any(map(_counts_too_many, parts)) or _window_in(message):
         return PromptTooLong
-    for code in codes:
-        if code in BY_CODE:
-            return BY_CODE[code]
     for sentence, kind in BY_SENTENCE:
         if sentence.fullmatch(message.strip()):
             return kind
+    for code in codes:
+        if code in BY_CODE:
+            return BY_CODE[code]
     if status == 404 and _names_the_model(error, model):
         return ModelGone
     return _by_field(status, error, codes, message)
@@ -297,7 +300,7 @@ def _numbers(message: str) -> tuple[int, ...]:
 def _codes(error: Mapping[str, Any]) -> Iterator[str]:
     """The typed names in an error object, the most specific first, in lower case."""
     for part in _parts(error):
-        for field in ("code", "reason", "type", "status"):
+        for field in ("code", "error_code", "reason", "type", "status"):
             value = part.get(field)
             if isinstance(value, str) and value and not value.isdecimal():
                 yield value.lower()

@@ -1,7 +1,8 @@
 """What services call their refusals: the typed names, and the few whole sentences without one.
 
 Prose decides nothing, for it is translated, reworded and may repeat what a person wrote. The
-exceptions are a service's own sentences in the place of a code, compared whole and from the start.
+exceptions are a service's own sentences that say more than their code, compared whole and from the
+start.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ BY_CODE: dict[str, type[ProviderError]] = {
     "billing_not_active": ProviderBilling,
     "billing_hard_limit_reached": ProviderBilling,
     "exceeded_current_quota_error": ProviderBilling,
+    "enforced_spend_limit_reached": ProviderBilling,  # Anthropic, with 429
     # where we are. OpenAI, with 403 (github.com/home-assistant/core/issues/120072, 2024-06; /
     # continuedev/continue/issues/11449, 2026-03); Gemini, with 400, also for a free tier that a
     # country does not have (ai.google.dev/gemini-api/docs/troubleshooting; github.com/
@@ -56,6 +58,7 @@ BY_CODE: dict[str, type[ProviderError]] = {
     "invalid_authentication_error": ProviderAuth,
     "permission_error": ProviderAuth,
     "permission_denied": ProviderAuth,
+    "organization_restricted": ProviderAuth,  # Groq, with 400
     "unauthenticated": ProviderAuth,
     "account_deactivated": ProviderAuth,
     # declined
@@ -71,6 +74,9 @@ BY_CODE: dict[str, type[ProviderError]] = {
     # the model
     "model_not_found": ModelGone,
     "model_decommissioned": ModelGone,  # Groq, with status 400
+    # not for our account; Groq, with 403 (console.groq.com/docs/model-permissions)
+    "model_permission_blocked_org": ModelGone,
+    "model_permission_blocked_project": ModelGone,
     "invalid_model": ModelGone,  # Mistral, with 400 (github.com/tmc/langchaingo/issues/1233)
     **dict.fromkeys(  # a picture, at OpenAI; also inside a stream
         (
@@ -121,8 +127,10 @@ BY_STATUS: dict[int, type[ProviderError]] = {
 }
 
 BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
-    # DeepSeek, with 400 and the code of any bad request (github.com/deepwn/addi/issues/13, 2026-03)
+    # DeepSeek, with 400 and the code of any bad request (github.com/deepwn/addi/issues/13, 2026-03;
+    # since V4: github.com/QuantumNous/new-api/pull/4428, 2026-04)
     (re.compile(r"Model Not Exist", re.IGNORECASE), ModelGone),
+    (re.compile(r"The supported API model names are .+, but you passed .*"), ModelGone),
     (re.compile(r"Content Exists Risk", re.IGNORECASE), ContentFiltered),
     # OpenRouter, with 400 and no code but the status
     (re.compile(r"\S+ is not a valid model ID\.?"), ModelGone),
@@ -131,6 +139,16 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     # Anthropic, with 400 and the type of any bad request (github.com/anthropics/claude-code/issues/
     # 88711, 2026-08)
     (re.compile(r"Your credit balance is too low to access the \w+ API\..*"), ProviderBilling),
+    # as well, at the limit that the owner set for a month (issues/38035 there, 2026-03), and with
+    # 404 and the type of any wrong path (issues/68126 there, 2026-06)
+    (re.compile(r"You have reached your specified (?:\w+ )?API usage limits\..*"), ProviderBilling),
+    (re.compile(r"Claude [\w. ]+ is not available\. Please use .*"), ModelGone),
+    # Gemini, with 429 and the status of any limit;
+    # the first with 402 by now (discuss.ai.google.dev/t/183654, 2026)
+    (re.compile(r"Your prepayment credits are depleted\..*"), ProviderBilling),
+    (re.compile(r"Your project has exceeded its monthly spending cap\..*"), ProviderBilling),
+    # OpenAI, with 400 and the field `stream` (github.com/Lamb-Project/lamb/issues/54, 2025-10)
+    (re.compile(r"Your organization must be verified to (?:use|stream) .*"), ModelGone),
     # xAI: with 400 (github.com/continuedev/continue/issues/11704, 2026-03); with 403 or 429, and
     # one code for all three (issues/12670, 2026-06, and 10740, 2026-02, there; github.com/
     # Wei-Shaw/sub2api/pull/5359, 2026-08; github.com/UKGovernmentBEIS/inspect_ai/pull/2267)
@@ -157,6 +175,10 @@ or inside a stream (github.com/Gitlawb/openclaude/issues/353, 2026-04)."""
 PER_MINUTE = re.compile(r"Limit (\d+),.*?Requested ~?(\d+)")
 """What Groq and OpenAI write with the type `tokens`; a request above the limit alone never fits
 (github.com/HunorLaczko/ha-groq-cloud-api/issues/27, 2026-05; /TheR1D/shell_gpt/issues/653)."""
+
+NONE_OF_IT = re.compile(r"Quota exceeded for metric: \S+, limit: 0(?!\d)")
+"""Gemini's 429 for a model that a plan does not have, which no day brings (github.com/continuedev/
+continue/issues/12749, 2026-06); its `quotaId` may name a quota of a day all the same."""
 
 _NAMES_PICTURES = re.compile(r"image|multi-?modal|vision|picture|mmproj|content must be a string")
 _SAYS_NO = re.compile(

@@ -36,6 +36,8 @@ PLAN_TOKENS = 1_024
 MARGIN = 0.05
 """By which the estimate of a prompt may be too low, once a service has counted one."""
 _VLLM = re.compile(r"\((\d+) > (\d+) - (\d+)\)")
+_ANTHROPIC = re.compile(r"context limit: (\d+) \+ (\d+) > (\d+)")
+"""Prompt, answer, window (github.com/docker/docker-agent/issues/569, 2025-10)."""
 
 
 class Room:
@@ -62,6 +64,8 @@ class Room:
             return
         except (AnswerTooLarge, PromptTooLong, UnexplainedRefusal, PlanTooSmall) as error:
             smaller = 0 if began else self._learn(error, request)
+            if not smaller and not began and _leaves_nothing(error, request):
+                raise PromptTooLong(str(error)) from error
             if not smaller:
                 raise
             log.info(
@@ -129,6 +133,12 @@ def _told(event: ModelEvent, request: ModelRequest, wanted: int) -> ModelEvent:
     return event
 
 
+def _leaves_nothing(error: ProviderError, request: ModelRequest) -> bool:
+    """Whether the answer was refused for its size because the prompt fills the window."""
+    window, prompt = counted_together(error, request.max_tokens)
+    return isinstance(error, AnswerTooLarge) and 0 < window < prompt + LEAST_TOKENS
+
+
 def _share(per_minute: int, prompt: int) -> int:
     """Half of what a minute leaves after the prompt: a turn asks more than once a minute."""
     return max(PLAN_TOKENS, (per_minute - prompt) // 2)
@@ -158,6 +168,8 @@ def counted_together(error: ProviderError, asked: int) -> tuple[int, int]:
     messages, 16384 in the completion)" (vLLM; github.com/ogx-ai/ogx/issues/4534).
     """
     if isinstance(error, AnswerTooLarge):
+        if counted := _ANTHROPIC.search(str(error)):
+            return int(counted[3]), int(counted[1])
         counted = _VLLM.search(str(error))
         return (int(counted[2]), int(counted[3])) if counted else (0, 0)
     rest = list(error.numbers)

@@ -145,6 +145,24 @@ def test_a_repeated_id_on_a_second_call_stays_one_call() -> None:
     assert len({c.id for c in last.said.calls}) == 2
 
 
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("content_filter", "content_filter"),
+        # Claude behind an address of OpenAI's format, with nothing said (docs.apiyi.com/en/faq/
+        # claude-content-safety-refusal, 2026-09; github.com/camel-ai/camel/issues/4209, 2026-07)
+        ("refusal", "content_filter"),
+        # github.com/laravel/ai/pull/881 (2026-08)
+        ("model_context_window_exceeded", "length"),
+        ("something_new", "unknown"),
+    ],
+)
+def test_why_an_answer_ended_is_read_in_every_services_words(reason: str, expected: str) -> None:
+    _, last = read(stream(chunk({"content": ""}, reason)))
+
+    assert last.reason == expected
+
+
 @pytest.mark.parametrize("ending", [b"data: [DONE]", b"data:[DONE]\r\n\r\n"])
 def test_done_alone_ends_an_answer_and_what_follows_is_not_read(ending: bytes) -> None:
     reader = AnswerReader("fake")

@@ -19,6 +19,7 @@ from aouo.app.models import model_of
 from aouo.emulator.models import CallPart, ModelService, Says, names, profile
 from aouo.errors import (
     ContentFiltered,
+    ModelGone,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
@@ -304,6 +305,41 @@ async def test_a_prompt_that_is_too_long_makes_room(
     assert isinstance(error, PromptTooLong | UnexplainedRefusal)
 
 
+@each("anthropic")
+async def test_a_prompt_that_fits_without_its_answer_is_answered_with_less_room(
+    name: str, session: aiohttp.ClientSession
+) -> None:
+    """Claude up to Opus 4.1: prompt and answer together are held against the window."""
+    async with ModelService(profile(name), loaded=16_384) as service, AsyncExitStack() as stack:
+        model = await made(service, session, stack, "claude-opus-4-1-20250805")
+        history = (UserSaid("word " * 8_000), AssistantSaid("Yes?"), UserSaid("Hello"))
+
+        last = await answered(model, bare(*history, max_tokens=12_000))
+
+    assert last.said.text.endswith("Hello")
+    assert [wrong.trouble for wrong in service.refusals] == ["too_long_with_answer"]
+
+
+@each("anthropic")
+async def test_a_prompt_that_leaves_no_room_for_its_answer_makes_room(
+    name: str, session: aiohttp.ClientSession
+) -> None:
+    history = (UserSaid("word " * 8_000), AssistantSaid("Yes?"), UserSaid("Hello"))
+    opus = "claude-opus-4-1-20250805"
+    async with ModelService(profile(name)) as service, AsyncExitStack() as stack:
+        model = await made(service, session, stack, opus)
+        await answered(model, bare(*history))
+        prompt = service.answers[-1].counted.prompt
+    small = ModelService(profile(name), loaded=prompt + 100)
+    async with small as service, AsyncExitStack() as stack:
+        model = await made(service, session, stack, opus)
+
+        error = await refusal(model, bare(*history))
+
+    assert [wrong.trouble for wrong in service.refusals] == ["too_long_with_answer"]
+    assert isinstance(error, PromptTooLong)
+
+
 TROUBLES: dict[str, type[ProviderError]] = {
     "wrong_key": ProviderAuth,
     "no_money": ProviderBilling,
@@ -323,6 +359,25 @@ TROUBLES: dict[str, type[ProviderError]] = {
     "stumbled_inside": ProviderBusy,
     "per_day": ProviderBusy,
     "too_long_inside": PromptTooLong,
+    # refusals of 2026 (issue 12, item 5)
+    "no_model_old": ModelGone,
+    "no_model_any_more": ModelGone,
+    "not_for_us": ModelGone,
+    "not_for_us_at_all": ModelGone,
+    "not_for_this_project": ModelGone,
+    "restricted": ProviderAuth,
+    "leaked_key": ProviderAuth,
+    "denied": ProviderAuth,
+    "credits_used_up": ProviderBilling,
+    "credits_used_up_old": ProviderBilling,
+    "spent": ProviderBilling,
+    "spent_on_plan": ProviderBilling,
+    "exhausted": ProviderBusy,
+    "tokens_used_up": ProviderBusy,
+    "too_many_at_once": ProviderBusy,
+    "busy_account": ProviderBusy,
+    "stumbled_schema": ProviderBusy,
+    "too_long_input": PromptTooLong,
 }
 
 
@@ -354,6 +409,16 @@ async def test_a_model_that_is_gone_is_not_taken_for_a_passing_or_a_long_request
 
     assert service.refusals[-1].trouble == "no_model"
     assert not isinstance(error, ProviderBusy | ProviderAuth | PromptTooLong)
+
+
+@each("openai", "groq", "gemini", "google", "deepseek", "anthropic")
+async def test_a_model_that_is_gone_is_said_to_be_gone(
+    service: ModelService, model: ChatModel
+) -> None:
+    """Finding 1: so that the fallback steps in, and the owner reads which ones there are."""
+    service.trouble("no_model", times=5)
+
+    assert isinstance(await refusal(model, bare(HELLO)), ModelGone)
 
 
 @each("openai", "gemini", "google")
