@@ -124,6 +124,22 @@ def test_a_setting_that_a_service_refuses_is_said_with_the_value_that_it_takes(
     assert tested.exit_code == 0
 
 
+@pytest.mark.parametrize("family", ["openai", "groq"])
+def test_what_a_service_speaks_and_hears_is_asked_with_the_rest(
+    runner: CliRunner, home: Home, family: str
+) -> None:
+    with serving(family) as service:
+        configure(home, service)
+        checks = json.loads(runner.invoke(aouo, ["doctor", "--json"]).stdout)["checks"]
+        tested = json.loads(runner.invoke(aouo, ["models", "test", "--json"]).stdout)
+
+    answers = {c["name"]: c["detail"] for c in checks if c["name"] in ("tts", "stt")}
+    assert set(answers) == {"tts", "stt"}
+    assert all(detail.startswith(family) for detail in answers.values())
+    assert all(" answers" in detail for detail in answers.values())
+    assert [(one["role"], one["ok"]) for one in tested[1:]] == [("tts", True), ("stt", True)]
+
+
 def test_settings_that_a_service_takes_are_asked_with_and_not_spoken_of(
     runner: CliRunner, home: Home
 ) -> None:

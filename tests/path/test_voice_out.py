@@ -128,7 +128,22 @@ async def test_a_voice_that_fails_in_the_middle_says_nothing_and_what_was_spoken
 
     assert not any("voice" in message.raw for message in messages)
     assert len(spent) == 1
-    assert result(world.model.requests[1]).count("Nothing was said: the voice service gave") == 1
+    told = "Nothing was said: the voice service gave sound for a part of this text"
+    assert result(world.model.requests[1]).count(told) == 1
+
+
+async def test_a_text_that_a_small_plan_takes_minutes_for_is_written_at_once(world: World) -> None:
+    async with ModelService(profile("groq"), api_key=KEY, plan="free") as groq:
+        world.config = speaking_at_groq(groq)
+        world.model.call("tts", {"text": SENTENCE * 19 * 4})
+        world.model.say("In writing then")
+        async with world.running() as bot:
+            await bot.people.say(ADA, ADA, "Read it to me")
+            await bot.people.next_message(ADA, contains="In writing then")
+
+    assert [wrong.trouble for wrong in groq.refusals] == ["voice_per_minute"]
+    told = "Nothing was said: the voice service gave sound for a part of this text"
+    assert result(world.model.requests[1]).startswith(told)
 
 
 async def test_stop_ends_a_long_text_between_two_calls(world: World, groq: ModelService) -> None:

@@ -364,6 +364,39 @@ async def test_a_short_pause_that_the_service_asks_for_in_the_middle_is_waited_o
     assert refused == again != first
 
 
+async def test_pauses_that_are_too_long_all_in_all_are_not_begun(
+    session: aiohttp.ClientSession,
+) -> None:
+    """On Groq's free plan 1,200 characters a minute are spoken, then twenty a second."""
+    async with ModelService(profile("groq"), api_key=KEY, plan="free", clock=lambda: 0.0) as server:
+        with pytest.raises(ProviderBusy) as busy:
+            await Speaker(service_at(server.url, session, "groq")).speak(SENTENCE * 70)
+
+    assert [wrong.trouble for wrong in server.refusals] == ["voice_per_minute"]
+    assert sum(len(wish["input"]) for wish in server.spoken[:-1]) <= 1_200
+    assert 0 < busy.value.retry_after_s <= 10
+
+
+async def test_a_limit_of_a_day_that_comes_back_by_and_by_is_no_quota_of_today(
+    session: aiohttp.ClientSession,
+) -> None:
+    async with ModelService(
+        profile("groq"), api_key=KEY, plan="free", clock=lambda: 86_400.0
+    ) as server:
+        server.memory.spend(86_400.0, "canopylabs/orpheus-v1-english", 3_571)
+        with pytest.raises(ProviderBusy) as busy:
+            await Speaker(service_at(server.url, session, "groq")).speak("a" * 121)
+
+    assert type(busy.value) is ProviderBusy
+    assert service_said(server) == "voice_per_day"
+    assert busy.value.retry_after_s == 2_208  # 36m48s, as recorded for these very numbers
+
+
+def service_said(server: ModelService) -> str:
+    (wrong,) = server.refusals
+    return wrong.trouble
+
+
 async def test_terms_that_are_not_accepted_are_told_with_the_address_of_the_service(
     server: ModelService, session: aiohttp.ClientSession
 ) -> None:

@@ -101,7 +101,8 @@ class Memory:
 def _drained(
     limit: Limit, counted: list[tuple[float, int]], now_s: float, wanted: int
 ) -> tuple[int, float]:
-    a_second, level, at_s = limit.amount / limit.seconds, 0.0, now_s
+    a_second, level = limit.amount / limit.seconds, 0.0
+    at_s = counted[0][0] if counted else now_s
     for when, amount in counted:
         level = max(0.0, level - (when - at_s) * a_second) + amount
         at_s = when
