@@ -142,6 +142,19 @@ async def test_speech_recognition_that_refuses_is_said_with_its_reason(
     assert world.model.requests == []
 
 
+async def test_a_recording_that_was_cut_off_before_its_first_sound_is_said(
+    world: World, ears: ModelService
+) -> None:
+    async with world.running() as bot:
+        await bot.people.send_file(ADA, ADA, "voice", NOTE[:40])
+        answer = await bot.people.next_message(ADA)
+        await settled(bot)
+
+    assert "does not take it. Send it in another form, or write it." in answer.text
+    assert [wrong.trouble for wrong in ears.refusals] == ["no_media"]
+    assert world.model.requests == []
+
+
 async def test_a_model_of_speech_recognition_that_is_gone_is_the_owners_to_change(
     world: World, ears: ModelService
 ) -> None:
