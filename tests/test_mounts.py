@@ -1,4 +1,4 @@
-"""On which file system a home lies. services-2026, 37."""
+"""On which file system a home lies. Finding 37."""
 
 from __future__ import annotations
 

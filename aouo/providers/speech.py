@@ -30,8 +30,11 @@ from aouo.providers.speech_rules import RULES, Backend
 
 T = TypeVar("T")
 
-PATIENCE_S = 20.0
-"""A pause of so long that a service asks for in the middle of a text is waited out."""
+PATIENCE_S = 60.0
+"""So long at most are the pauses of one text all in all, as far as the first one tells.
+
+Groq's limits of a minute come back evenly: on its free plan a long text meets a pause before each
+piece, so what one of them costs the text is known with the first (see its profile)."""
 _OGG = {".oga", ".opus", ""}
 """Endings of Ogg files that the services do not know: Telegram's, and none."""
 
@@ -209,7 +212,9 @@ class Speaker:
     async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
         """`text` as a voice note, or as what the service sent where it cannot be made into one.
 
-        A text that is too long for one call is spoken piece by piece, in order.
+        A text that is too long for one call is spoken piece by piece, in order. Pauses that the
+        service asks for after the first piece are waited out where all of them together are not
+        too long.
 
         Raises:
             ProviderError: it was not spoken, or not to its end.
@@ -218,10 +223,14 @@ class Speaker:
         how = self._rules.joined if len(parts) > 1 else self._rules.sound
         wish = {"model": self.model, "voice": voice or self._voice, "response_format": how}
         sounds: list[bytes] = []
-        for part in parts:
+        patience_s = 0.0
+        for at, part in enumerate(parts):
             begun_s = time.perf_counter()
-            ask = self._again if sounds else self._once
-            sounds.append(await ask(wish | {"input": part.strip()}))
+            sound, paused_s = await self._piece(
+                wish | {"input": part.strip()}, patience_s / (len(parts) - at)
+            )
+            sounds.append(sound)
+            patience_s = PATIENCE_S if at == 0 else patience_s - paused_s
             spend(_call("tts", self._service, self.model, begun_s))
         return await asyncio.to_thread(_as_note, sounds)
 
@@ -229,18 +238,19 @@ class Speaker:
         """The day on which the service ends this model, "" = it names none."""
         return await self._service.shutdown_of(self.model)
 
-    async def _once(self, wish: dict[str, str]) -> bytes:
-        return await self._service.ask(lambda client: _spoken(client, wish))
-
-    async def _again(self, wish: dict[str, str]) -> bytes:
-        """A later piece; asked for once more after a short pause that the service asked for."""
-        try:
-            return await self._once(wish)
-        except ProviderBusy as error:
-            if not 0 < error.retry_after_s <= PATIENCE_S:
-                raise
-            await asyncio.sleep(error.retry_after_s)
-        return await self._once(wish)
+    async def _piece(self, wish: dict[str, str], patience_s: float) -> tuple[bytes, float]:
+        """The sound of one piece, and how long it was waited for as the service asked."""
+        paused_s = 0.0
+        while True:
+            try:
+                sound = await self._service.ask(lambda client: _spoken(client, wish))
+            except ProviderBusy as error:
+                if not 0 < error.retry_after_s <= patience_s - paused_s:
+                    raise
+                await asyncio.sleep(error.retry_after_s)
+                paused_s += error.retry_after_s
+            else:
+                return sound, paused_s
 
 
 class Transcriber:

@@ -36,6 +36,8 @@ from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 log = structlog.get_logger()
 MAX_CHARS = 4096
 """Of one voice note: some five minutes; a service may be asked for it in pieces."""
+SPEAKING_S = 120.0
+"""So long may a text be spoken; what is left of the tool's time is for sending."""
 
 
 class Tts(Arguments):
@@ -59,6 +61,8 @@ def tts(
     speaker: Voice | Lack,
     folder_of: Callable[[str, str], Path],
     check_room: Callable[[Path, int], None],
+    *,
+    patience_s: float = SPEAKING_S,
 ) -> Tool:
     """The tool; `folder_of(pack, owner)` is where a pack keeps files, a lack = nobody speaks.
 
@@ -76,14 +80,25 @@ def tts(
         own = folder_of(context.pack, context.owner)
         await asyncio.to_thread(check_room, own, 0)  # before it costs anything
 
+        spoken = False
+
         def spend(by: SpeechCall) -> None:
+            nonlocal spoken
+            spoken = True
             context.spend(by.scope, by.provider, by.model, by.duration_ms)
 
         try:
-            audio = await speaker.speak(text, wish.voice, spend=spend)
+            async with asyncio.timeout(patience_s):
+                audio = await speaker.speak(text, wish.voice, spend=spend)
+        except TimeoutError as error:
+            log.warning("provider_error", scope="tts", kind="TimeoutError", error="too slow")
+            raise ToolFailed(
+                f"Nothing was said: this takes the voice longer than {patience_s:g} s. A shorter "
+                "text may be spoken, or write your words instead."
+            ) from error
         except ProviderError as error:
             log.warning("provider_error", scope="tts", kind=type(error).__name__, error=str(error))
-            raise ToolFailed(f"Nothing was said: {_because(error)}") from error
+            raise ToolFailed(f"Nothing was said: {_because(error, in_part=spoken)}") from error
         file = await asyncio.to_thread(_keep, audio, own)
         kind = "voice" if audio.is_voice else "audio"
         sent = await context.adapter.dispatch_message(Payload(kind, url=str(file)), call_id)
@@ -104,8 +119,8 @@ def tts(
     )
 
 
-def _because(error: ProviderError) -> str:
-    """Why there is no voice note, and what is left to do."""
+def _because(error: ProviderError, *, in_part: bool) -> str:
+    """Why there is no voice note, and what is left to do; `in_part`: some of it was spoken."""
     match error:
         case TermsAsked():
             why = "the voice service wants the owner to accept its model's terms first; "
@@ -121,6 +136,8 @@ def _because(error: ProviderError) -> str:
             why = "the voice service cannot be used as it is set up; "
         case QuotaUsedUp():
             why = "the voice service has used up its quota for today. "
+        case ProviderBusy() | ProviderTimeout() if in_part:
+            why = "the voice service gave sound for a part of this text, and for now no more. "
         case ProviderBusy() | ProviderTimeout():
             why = "the voice service gave no sound for now, it is busy or cannot be reached. "
         case _:

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.emulator.models import ModelService, profile
+from aouo.emulator.models import ModelService, names, profile
 from aouo.emulator.models.asked import Asked
 from aouo.emulator.models.replies import CallPart, Meets, Reply, Says, Script
 from aouo.home import Home
@@ -122,6 +122,66 @@ def test_a_setting_that_a_service_refuses_is_said_with_the_value_that_it_takes(
     assert refused == ("warn", what, fix)
     assert json.loads(tested.stdout)[0]["concerns"] == [f"{what}. {fix}"]
     assert tested.exit_code == 0
+
+
+@pytest.mark.parametrize("family", ["openai", "groq"])
+def test_what_a_service_speaks_and_hears_is_asked_with_the_rest(
+    runner: CliRunner, home: Home, family: str
+) -> None:
+    with serving(family) as service:
+        configure(home, service)
+        checks = json.loads(runner.invoke(aouo, ["doctor", "--json"]).stdout)["checks"]
+        tested = json.loads(runner.invoke(aouo, ["models", "test", "--json"]).stdout)
+
+    answers = {c["name"]: c["detail"] for c in checks if c["name"] in ("tts", "stt")}
+    assert set(answers) == {"tts", "stt"}
+    assert all(detail.startswith(family) for detail in answers.values())
+    assert all(" answers" in detail for detail in answers.values())
+    assert [(one["role"], one["ok"]) for one in tested[1:]] == [("tts", True), ("stt", True)]
+
+
+DEAD = [
+    (family, model)
+    for family in names()
+    for model, known in profile(family).models.items()
+    if known.dead and not known.wires
+]
+
+
+@pytest.mark.parametrize(("family", "model"), DEAD)
+def test_a_model_that_its_service_gave_up_fails_and_one_that_it_keeps_is_named(
+    runner: CliRunner, home: Home, family: str, model: str
+) -> None:
+    """Finding 14: what `doctor` said ok to."""
+    with serving(family) as service:
+        configure(home, service, model)
+        refused, unlisted = doctor(runner)
+        living = [name for name, known in service.profile.living.items() if not known.wires]
+
+    assert refused[0] == "fail"
+    assert model in refused[1]
+    assert unlisted[1].endswith(f" does not list {model}")
+    assert any(name in unlisted[2] for name in living)
+
+
+@pytest.mark.parametrize(
+    "family", [name for name in names() if "no_tools" in profile(name).troubles]
+)
+def test_a_model_that_refuses_tools_fails_in_the_words_of_its_service(
+    runner: CliRunner, home: Home, family: str
+) -> None:
+    """Finding 14."""
+
+    def refuses(asked: Asked) -> Reply:
+        return Meets("no_tools") if asked.tools else Says("Red.")
+
+    with serving(family, refuses) as service:
+        configure(home, service)
+        status, detail, _ = doctor(runner)[0]
+
+    assert status == "fail"
+    assert "tool" in detail
+    assert f"HTTP {service.profile.troubles['no_tools'].status}" in detail
 
 
 def test_settings_that_a_service_takes_are_asked_with_and_not_spoken_of(

@@ -384,7 +384,7 @@ def test_every_problem_of_the_file_is_a_failed_check(runner: CliRunner, home: Ho
 def test_a_home_on_a_network_file_system_is_a_warning_that_names_it(
     runner: CliRunner, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    """services-2026, 37."""
+    """Finding 37."""
     usual = told(home, runner, "--fast")["disk"]
     table = tmp_path / "mountinfo"
     table.write_text(f"1 0 8:1 / / rw - ext4 a rw\n2 1 0:44 / {tmp_path} rw - nfs4 nas:/ rw\n")

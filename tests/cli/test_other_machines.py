@@ -1,4 +1,4 @@
-"""aouo where it is not at home. services-2026, 35 and 36; issue 12, 11.
+"""aouo where it is not at home. Findings 35 and 36; issue 12, 11.
 
 macOS: what Linux alone has is taken away from Python; the rest is said in README as not tested.
 """
@@ -184,7 +184,7 @@ asyncio.run(main())
 
 @container
 def test_as_the_first_process_what_a_launcher_left_behind_is_buried_and_nothing_else() -> None:
-    """services-2026, 38: children of npx and uvx outlive it."""
+    """Finding 38: children of npx and uvx outlive it."""
     done = subprocess.run(
         [*CONTAINER, sys.executable, "-c", ORPHANS],
         cwd=ROOT,

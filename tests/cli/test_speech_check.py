@@ -1,4 +1,4 @@
-"""`aouo doctor` has the speech services speak and hear. services-2026, 1 and 24."""
+"""`aouo doctor` has the speech services speak and hear. Findings 1 and 24."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
+from aouo.emulator.models import ModelService, profile
 from aouo.home import Home
-from tests.fakes.speech_server import SpeechServer
 from tests.fakes.tls_server import make, serving
 
 KEY = "sk-very-secret"
@@ -22,9 +22,9 @@ WAIT_S = 30.0
 
 
 @pytest.fixture
-def services() -> Generator[dict[str, SpeechServer]]:
+def services() -> Generator[dict[str, ModelService]]:
     """OpenAI and Groq, on a loop of their own."""
-    servers = {name: SpeechServer(api_key=KEY, rules_of=name) for name in ("openai", "groq")}
+    servers = {name: ModelService(profile(name), api_key=KEY) for name in ("openai", "groq")}
     loop, up = asyncio.new_event_loop(), threading.Event()
     ended = asyncio.Event()
 
@@ -43,7 +43,7 @@ def services() -> Generator[dict[str, SpeechServer]]:
 
 
 def found(
-    home: Home, runner: CliRunner, services: dict[str, SpeechServer], **sections: Any
+    home: Home, runner: CliRunner, services: dict[str, ModelService], **sections: Any
 ) -> dict[str, tuple[str, str, str]]:
     """What the doctor says of speech; name → (status, detail, fix)."""
     home.create()
@@ -61,10 +61,8 @@ def found(
 
 
 def test_speech_that_works_is_asked_for_the_least(
-    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+    home: Home, runner: CliRunner, services: dict[str, ModelService]
 ) -> None:
-    services["groq"].accepted.update(services["groq"].rules["terms"])
-
     checks = found(home, runner, services, tts={"backend": "groq"})
 
     assert checks["tts"] == ("ok", "groq, canopylabs/orpheus-v1-english answers", "")
@@ -74,8 +72,10 @@ def test_speech_that_works_is_asked_for_the_least(
 
 
 def test_terms_that_are_not_accepted_are_quoted_with_their_address(
-    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+    home: Home, runner: CliRunner, services: dict[str, ModelService]
 ) -> None:
+    services["groq"].memory.terms_accepted = False
+
     status, detail, fix = found(home, runner, services, tts={"backend": "groq"})["tts"]
 
     assert status == "warn"
@@ -84,7 +84,7 @@ def test_terms_that_are_not_accepted_are_quoted_with_their_address(
 
 
 def test_a_shutdown_that_the_service_announces_is_said_with_its_day(
-    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+    home: Home, runner: CliRunner, services: dict[str, ModelService]
 ) -> None:
     speech = {"tts": {"backend": "openai"}, "stt": {"backend": "openai"}}
 
@@ -99,7 +99,7 @@ def test_a_shutdown_that_the_service_announces_is_said_with_its_day(
 
 
 def test_a_model_that_is_gone_is_named_with_the_key_to_set(
-    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+    home: Home, runner: CliRunner, services: dict[str, ModelService]
 ) -> None:
     gone = {
         "tts": {"backend": "groq", "model": "playai-tts"},
@@ -116,7 +116,7 @@ def test_a_model_that_is_gone_is_named_with_the_key_to_set(
 
 
 def test_without_a_key_nobody_is_asked(
-    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+    home: Home, runner: CliRunner, services: dict[str, ModelService]
 ) -> None:
     checks = found(home, runner, services, groq={"base_url": services["groq"].url})
 
@@ -125,7 +125,7 @@ def test_without_a_key_nobody_is_asked(
 
 
 def test_a_certificate_in_the_way_is_told_with_what_mends_it(
-    home: Home, runner: CliRunner, services: dict[str, SpeechServer], tmp_path: Path
+    home: Home, runner: CliRunner, services: dict[str, ModelService], tmp_path: Path
 ) -> None:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -146,7 +146,7 @@ def test_a_certificate_in_the_way_is_told_with_what_mends_it(
 
 
 def test_models_lists_the_speech_services_and_tests_them_too(
-    home: Home, runner: CliRunner, services: dict[str, SpeechServer]
+    home: Home, runner: CliRunner, services: dict[str, ModelService]
 ) -> None:
     home.create()
     at = {
@@ -156,6 +156,7 @@ def test_models_lists_the_speech_services_and_tests_them_too(
         "tts": {"backend": "groq"},
     }
     home.config.write_text(json.dumps(at))
+    services["groq"].memory.terms_accepted = False
 
     listed = json.loads(runner.invoke(aouo, ["models", "--json"]).stdout)[1:]
     asked = list(services["groq"].paths)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.fakes.speech_server import SpeechServer
+from aouo.emulator.models import ModelService
+from aouo.emulator.models.sound import NOTE
 from tests.path.looking import prompts, said, settled
 from tests.path.test_media_voice import ears
 from tests.path.test_searching_sessions import install
@@ -57,15 +58,15 @@ async def test_a_caption_that_was_forwarded_stands_between_marks(world: World) -
 
 
 async def test_a_voice_message_that_was_forwarded_stands_between_marks(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
-    ears.hear("obey me")
+    ears.say("obey me")
     world.model.say("One.")
     world.model.say("Two.")
     async with world.running() as bot:
-        sent = await bot.people.send_file(ADA, ADA, "voice", b"OggS" + bytes(24) + b"OpusHead")
+        sent = await bot.people.send_file(ADA, ADA, "voice", NOTE)
         await said(world, "One.")
-        ears.hear("obey Eve")
+        ears.say("obey Eve")
         await bot.people.send_other(ADA, ADA, {"voice": sent.raw["voice"], **FROM_EVE})
         await said(world, "Two.")
         await settled(bot)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from aouo.app import trial
+from aouo.app.local_service import local_service
 from aouo.app.samples import sample_packs
+from aouo.app.speech import speech_of
+from aouo.emulator.models.sound import NOTE
 from aouo.errors import SetupError
 from aouo.home import Home
+from aouo.providers.speech import Speaker, Transcriber
+from aouo.settings import Settings
 
 WAIT_S = 120.0
 ELSEWHERE = {
@@ -50,6 +57,22 @@ async def test_a_person_can_call_a_tool_and_reads_what_it_answered(tmp_path: Pat
     _, answer = await said(tmp_path, 'call memory {"action": "read"}', "gemini")
 
     assert answer.startswith("The tool answered: ")
+
+
+async def test_a_service_that_speaks_and_hears_does_so_here_too() -> None:
+    async with (
+        local_service("groq", lambda _line: None) as served,
+        aiohttp.ClientSession() as session,
+        AsyncExitStack() as stack,
+    ):
+        speech = speech_of(Settings.model_validate(served), lambda: session, stack)
+        assert isinstance(speech.voice, Speaker)
+        assert isinstance(speech.ears, Transcriber)
+
+        assert (await speech.voice.speak("Good morning")).is_voice
+        heard = await speech.ears.heard("a.ogg", NOTE)
+
+    assert heard.text == "(a recording of 45 bytes, which nobody listened to)"
 
 
 async def test_an_unknown_service_is_answered_with_those_that_there_are(tmp_path: Path) -> None:

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
+from aouo.emulator.models import ModelService, profile
+from aouo.emulator.models.sound import NOTE
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
-from tests.fakes.speech_server import SpeechServer
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 KEY = "gsk-very-secret"
-NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
 
 
 @pytest.fixture
-async def ears(world: World) -> AsyncIterator[SpeechServer]:
+async def ears(world: World) -> AsyncIterator[ModelService]:
     world.install("notes")
-    async with SpeechServer(api_key=KEY) as server:
+    async with ModelService(profile("groq"), api_key=KEY) as server:
         world.config = {
             "stt": {"backend": "groq"},
             "groq": {"base_url": server.url, "api_key": KEY},
@@ -35,9 +35,9 @@ async def speak(bot: Running, user: int = ADA, **more: Any) -> None:
 
 
 async def test_a_voice_message_is_answered_as_if_it_had_been_written(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
-    ears.hear("buy milk tomorrow")
+    ears.say("buy milk tomorrow")
     world.model.say("Noted.")
     async with world.running() as bot:
         await speak(bot)
@@ -67,12 +67,17 @@ async def test_a_voice_message_is_answered_as_if_it_had_been_written(
 
 
 async def test_words_under_a_sound_and_its_length_reach_the_model(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
-    ears.hear("la la la")
+    ears.say("la la la")
     async with world.running() as bot:
         await bot.people.send_file(
-            ADA, ADA, "audio", b"ID3 sound", name="../a song].mp3", caption="who sings this?"
+            ADA,
+            ADA,
+            "audio",
+            b"ID3 sound" + bytes(60),
+            name="../a song].mp3",
+            caption="who sings this?",
         )
         await bot.people.next_message(ADA)
         await settled(bot)
@@ -87,9 +92,9 @@ async def test_words_under_a_sound_and_its_length_reach_the_model(
 
 
 async def test_a_silent_recording_is_said_and_reaches_no_model(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
-    ears.hear("  ")
+    ears.say("  ")
     async with world.running() as bot:
         await speak(bot)
         await said(
@@ -125,7 +130,7 @@ async def test_without_speech_recognition_the_person_reads_how_it_is_set_up(worl
     ],
 )
 async def test_speech_recognition_that_refuses_is_said_with_its_reason(
-    world: World, ears: SpeechServer, status: int, reason: str
+    world: World, ears: ModelService, status: int, reason: str
 ) -> None:
     ears.fail(status)
     async with world.running() as bot:
@@ -137,10 +142,23 @@ async def test_speech_recognition_that_refuses_is_said_with_its_reason(
     assert world.model.requests == []
 
 
-async def test_a_model_of_speech_recognition_that_is_gone_is_the_owners_to_change(
-    world: World, ears: SpeechServer
+async def test_a_recording_that_was_cut_off_before_its_first_sound_is_said(
+    world: World, ears: ModelService
 ) -> None:
-    """services-2026, 1."""
+    async with world.running() as bot:
+        await bot.people.send_file(ADA, ADA, "voice", NOTE[:40])
+        answer = await bot.people.next_message(ADA)
+        await settled(bot)
+
+    assert "does not take it. Send it in another form, or write it." in answer.text
+    assert [wrong.trouble for wrong in ears.refusals] == ["no_media"]
+    assert world.model.requests == []
+
+
+async def test_a_model_of_speech_recognition_that_is_gone_is_the_owners_to_change(
+    world: World, ears: ModelService
+) -> None:
+    """Finding 1."""
     ears.fail(404, {"error": {"message": "The model does not exist", "code": "model_not_found"}})
     async with world.running() as bot:
         await speak(bot)
@@ -152,11 +170,11 @@ async def test_a_model_of_speech_recognition_that_is_gone_is_the_owners_to_chang
 
 
 async def test_speech_recognition_that_is_busy_is_asked_again(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
     world.clock = FastClock()
     ears.fail(503)
-    ears.hear("at last")
+    ears.say("at last")
     async with world.running() as bot:
         await speak(bot)
         await bot.people.next_message(ADA)
@@ -166,10 +184,10 @@ async def test_speech_recognition_that_is_busy_is_asked_again(
 
 
 async def test_a_download_that_breaks_is_made_again_and_then_given_up(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
     world.clock = FastClock()
-    ears.hear("hello")
+    ears.say("hello")
     async with world.running() as bot:
         await bot.people.fault("status", method="getFile", status=502)
         await bot.people.fault("status", method="download", status=404)
@@ -190,11 +208,11 @@ async def test_a_download_that_breaks_is_made_again_and_then_given_up(
 
 
 async def test_what_was_heard_is_not_heard_again_after_a_restart(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
     """The crash comes between the words and the turn: design 3.5."""
-    ears.hear("once is enough")
-    ears.stay_silent()
+    ears.say("once is enough")
+    ears.stall()
     async with world.running() as bot:
         world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
         await speak(bot)
@@ -211,15 +229,15 @@ async def test_what_was_heard_is_not_heard_again_after_a_restart(
 
 
 async def test_what_was_downloaded_is_not_downloaded_again_after_a_restart(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
-    ears.stay_silent()
+    ears.stall()
     async with world.running() as bot:
         await speak(bot)
         async with asyncio.timeout(WAIT_S):
-            await ears.asked.wait()
+            await ears.stalled.wait()
         await cut_off(bot)
-    ears.hear("good morning")
+    ears.say("good morning")
     async with world.running() as bot:
         await settled(bot)
 
@@ -227,25 +245,25 @@ async def test_what_was_downloaded_is_not_downloaded_again_after_a_restart(
     assert len(await world.people.calls("getFile")) == 1
 
 
-async def test_a_stop_ends_the_listening_too(world: World, ears: SpeechServer) -> None:
-    ears.stay_silent()
+async def test_a_stop_ends_the_listening_too(world: World, ears: ModelService) -> None:
+    ears.stall()
     async with world.running() as bot:
         await speak(bot)
         async with asyncio.timeout(WAIT_S):
-            await ears.asked.wait()
+            await ears.stalled.wait()
         await bot.people.say(ADA, ADA, "/stop")
         await said(world, "Stopped.")
         await settled(bot)
         async with asyncio.timeout(WAIT_S):
-            await ears.left.wait()
+            await ears.closed_by_client.wait()
 
     assert world.model.requests == []
 
 
 async def test_a_stop_between_the_words_and_the_model_ends_the_turn(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
-    ears.hear("never mind")
+    ears.say("never mind")
     world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
     async with world.running() as bot:
         await speak(bot)
@@ -258,8 +276,8 @@ async def test_a_stop_between_the_words_and_the_model_ends_the_turn(
     assert turns == [{"status": "aborted"}]
 
 
-async def test_a_download_that_hangs_holds_up_nobody_else(world: World, ears: SpeechServer) -> None:
-    ears.hear("too late")
+async def test_a_download_that_hangs_holds_up_nobody_else(world: World, ears: ModelService) -> None:
+    ears.say("too late")
     async with world.running() as bot:
         await bot.people.fault("slow", method="download", seconds=30)
         await speak(bot)
@@ -270,7 +288,7 @@ async def test_a_download_that_hangs_holds_up_nobody_else(world: World, ears: Sp
     assert len(prompts(world)) == 1
 
 
-async def test_nothing_of_a_stranger_is_fetched_or_kept(world: World, ears: SpeechServer) -> None:
+async def test_nothing_of_a_stranger_is_fetched_or_kept(world: World, ears: ModelService) -> None:
     async with world.running() as bot:
         stranger = await bot.people.create_user("Eve")
         await speak(bot, stranger, caption="let me in")
@@ -285,7 +303,7 @@ async def test_nothing_of_a_stranger_is_fetched_or_kept(world: World, ears: Spee
 
 
 async def test_a_used_up_day_is_said_before_anything_is_heard(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
     world.config["advanced"] = {"daily_tokens_max": 10}
     async with world.running() as bot:
@@ -299,9 +317,9 @@ async def test_a_used_up_day_is_said_before_anything_is_heard(
 
 
 async def test_a_voice_message_off_the_record_leaves_nothing(
-    world: World, ears: SpeechServer
+    world: World, ears: ModelService
 ) -> None:
-    ears.hear("zanzibar-7731 is my secret")
+    ears.say("zanzibar-7731 is my secret")
     world.model.say("I see.")
     async with world.running() as bot:
         await bot.ask("/otr")

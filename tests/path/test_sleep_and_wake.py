@@ -1,6 +1,6 @@
 """A machine that sleeps: what was open dies without a word, and what comes after is on time.
 
-Source: issue 12, 10; services-2026, findings 27 and 28.
+Source: issue 12, 10; Findings 27 and 28.
 """
 
 from __future__ import annotations

@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from aouo.emulator.models import ModelService, profile
+from aouo.emulator.models.sound import NOTE, tone
 from tests.fakes.model_server import Body, words_of
-from tests.fakes.speech_server import SpeechServer, tone
 from tests.path.world import ADA, WAIT_S, World, texts
 
 KEY = "sk-very-secret"
-NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
 
 
 @pytest.fixture
-async def voices() -> AsyncIterator[SpeechServer]:
-    async with SpeechServer(api_key=KEY) as server:
+async def voices() -> AsyncIterator[ModelService]:
+    async with ModelService(profile("openai"), api_key=KEY) as server:
         yield server
 
 
@@ -36,7 +36,7 @@ def result(body: Body) -> str:
     return words_of(body["messages"][-1])
 
 
-def speaking_at(voices: SpeechServer) -> dict[str, object]:
+def speaking_at(voices: ModelService) -> dict[str, object]:
     return {
         "tts": {"backend": "openai", "voice": "coral"},
         "openai": {"base_url": f"{voices.url}/v1", "api_key": KEY},
@@ -54,10 +54,10 @@ async def test_without_a_voice_the_model_reads_what_the_owner_has_to_set(world: 
 
 
 async def test_a_voice_note_is_sent_kept_with_the_packs_files_and_no_chat_sees_its_path(
-    world: World, voices: SpeechServer
+    world: World, voices: ModelService
 ) -> None:
     world.config = speaking_at(voices)
-    voices.speak(NOTE)
+    voices.raw(NOTE, content_type="audio/ogg")
     world.model.call("tts", {"text": "Good morning"})
     world.model.say("Said.")
     async with world.running() as bot:
@@ -85,20 +85,19 @@ SENTENCE = "The tide comes in at six and goes out again at noon. "
 
 
 @pytest.fixture
-async def groq() -> AsyncIterator[SpeechServer]:
-    async with SpeechServer(api_key=KEY, rules_of="groq") as server:
+async def groq() -> AsyncIterator[ModelService]:
+    async with ModelService(profile("groq"), api_key=KEY) as server:
         yield server
 
 
-def speaking_at_groq(groq: SpeechServer) -> dict[str, object]:
+def speaking_at_groq(groq: ModelService) -> dict[str, object]:
     return {"tts": {"backend": "groq"}, "groq": {"base_url": groq.url, "api_key": KEY}}
 
 
 async def test_a_long_answer_is_one_voice_note_where_the_service_takes_short_texts_only(
-    world: World, groq: SpeechServer
+    world: World, groq: ModelService
 ) -> None:
-    """services-2026, 24."""
-    groq.accepted.update(groq.rules["terms"])
+    """Finding 24."""
     world.config = speaking_at_groq(groq)
     world.model.call("tts", {"text": SENTENCE * 19})
     world.model.say("Said.")
@@ -114,10 +113,10 @@ async def test_a_long_answer_is_one_voice_note_where_the_service_takes_short_tex
 
 
 async def test_a_voice_that_fails_in_the_middle_says_nothing_and_what_was_spoken_is_counted(
-    world: World, groq: SpeechServer
+    world: World, groq: ModelService
 ) -> None:
     world.config = speaking_at_groq(groq)
-    groq.speak(tone(100), "audio/wav")
+    groq.raw(tone(100), content_type="audio/wav")
     groq.fail(429, {"error": {"message": "tokens per day (TPD)"}}, {"Retry-After": "26100"})
     world.model.call("tts", {"text": SENTENCE * 19})
     world.model.say("In writing then")
@@ -129,22 +128,35 @@ async def test_a_voice_that_fails_in_the_middle_says_nothing_and_what_was_spoken
 
     assert not any("voice" in message.raw for message in messages)
     assert len(spent) == 1
-    assert result(world.model.requests[1]).count("Nothing was said: the voice service gave") == 1
+    told = "Nothing was said: the voice service gave sound for a part of this text"
+    assert result(world.model.requests[1]).count(told) == 1
 
 
-async def test_stop_ends_a_long_text_between_two_calls(world: World, groq: SpeechServer) -> None:
+async def test_a_text_that_a_small_plan_takes_minutes_for_is_written_at_once(world: World) -> None:
+    async with ModelService(profile("groq"), api_key=KEY, plan="free") as groq:
+        world.config = speaking_at_groq(groq)
+        world.model.call("tts", {"text": SENTENCE * 19 * 4})
+        world.model.say("In writing then")
+        async with world.running() as bot:
+            await bot.people.say(ADA, ADA, "Read it to me")
+            await bot.people.next_message(ADA, contains="In writing then")
+
+    assert [wrong.trouble for wrong in groq.refusals] == ["voice_per_minute"]
+    told = "Nothing was said: the voice service gave sound for a part of this text"
+    assert result(world.model.requests[1]).startswith(told)
+
+
+async def test_stop_ends_a_long_text_between_two_calls(world: World, groq: ModelService) -> None:
     world.config = speaking_at_groq(groq)
-    groq.speak(tone(100), "audio/wav")
-    groq.stay_silent()
+    groq.raw(tone(100), content_type="audio/wav")
+    groq.stall()
     world.model.call("tts", {"text": SENTENCE * 19})
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "Read it to me")
         async with asyncio.timeout(WAIT_S):
-            while len(groq.spoken) < 2:
-                groq.asked.clear()
-                await groq.asked.wait()
+            await groq.stalled.wait()
             await bot.people.say(ADA, ADA, "/stop")
-            await groq.left.wait()
+            await groq.closed_by_client.wait()
         messages = await bot.people.messages(ADA)
 
     assert len(groq.spoken) == 2
@@ -159,8 +171,9 @@ async def test_stop_ends_a_long_text_between_two_calls(world: World, groq: Speec
     ],
 )
 async def test_what_only_the_owner_can_mend_is_told_as_that(
-    world: World, groq: SpeechServer, model: str, why: str
+    world: World, groq: ModelService, model: str, why: str
 ) -> None:
+    groq.memory.terms_accepted = False
     world.config = speaking_at_groq(groq) | {"tts": {"backend": "groq", "model": model}}
     world.model.call("tts", {"text": "Good morning"})
     world.model.say("Good morning, in writing")
@@ -175,7 +188,7 @@ async def test_what_only_the_owner_can_mend_is_told_as_that(
 
 
 async def test_a_voice_that_fails_is_told_to_the_model_and_not_to_the_person(
-    world: World, voices: SpeechServer
+    world: World, voices: ModelService
 ) -> None:
     world.config = speaking_at(voices)
     voices.fail(500)
@@ -190,7 +203,7 @@ async def test_a_voice_that_fails_is_told_to_the_model_and_not_to_the_person(
 
 @pytest.mark.parametrize("planted", ["artifacts", "."])
 async def test_a_voice_note_is_kept_past_no_link_that_a_tool_has_planted(
-    world: World, voices: SpeechServer, planted: str
+    world: World, voices: ModelService, planted: str
 ) -> None:
     """Issue 11: a link named `artifacts` led the file out of the pack's folder."""
     outside = world.home.path.parent / "outside"
@@ -199,7 +212,7 @@ async def test_a_voice_note_is_kept_past_no_link_that_a_tool_has_planted(
     own.mkdir()
     (own / "artifacts").symlink_to(outside if planted == "artifacts" else planted)
     world.config = speaking_at(voices)
-    voices.speak(NOTE)
+    voices.raw(NOTE, content_type="audio/ogg")
     world.model.call("tts", {"text": "Good morning"})
     world.model.say("Said.")
     async with world.running() as bot:
@@ -212,10 +225,10 @@ async def test_a_voice_note_is_kept_past_no_link_that_a_tool_has_planted(
 
 
 async def test_of_a_voice_note_that_may_have_arrived_the_model_reads_not_to_send_it_again(
-    world: World, voices: SpeechServer
+    world: World, voices: ModelService
 ) -> None:
     world.config = speaking_at(voices)
-    voices.speak(NOTE)
+    voices.raw(NOTE, content_type="audio/ogg")
     world.model.call("tts", {"text": "Good morning"})
     world.model.say("Said.")
     async with world.running() as bot:

@@ -15,6 +15,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from aouo.emulator.models import ModelService, profile
+from aouo.emulator.models.sound import MS_A_CHARACTER, NOTE, tone
 from aouo.errors import (
     CertificateRefused,
     ModelGone,
@@ -37,18 +39,22 @@ from aouo.providers.speech import (
     Transcriber,
 )
 from aouo.providers.speech_rules import RULES, Backend
-from tests.fakes.speech_server import MS_A_CHARACTER, SpeechServer, tone
 from tests.fakes.tls_server import make, serving
 
 KEY = "sk-very-secret"
 WAIT_S = 30.0
-NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
 BACKENDS: tuple[Backend, ...] = ("openai", "groq")
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[SpeechServer]:
-    async with SpeechServer(api_key=KEY) as server:
+def backend() -> Backend:
+    """Of a test that is about one service."""
+    return "groq"
+
+
+@pytest.fixture
+async def server(backend: Backend) -> AsyncIterator[ModelService]:
+    async with ModelService(profile(backend), api_key=KEY) as server:
         yield server
 
 
@@ -87,10 +93,11 @@ def wav(rate_hz: int, channels: int = 1, seconds: int = 2) -> bytes:
     return made.getvalue()
 
 
+@pytest.mark.parametrize("backend", ["openai"])
 async def test_openai_sends_a_voice_note_as_it_is(
-    server: SpeechServer, session: aiohttp.ClientSession
+    server: ModelService, session: aiohttp.ClientSession
 ) -> None:
-    server.speak(NOTE, "audio/opus")
+    server.raw(NOTE, content_type="audio/opus")
 
     calls: list[SpeechCall] = []
 
@@ -111,10 +118,11 @@ async def test_openai_sends_a_voice_note_as_it_is(
 
 
 async def test_what_groq_sends_becomes_a_voice_note(
-    server: SpeechServer, session: aiohttp.ClientSession
+    server: ModelService, session: aiohttp.ClientSession
 ) -> None:
-    server.speak(wav(24_000), "audio/wav")
-    speaker = Speaker(service_at(server.url, session, "groq"), model="m", voice="v")
+    server.raw(wav(24_000), content_type="audio/wav")
+    model = "canopylabs/orpheus-v1-english"
+    speaker = Speaker(service_at(server.url, session, "groq"), model=model, voice="diana")
 
     audio = await speaker.speak("Good morning", "troy")
 
@@ -122,7 +130,7 @@ async def test_what_groq_sends_becomes_a_voice_note(
     assert audio.data[:4] == b"OggS"
     assert server.paths == ["/openai/v1/audio/speech"]
     assert server.spoken == [
-        {"input": "Good morning", "model": "m", "voice": "troy", "response_format": "wav"}
+        {"input": "Good morning", "model": model, "voice": "troy", "response_format": "wav"}
     ]
 
 
@@ -175,7 +183,7 @@ def test_what_is_no_sound_is_a_failure_of_the_service(data: bytes) -> None:
     [("file_7.oga", "file_7.ogg"), ("file_7", "file_7.ogg"), ("talk.mp3", "talk.mp3")],
 )
 async def test_a_file_is_heard_under_a_name_that_the_service_knows(
-    server: SpeechServer,
+    server: ModelService,
     session: aiohttp.ClientSession,
     tmp_path: Path,
     backend: Backend,
@@ -186,7 +194,7 @@ async def test_a_file_is_heard_under_a_name_that_the_service_knows(
 ) -> None:
     """Both services go by the ending, and neither knows Telegram's `.oga`."""
     (tmp_path / name).write_bytes(NOTE)
-    server.hear(" Good morning. ")
+    server.say(" Good morning. ")
     ears = Transcriber(service_at(server.url, session, backend), model="whisper-large-v3-turbo")
 
     heard = await ears.transcribe(tmp_path / name)
@@ -200,7 +208,7 @@ async def test_a_file_is_heard_under_a_name_that_the_service_knows(
 
 
 async def test_a_file_that_no_service_takes_is_not_sent(
-    server: SpeechServer, session: aiohttp.ClientSession, tmp_path: Path
+    server: ModelService, session: aiohttp.ClientSession, tmp_path: Path
 ) -> None:
     file = tmp_path / "long.ogg"
     with file.open("wb") as opened:
@@ -224,7 +232,7 @@ async def test_a_file_that_no_service_takes_is_not_sent(
     ],
 )
 async def test_a_refusal_is_the_same_error_as_from_a_chat_model(
-    server: SpeechServer,
+    server: ModelService,
     session: aiohttp.ClientSession,
     backend: Backend,
     status: int,
@@ -241,7 +249,7 @@ async def test_a_refusal_is_the_same_error_as_from_a_chat_model(
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_busy_service_says_when_to_come_back(
-    server: SpeechServer, session: aiohttp.ClientSession, backend: Backend
+    server: ModelService, session: aiohttp.ClientSession, backend: Backend
 ) -> None:
     server.fail(429, "<html>slow down</html>", {"Retry-After": "7"})
 
@@ -253,15 +261,15 @@ async def test_a_busy_service_says_when_to_come_back(
 
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_silent_service_is_given_up_and_its_connection_closed(
-    server: SpeechServer, session: aiohttp.ClientSession, backend: Backend
+    server: ModelService, session: aiohttp.ClientSession, backend: Backend
 ) -> None:
     service = service_at(server.url, session, backend, timeout_s=0.3)
-    server.stay_silent()
+    server.stall()
 
     with pytest.raises(ProviderTimeout):
         await Speaker(service).speak("Hello")
     async with asyncio.timeout(WAIT_S):
-        await server.left.wait()
+        await server.closed_by_client.wait()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -275,7 +283,7 @@ async def test_a_service_that_is_not_there_is_busy(
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("key", ["", "ключ", "wrong"])
 async def test_a_key_that_is_none(
-    server: SpeechServer,
+    server: ModelService,
     session: aiohttp.ClientSession,
     monkeypatch: pytest.MonkeyPatch,
     backend: Backend,
@@ -289,10 +297,10 @@ async def test_a_key_that_is_none(
 
 
 async def test_an_answer_without_words_is_a_failure_of_the_service(
-    server: SpeechServer, session: aiohttp.ClientSession, tmp_path: Path
+    server: ModelService, session: aiohttp.ClientSession, tmp_path: Path
 ) -> None:
     (tmp_path / "a.ogg").write_bytes(NOTE)
-    server.speak(b"<html>Welcome</html>", "text/html")
+    server.raw(b"<html>Welcome</html>", content_type="text/html")
 
     with pytest.raises(ProviderBusy):
         await Transcriber(service_at(server.url, session, "groq")).transcribe(tmp_path / "a.ogg")
@@ -301,92 +309,115 @@ async def test_an_answer_without_words_is_a_failure_of_the_service(
 SENTENCE = "The tide comes in at six and goes out again at noon. "
 
 
-@pytest.fixture
-async def strict(request: pytest.FixtureRequest) -> AsyncIterator[SpeechServer]:
-    """The service that a test is run for, with its rules."""
-    async with SpeechServer(api_key=KEY, rules_of=request.param) as server:
-        yield server
-
-
-@pytest.mark.parametrize(("strict", "backend"), [(b, b) for b in BACKENDS], indirect=["strict"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("characters", [1, 200, 201, 1_000, 4_096])
 async def test_a_text_of_any_length_is_spoken_to_its_end_within_the_rules_of_the_service(
-    strict: SpeechServer, session: aiohttp.ClientSession, backend: Backend, characters: int
+    server: ModelService, session: aiohttp.ClientSession, backend: Backend, characters: int
 ) -> None:
-    """services-2026, 24: Orpheus at Groq takes 200 characters a call."""
-    strict.accepted.update(strict.rules["terms"])
+    """Finding 24: Orpheus at Groq takes 200 characters a call."""
     text = (SENTENCE * 90)[:characters].strip()
     calls: list[SpeechCall] = []
 
-    speaker = Speaker(service_at(strict.url, session, backend))
+    speaker = Speaker(service_at(server.url, session, backend))
     audio = await speaker.speak(text, spend=calls.append)
 
     assert audio.is_voice
-    assert " ".join(wish["input"] for wish in strict.spoken) == text
-    assert len(calls) == len(strict.spoken)
-    if strict.spoken[0]["response_format"] == "wav":
-        said = sum(len(wish["input"]) for wish in strict.spoken)
+    assert " ".join(wish["input"] for wish in server.spoken) == text
+    assert len(calls) == len(server.spoken)
+    if server.spoken[0]["response_format"] == "wav":
+        said = sum(len(wish["input"]) for wish in server.spoken)
         soundfile: Any = import_module("soundfile")
         length_s = soundfile.info(io.BytesIO(audio.data)).duration
         assert length_s == pytest.approx(said * MS_A_CHARACTER / 1000, abs=0.01)
 
 
-@pytest.mark.parametrize("strict", ["groq"], indirect=True)
 async def test_what_was_spoken_before_a_failure_is_counted_and_nothing_after_it_is_asked(
-    strict: SpeechServer, session: aiohttp.ClientSession
+    server: ModelService, session: aiohttp.ClientSession
 ) -> None:
-    strict.speak(tone(100), "audio/wav")
-    strict.speak(tone(100), "audio/wav")
-    strict.fail(429, {"error": {"message": "tokens per day (TPD)"}}, {"Retry-After": "26100"})
+    server.raw(tone(100), content_type="audio/wav")
+    server.raw(tone(100), content_type="audio/wav")
+    server.fail(429, {"error": {"message": "tokens per day (TPD)"}}, {"Retry-After": "26100"})
     calls: list[SpeechCall] = []
 
     with pytest.raises(ProviderBusy):
-        await Speaker(service_at(strict.url, session, "groq")).speak(
+        await Speaker(service_at(server.url, session, "groq")).speak(
             SENTENCE * 20, spend=calls.append
         )
     assert len(calls) == 2
-    assert len(strict.spoken) == 3
+    assert len(server.spoken) == 3
 
 
-@pytest.mark.parametrize("strict", ["groq"], indirect=True)
 async def test_a_short_pause_that_the_service_asks_for_in_the_middle_is_waited_out(
-    strict: SpeechServer, session: aiohttp.ClientSession
+    server: ModelService, session: aiohttp.ClientSession
 ) -> None:
     """Ten calls a minute on the free plan, for playai-tts (console.groq.com/docs/rate-limits)."""
-    strict.speak(tone(100), "audio/wav")
-    strict.fail(429, {"error": {"message": "requests per minute"}}, {"retry-after-ms": "5"})
-    strict.speak(tone(100), "audio/wav")
+    server.raw(tone(100), content_type="audio/wav")
+    server.fail(429, {"error": {"message": "requests per minute"}}, {"retry-after-ms": "5"})
+    server.raw(tone(100), content_type="audio/wav")
 
-    audio = await Speaker(service_at(strict.url, session, "groq")).speak(
+    audio = await Speaker(service_at(server.url, session, "groq")).speak(
         SENTENCE * 4 + "It never stops."
     )
 
     assert audio.is_voice
-    first, refused, again = strict.spoken
+    first, refused, again = server.spoken
     assert refused == again != first
 
 
-@pytest.mark.parametrize("strict", ["groq"], indirect=True)
-async def test_terms_that_are_not_accepted_are_told_with_the_address_of_the_service(
-    strict: SpeechServer, session: aiohttp.ClientSession
+async def test_pauses_that_are_too_long_all_in_all_are_not_begun(
+    session: aiohttp.ClientSession,
 ) -> None:
+    """On Groq's free plan 1,200 characters a minute are spoken, then twenty a second."""
+    async with ModelService(profile("groq"), api_key=KEY, plan="free", clock=lambda: 0.0) as server:
+        with pytest.raises(ProviderBusy) as busy:
+            await Speaker(service_at(server.url, session, "groq")).speak(SENTENCE * 70)
+
+    assert [wrong.trouble for wrong in server.refusals] == ["voice_per_minute"]
+    assert sum(len(wish["input"]) for wish in server.spoken[:-1]) <= 1_200
+    assert 0 < busy.value.retry_after_s <= 10
+
+
+async def test_a_limit_of_a_day_that_comes_back_by_and_by_is_no_quota_of_today(
+    session: aiohttp.ClientSession,
+) -> None:
+    async with ModelService(
+        profile("groq"), api_key=KEY, plan="free", clock=lambda: 86_400.0
+    ) as server:
+        server.memory.spend(86_400.0, "canopylabs/orpheus-v1-english", 3_571)
+        with pytest.raises(ProviderBusy) as busy:
+            await Speaker(service_at(server.url, session, "groq")).speak("a" * 121)
+
+    assert type(busy.value) is ProviderBusy
+    assert service_said(server) == "voice_per_day"
+    assert busy.value.retry_after_s == 2_208  # 36m48s, as recorded for these very numbers
+
+
+def service_said(server: ModelService) -> str:
+    (wrong,) = server.refusals
+    return wrong.trouble
+
+
+async def test_terms_that_are_not_accepted_are_told_with_the_address_of_the_service(
+    server: ModelService, session: aiohttp.ClientSession
+) -> None:
+    server.memory.terms_accepted = False
+
     with pytest.raises(
         TermsAsked, match=r"https://console\.groq\.com/playground\?model=canopylabs"
     ):
-        await Speaker(service_at(strict.url, session, "groq")).speak("Hello")
-    assert len(strict.spoken) == 1
+        await Speaker(service_at(server.url, session, "groq")).speak("Hello")
+    assert len(server.spoken) == 1
 
 
 @pytest.mark.parametrize(
-    ("strict", "backend", "voice", "ears"),
+    ("backend", "voice", "ears"),
     [
-        ("groq", "groq", "playai-tts", "distil-whisper-large-v3-en"),
-        ("openai", "openai", "gpt-4o-mini-tts-2025-03-20", "gpt-4o-mini-tts-2025-03-20"),
+        ("groq", "playai-tts", "distil-whisper-large-v3-en"),
+        ("openai", "gpt-4o-mini-tts-2025-03-20", "gpt-4o-mini-tts-2025-03-20"),
     ],
-    indirect=["strict"],
 )
 async def test_a_model_that_is_gone_is_told_from_other_refusals(
-    strict: SpeechServer,
+    server: ModelService,
     session: aiohttp.ClientSession,
     tmp_path: Path,
     backend: Backend,
@@ -394,7 +425,7 @@ async def test_a_model_that_is_gone_is_told_from_other_refusals(
     ears: str,
 ) -> None:
     (tmp_path / "a.ogg").write_bytes(NOTE)
-    service = service_at(strict.url, session, backend)
+    service = service_at(server.url, session, backend)
 
     with pytest.raises(ModelGone, match=voice):
         await Speaker(service, model=voice).speak("Hello")
@@ -402,17 +433,17 @@ async def test_a_model_that_is_gone_is_told_from_other_refusals(
         await Transcriber(service, model=ears).transcribe(tmp_path / "a.ogg")
 
 
-@pytest.mark.parametrize(("strict", "backend"), [(b, b) for b in BACKENDS], indirect=["strict"])
+@pytest.mark.parametrize("backend", BACKENDS)
 async def test_what_is_heard_by_default_is_within_the_rules_of_the_service(
-    strict: SpeechServer, session: aiohttp.ClientSession, tmp_path: Path, backend: Backend
+    server: ModelService, session: aiohttp.ClientSession, tmp_path: Path, backend: Backend
 ) -> None:
     (tmp_path / "a.ogg").write_bytes(NOTE)
 
-    heard = await Transcriber(service_at(strict.url, session, backend)).transcribe(
+    heard = await Transcriber(service_at(server.url, session, backend)).transcribe(
         tmp_path / "a.ogg"
     )
 
-    assert heard.text == "what was said"
+    assert heard.text == f"(a recording of {len(NOTE)} bytes, which nobody listened to)"
 
 
 @pytest.mark.parametrize("length", [b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x10\0\0\0"])

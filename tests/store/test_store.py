@@ -384,7 +384,7 @@ def test_an_inbound_survives_being_stored_also_with_unknown_fields(content: Cont
 
 
 async def test_a_file_system_without_a_write_ahead_log_is_a_mistake_of_the_setup() -> None:
-    """services-2026, 37. In memory SQLite answers `journal_mode=WAL` as it does on such a disk."""
+    """Finding 37. In memory SQLite answers `journal_mode=WAL` as it does on such a disk."""
     database = Database(Path(":memory:"))
 
     with pytest.raises(SetupError, match=r"cannot keep a write-ahead log \(it says: memory\)"):

@@ -1,6 +1,6 @@
 """Certificates that are not trusted: what is wrong is named, with what mends it.
 
-Source: issue 12, 10; services-2026, finding 39.
+Source: issue 12, 10; Finding 39.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from aouo.emulator.models.profile import Body, Wire
+from aouo.emulator.models.profile import Body, Sound, Wire
 
 BYTES_A_TOKEN = 4
 BARE = "bare"
@@ -41,7 +41,7 @@ class Entry:
 class Asked:
     """A request: `prompt` are its pieces as text, tools first; `marked` those with a mark."""
 
-    wire: Wire
+    wire: Wire | Sound
     model: str
     body: Body
     entries: tuple[Entry, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from string import Template
 from typing import Any, cast
 
@@ -87,7 +88,7 @@ def _over(
         return None
     room = asked.max_tokens if limit.reserves else 0
     wanted = asked.prompt_tokens + room if limit.of == "tokens" else 1
-    used, wait_s = memory.used(limit, now_s)
+    used, wait_s = memory.used(limit, now_s, wanted)
     if used + wanted <= limit.amount:
         return None
     alone = wanted > limit.amount
@@ -97,7 +98,7 @@ def _over(
         "used": used,
         "requested": wanted,
         "wait": f"{max(wait_s, 0.01):.2f}",
-        "wait_s": max(1, round(wait_s)),
+        "wait_s": max(1, ceil(wait_s)),
         "reset_ms": round((now_s + wait_s) * 1000),
         "reset_text": str(round((now_s + wait_s) * 1000)),
     }

@@ -30,6 +30,8 @@ class Memory:
     issued: dict[str, Issued] = field(default_factory=dict[str, Issued])
     spent: deque[tuple[float, str, int]] = field(default_factory=deque[tuple[float, str, int]])
     """When, by which model, how many tokens."""
+    terms_accepted: bool = True
+    """Those of the models that ask for it."""
     _seen: set[bytes] = field(default_factory=set[bytes])
 
     def spend(self, now_s: float, model: str, tokens: int) -> None:
@@ -37,13 +39,16 @@ class Memory:
         while self.spent[0][0] < now_s - _DAY_S:
             self.spent.popleft()
 
-    def used(self, limit: Limit, now_s: float) -> tuple[int, float]:
-        """What counts against a limit now, and in how many seconds the oldest of it does not."""
+    def used(self, limit: Limit, now_s: float, wanted: int) -> tuple[int, float]:
+        """What counts against a limit now, and in how many seconds so much more is allowed, or at
+        least the oldest of it does not count."""
         counted = [
             (when, tokens if limit.of == "tokens" else 1)
             for when, model, tokens in self.spent
             if when > now_s - limit.seconds and matches(model, limit.models)
         ]
+        if limit.refills:
+            return _drained(limit, counted, now_s, wanted)
         wait_s = counted[0][0] + limit.seconds - now_s if counted else 0.0
         return sum(amount for _, amount in counted), wait_s
 
@@ -91,6 +96,18 @@ class Memory:
         if len(self._seen) >= _SEEN_MAX:
             self._seen.clear()
         self._seen.add(link)
+
+
+def _drained(
+    limit: Limit, counted: list[tuple[float, int]], now_s: float, wanted: int
+) -> tuple[int, float]:
+    a_second, level = limit.amount / limit.seconds, 0.0
+    at_s = counted[0][0] if counted else now_s
+    for when, amount in counted:
+        level = max(0.0, level - (when - at_s) * a_second) + amount
+        at_s = when
+    level = max(0.0, level - (now_s - at_s) * a_second)
+    return round(level), max(0.0, (level + wanted - limit.amount) / a_second)
 
 
 def _chained(link: bytes, data: bytes) -> bytes:

@@ -17,6 +17,10 @@ def page_for(request: web.Request, data: bytes, profile: Profile) -> web.Respons
     Raises what `json.loads` does, or `AttributeError`, where that names no model.
     """
     for page in profile.pages:
+        if page.each and page.method == request.method == "GET":
+            one = request.path.removeprefix(f"{page.path}/")
+            if one in profile.models:
+                return _one(page, profile, one)
         if (page.method, page.path) != (request.method, request.path):
             continue
         name = _named(data) if page.method == "POST" else ""
@@ -25,6 +29,15 @@ def page_for(request: web.Request, data: bytes, profile: Profile) -> web.Respons
             return web.json_response(wrong.body, status=wrong.status)
         return web.json_response(_body(page, profile, name or profile.model))
     return None
+
+
+def _one(page: Page, profile: Profile, name: str) -> web.Response:
+    """What a list says of one model alone."""
+    model = profile.models[name]
+    if not model.dead:
+        return web.json_response(_each(page, name, model))
+    wrong = refused(profile, model.dead, None, "the model was shut down", {"model": name})
+    return web.json_response(wrong.body, status=wrong.status)
 
 
 def _named(data: bytes) -> str:

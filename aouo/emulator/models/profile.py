@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatch
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 Wire: TypeAlias = Literal["chat", "responses", "gemini"]
+Sound: TypeAlias = Literal["speech", "transcription"]
+"""What a service does with sound: it speaks a text, or writes down what is said."""
 Certainty: TypeAlias = Literal["reproduced", "sourced", "memory"]
 Body: TypeAlias = dict[str, Any]
 Order: TypeAlias = Literal[
@@ -27,6 +29,7 @@ Order: TypeAlias = Literal[
     "user_after_tool",
     "users_in_a_row",
 ]
+SOUNDS: tuple[Sound, ...] = get_args(Sound)
 _STRICT: dict[str, str] = {"extra": "forbid"}
 
 
@@ -78,6 +81,9 @@ class Rule:
     `fields` are all that are known, `message_fields` all that a message has. `unmatched`: an id
     of a call is not of this form. `thinking`: the model thinks at this request. `too_long`: the
     prompt does not fit the window, `max_tokens` counted along where it says `with_answer`.
+    `terms`: those of the model were not accepted. A request for sound has fields of ours too:
+    `characters` of a text, `bytes` of a file and the `ending` of its name; it is held to the rules
+    alone that name it among their `wires`.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
@@ -86,7 +92,7 @@ class Rule:
     source: str
     certainty: Certainty = "sourced"
     finding: int = 0
-    wires: tuple[Wire, ...] = ()
+    wires: tuple[Wire | Sound, ...] = ()
     models: tuple[str, ...] = ()
     has: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
@@ -102,6 +108,7 @@ class Rule:
     back: Back | None = None
     thinking: bool = False
     pictures: bool = False
+    terms: bool = False
     too_long: Literal["", "prompt", "with_answer"] = ""
 
 
@@ -116,7 +123,7 @@ class Model:
     output: int = 8_192
     sees: bool = False
     thinks: Literal["always", "on", "off", "never"] = "never"
-    wires: tuple[Wire, ...] = ()
+    wires: tuple[Wire | Sound, ...] = ()
     loaded: int = 0
     shutdown: date | None = None
     dead: str = ""
@@ -132,7 +139,8 @@ class Model:
 @dataclass(frozen=True, slots=True)
 class Limit:
     """So much in that time on a plan. `too_large` answers a request that alone is more (""=as
-    `used_up`), `used_up` one that has to wait; `reserves`: the answer's room counts at once."""
+    `used_up`), `used_up` one that has to wait; `reserves`: the answer's room counts at once.
+    `refills`: what was used comes back evenly, else all of it when its time is over."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     of: Literal["tokens", "requests"]
@@ -142,6 +150,7 @@ class Limit:
     source: str
     too_large: str = ""
     reserves: bool = False
+    refills: bool = False
     models: tuple[str, ...] = ("*",)
 
 
@@ -200,7 +209,8 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class Profile:
     """One family. `backend` is the name aouo's configuration knows it by (`providers.<name>`
-    where it is not built in), `base` what its address has after the host, by wire."""
+    where it is not built in), `address` what its address has after the host; `sounds` are the
+    paths where it speaks and hears."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     name: str
@@ -215,6 +225,7 @@ class Profile:
     troubles: Mapping[str, Trouble]
     stream: Stream
     caching: Caching
+    sounds: Mapping[Sound, str] = field(default_factory=dict[Sound, str])
     pages: tuple[Page, ...] = ()
     plans: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict[str, tuple[Limit, ...]])
     key: Literal["bearer", "google", "none"] = "bearer"
@@ -225,7 +236,9 @@ class Profile:
         where = {"base_url": url + self.address} | ({} if self.key == "none" else {"api_key": key})
         provider = {"backend": self.backend, "model": model or self.model}
         if self.built_in:
-            return {"provider": provider, self.backend: where}
+            parts = {"speech": "tts", "transcription": "stt"}
+            sounds = {parts[sound]: {"backend": self.backend} for sound in self.sounds}
+            return {"provider": provider, self.backend: where, **sounds}
         return {"provider": provider, "providers": {self.backend: where}}
 
     def loaded_with(self, tokens: int) -> Profile:

@@ -8,12 +8,15 @@ from typing import Any, cast
 from aouo.emulator.models import orders
 from aouo.emulator.models.asked import Asked, Call, Entry, at
 from aouo.emulator.models.memory import Memory
-from aouo.emulator.models.profile import Back, Model, Rule, matches
+from aouo.emulator.models.profile import SOUNDS, Back, Model, Rule, matches
 
 
 def broken(rule: Rule, asked: Asked, model: Model, memory: Memory) -> orders.Facts | None:
     """What a refusal by this rule quotes, None = the rule is kept."""
-    if (rule.wires and asked.wire not in rule.wires) or not matches(asked.model, rule.models):
+    named = asked.wire in rule.wires or (not rule.wires and asked.wire not in SOUNDS)
+    if not named or not matches(asked.model, rule.models):
+        return None
+    if rule.terms and memory.terms_accepted:
         return None
     body = asked.body
     if any(_absent(body, path) for path in rule.has):

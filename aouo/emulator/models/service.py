@@ -22,14 +22,22 @@ from aouo.emulator.models.asked import Asked, read
 from aouo.emulator.models.judging import Refused, called_up, judge, refused
 from aouo.emulator.models.memory import Memory
 from aouo.emulator.models.pages import page_for
-from aouo.emulator.models.profile import Body, Profile, Wire
+from aouo.emulator.models.profile import SOUNDS, Body, Profile, Sound, Wire
 from aouo.emulator.models.replies import Fails, Meets, Raw, Says, Script
+from aouo.emulator.models.sound import (
+    file_of,
+    sound_of,
+    spoken,
+    to_speak,
+    to_write_down,
+    written_down,
+)
 from aouo.emulator.models.speaking import answer_of
 from aouo.emulator.models.telling import Told
 
 KEY = "sk-local"
 MAX_BODY_BYTES = 60_000_000
-_FORMATS: Mapping[Wire, ModuleType] = {"chat": chat, "responses": responses, "gemini": gemini}
+_FORMATS: Mapping[str, ModuleType] = {"chat": chat, "responses": responses, "gemini": gemini}
 _STREAMED, _WHOLE = "streamGenerateContent", "generateContent"
 
 
@@ -109,6 +117,8 @@ class ModelService(Told):
         profile = self.profile
         if not self._admits(request):
             return self._refuse(refused(profile, "wrong_key", None, "the key is wrong"))
+        if sound := sound_of(request, profile):
+            return await self._receive_sound(request, sound)
         found = _wire_of(request, profile)
         data = await request.read()
         try:
@@ -125,6 +135,23 @@ class ModelService(Told):
         wrong = judge(asked, profile, self.memory, now_s=now_s, plan=self._plan)
         return self._refuse(wrong) if wrong else await self._reply(request, asked, now_s)
 
+    async def _receive_sound(self, request: web.Request, sound: Sound) -> web.StreamResponse:
+        """One request to speak or to write down: a refusal or an answer."""
+        try:
+            if sound == "speech":
+                wish: Body = await request.json()
+                asked = to_speak(wish)
+                self.note_sound(wish, request.path)
+            else:
+                file = await file_of(request)
+                asked = to_write_down(file)
+                self.note_sound(file, request.path)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            return web.json_response({"error": {"message": f"unreadable: {error!r}"}}, status=400)
+        now_s = self._clock()
+        wrong = judge(asked, self.profile, self.memory, now_s=now_s, plan=self._plan)
+        return self._refuse(wrong) if wrong else await self._reply(request, asked, now_s)
+
     async def _reply(self, request: web.Request, asked: Asked, now_s: float) -> web.StreamResponse:
         match self.next_reply(asked):
             case Meets(name):
@@ -135,8 +162,21 @@ class ModelService(Told):
                 return await self._write(
                     request, raw.pieces, raw.content_type, cut=raw.cut, encoding=raw.encoding
                 )
+            case says if asked.wire in SOUNDS:
+                return await self._sound(request, asked, says, now_s)
             case says:
                 return await self._speak(request, asked, says, now_s)
+
+    async def _sound(
+        self, request: web.Request, asked: Asked, says: Says, now_s: float
+    ) -> web.StreamResponse:
+        self.memory.spend(now_s, asked.model, asked.prompt_tokens)
+        if asked.wire == "speech":
+            data, kind = spoken(asked)
+        else:
+            told = {"text": says.text} if says.text else written_down(asked)
+            data, kind = json.dumps(told).encode(), "application/json"
+        return await self._write(request, [data], kind, stall_after=says.stall_after)
 
     async def _speak(
         self, request: web.Request, asked: Asked, says: Says, now_s: float

@@ -10,7 +10,7 @@ from typing import Any
 
 from aouo.emulator.models.asked import Asked
 from aouo.emulator.models.judging import Refused
-from aouo.emulator.models.profile import Body, Profile
+from aouo.emulator.models.profile import SOUNDS, Body, Profile
 from aouo.emulator.models.replies import (
     Answer,
     CallPart,
@@ -22,6 +22,7 @@ from aouo.emulator.models.replies import (
     Says,
     Script,
 )
+from aouo.emulator.models.sound import File
 
 
 @dataclass(slots=True)
@@ -54,6 +55,10 @@ class Told:
         """The bodies as received."""
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
+        self.spoken: list[Body] = []
+        """What was to be spoken, as received."""
+        self.files: list[File] = []
+        """What was to be written down."""
         self.refusals: list[Refused] = []
         self.answers: list[Answer] = []
         self.release = asyncio.Event()
@@ -123,6 +128,8 @@ class Told:
         self._replies.extend(replies)
 
     def next_reply(self, asked: Asked) -> Reply:
+        if asked.wire in SOUNDS:
+            return self._replies.popleft() if self._replies else Says()
         if self._script is not None:
             reply = self._script(asked)
             return Says(reply) if isinstance(reply, str) else reply
@@ -134,6 +141,16 @@ class Told:
             self.requests.append(body)
             self.headers.append(dict(headers))
             self.paths.append(path)
+
+    def note_sound(self, what: Body | File, path: str) -> None:
+        self._figures.requests += 1
+        if not self._keep:
+            return
+        self.paths.append(path)
+        if isinstance(what, File):
+            self.files.append(what)
+        else:
+            self.spoken.append(what)
 
     def note_answer(self, answer: Answer) -> None:
         self._figures.add(answer.counted)

@@ -27,7 +27,7 @@ async def ask() -> AsyncIterator[Ask]:
             async with session.request(
                 method, service.url + path, data=data, headers=headers
             ) as answer:
-                text = await answer.text()
+                text = await answer.text(errors="replace")
             if answer.content_type == "application/json":
                 return answer.status, json.loads(text)
             if answer.content_type == "text/event-stream":

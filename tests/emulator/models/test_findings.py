@@ -5,9 +5,13 @@ The numbers are those of the findings that issue 12 is about ("A body of refusal
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
-from aouo.emulator.models import CallPart, ModelService, profile
+import aiohttp
+import pytest
+
+from aouo.emulator.models import KEY, CallPart, ModelService, profile
 from aouo.emulator.models.profile import Body
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import path_of, plain, said_in
@@ -442,3 +446,107 @@ async def test_responses_gives_its_thoughts_and_wants_them_before_the_call(ask: 
         assert await status(bare, result) == 200
         assert await status(thought, call) == 400
         assert await status(result) == 400
+
+
+ORPHEUS: Body = {
+    "model": "canopylabs/orpheus-v1-english",
+    "voice": "hannah",
+    "response_format": "wav",
+    "input": "Good morning",
+}
+
+
+async def spoken(service: ModelService, ask: Ask, **change: Any) -> tuple[int, Any]:
+    body = {key: value for key, value in (ORPHEUS | change).items() if value is not None}
+    return await ask(service, service.profile.sounds["speech"], body)
+
+
+async def test_groqs_voice_speaks_short_texts_as_wav_once_its_terms_are_accepted(ask: Ask) -> None:
+    """Finding 24."""
+    async with ModelService(profile("groq")) as service:
+        assert (await spoken(service, ask, input="a" * 200))[0] == 200
+        for change in (
+            {"input": "a" * 201},
+            {"input": ""},
+            {"response_format": "opus"},
+            {"response_format": None},
+            {"voice": "alloy"},
+            {"voice": None},
+            {"model": "playai-tts"},
+        ):
+            assert (await spoken(service, ask, **change))[0] == 400
+        service.memory.terms_accepted = False
+        status, told = await spoken(service, ask)
+
+    assert (status, error(told)["code"]) == (400, "model_terms_required")
+    assert "playground?model=canopylabs/orpheus-v1-english" in error(told)["message"]
+    assert [wrong.trouble for wrong in service.refusals] == [
+        "too_much_to_speak",
+        "nothing_to_speak",
+        "speech_format",
+        "speech_format",
+        "voice",
+        "no_voice",
+        "decommissioned",
+        "terms",
+    ]
+
+
+async def test_groqs_free_plan_speaks_1_200_characters_a_minute_and_then_by_and_by(
+    ask: Ask,
+) -> None:
+    """Finding 24."""
+    now_s = 0.0
+    async with ModelService(profile("groq"), plan="free", clock=lambda: now_s) as service:
+        said = [(await spoken(service, ask, input="a" * 200))[0] for _ in range(7)]
+        now_s = 10.0
+        later = [(await spoken(service, ask, input="a" * 200))[0] for _ in range(2)]
+
+    assert said == [200] * 6 + [429]
+    assert later == [200, 429]
+    assert all(
+        "tokens per minute (TPM)" in wrong.body["error"]["message"] for wrong in service.refusals
+    )
+    assert service.refusals[0].headers == {"retry-after": "10"}
+
+
+@pytest.mark.parametrize(
+    ("name", "ending", "size", "trouble"),
+    [
+        ("groq", "ogg", 26_214_401, "too_large"),
+        ("openai", "ogg", 26_214_401, "too_large_to_hear"),
+        ("groq", "ogg", 0, "no_media"),
+        ("openai", "wav", 44, "too_short_to_hear"),
+        ("groq", "oga", 5_000, "file_type"),
+        ("openai", "opus", 5_000, "file_type"),
+        ("groq", "ogg", 5_000, ""),
+        ("openai", "oga", 5_000, ""),
+    ],
+)
+async def test_a_file_is_heard_by_its_size_and_the_ending_of_its_name(
+    name: str, ending: str, size: int, trouble: str
+) -> None:
+    ears = {"groq": "whisper-large-v3-turbo", "openai": "gpt-transcribe"}[name]
+    async with ModelService(profile(name)) as service, aiohttp.ClientSession() as session:
+        form = aiohttp.FormData({"model": ears, "response_format": "json"})
+        form.add_field("file", io.BytesIO(bytes(size)), filename=f"a.{ending}")
+        headers = {"Authorization": f"Bearer {KEY}"}
+        path = service.profile.sounds["transcription"]
+        async with session.post(service.url + path, data=form, headers=headers) as answer:
+            told = await answer.json()
+
+    assert [wrong.trouble for wrong in service.refusals] == ([trouble] if trouble else [])
+    assert (answer.status == 413) == (size > 26_214_400)
+    assert ("error" in told) == bool(trouble)
+
+
+async def test_the_models_that_speak_do_not_chat_and_say_when_they_end(ask: Ask) -> None:
+    """Finding 1."""
+    async with ModelService(profile("openai")) as service:
+        voice = plain(service.profile, CHAT, model="gpt-4o-mini-tts")
+        assert (await sent(service, ask, voice))[0] == 404
+        _, one = await ask(service, "/v1/models/gpt-4o-mini-tts")
+        gone, _ = await ask(service, "/v1/models/gpt-4o-mini-tts-2025-03-20")
+
+    assert one["shutdown_date"] == "2027-01-06"
+    assert gone == 404
