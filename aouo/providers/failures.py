@@ -221,12 +221,12 @@ def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderErr
         return ContentFiltered  # OpenRouter's 403; source: openrouter.ai/docs/errors
     if any(map(_counts_too_many, parts)) or _window_in(message):
         return PromptTooLong
-    for code in codes:
-        if code in BY_CODE:
-            return BY_CODE[code]
     for sentence, kind in BY_SENTENCE:
         if sentence.fullmatch(message.strip()):
             return kind
+    for code in codes:
+        if code in BY_CODE:
+            return BY_CODE[code]
     if status == 404 and _names_the_model(error, model):
         return ModelGone
     return _by_field(status, error, codes, message)

@@ -12,8 +12,10 @@ and asking again.
 | time-out before any byte of a server nearby | raised: it is still at work | the next model |
 | quota of a day, a pause over a minute | raised | the next model |
 | more than a plan has a minute | raised, after less room was asked for | the next model |
+| out of memory | raised | the next model |
 | key refused, no money, model gone, region | raised | the next model: another may work |
 | no model service, proxy, certificate | raised | the next model: another road may work |
+| refused without a reason | raised | raised while the history can shrink, then the next model |
 | rejected, too long, filtered | raised | raised: the next one reads the same request |
 
 A pause grows with the tries of its own call, whatever other calls meet at the same time: as long as
@@ -37,6 +39,7 @@ from aouo.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
+    OutOfMemory,
     PlanTooSmall,
     PromptTooLong,
     ProviderAuth,
@@ -49,9 +52,9 @@ from aouo.errors import (
     RegionRefused,
     StillComputing,
     Stumbled,
+    UnexplainedRefusal,
 )
 from aouo.ports import ChatModel, Clock
-from aouo.providers.room import Room
 from aouo.transcript import (
     AsksAgain,
     Finished,
@@ -110,12 +113,20 @@ def pause_s(error: ProviderError, failures: int, spread: float) -> float:
 def may_be_asked_again(error: ProviderError) -> bool:
     """Whether waiting for the same model makes sense."""
     match error:
-        case QuotaUsedUp() | PlanTooSmall() | StillComputing():
+        case QuotaUsedUp() | PlanTooSmall() | OutOfMemory() | StillComputing():
             return False
         case ProviderBusy(retry_after_s=asked_s):
             return asked_s <= MAX_RETRY_AFTER_S
         case _:
             return isinstance(error, _PASSING)
+
+
+def _moves_on(error: ProviderError, request: ModelRequest) -> bool:
+    """Whether another model is asked. What is refused without a reason may be too long: then less
+    history is the first cure, and another model the last."""
+    if isinstance(error, UnexplainedRefusal):
+        return not request.may_shrink
+    return isinstance(error, _MOVES_ON)
 
 
 def only_once_more(error: ProviderError) -> bool:
@@ -160,7 +171,6 @@ class FallbackModel:
         self._max_retries = max_retries
         self._zone = zone
         self._spread = spread
-        self._rooms = [Room() for _ in self._models]
         self._living: dict[int, tuple[str, ...]] = {}
         self._health = [Health(model.provider, model.model) for model in models]
 
@@ -219,8 +229,7 @@ class FallbackModel:
         for at, which in enumerate(tries):
             told = False
             try:
-                room = self._rooms[which]
-                async with aclosing(room.stream(self._models[which], request)) as events:
+                async with aclosing(self._models[which].stream(request)) as events:
                     async for event in events:
                         if broke_off:
                             broke_off = False
@@ -233,7 +242,7 @@ class FallbackModel:
                 failed[which] = error
                 spread = self._spread()
                 await self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
-                if not isinstance(error, _MOVES_ON):
+                if not _moves_on(error, request):
                     raise
                 broke_off = broke_off or told
                 following = tries[at + 1 :]

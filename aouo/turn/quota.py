@@ -149,6 +149,7 @@ class Quota:
             PriceUnknown: a budget is set and the model has no price.
             ProviderError: as `ChatModel.stream`.
         """
+        wanted = request.max_tokens
         paying, request = await self._pay(model, request, row, least_tokens)
         cleaning = Cleaning(self._redactor)
         try:
@@ -162,6 +163,8 @@ class Quota:
                             paying, _ = await self._pay(model, request, row, request.max_tokens)
                         case Finished():
                             record(paying.settle(event))
+                            if request.max_tokens < wanted and not event.bounded_by:
+                                event = replace(event, bounded_by="budget")
                         case StartedOver() | AsksAgain():
                             pass
                     for clean in cleaning.of(event):
