@@ -227,7 +227,7 @@ class EmptyAnswer(Refused):
 
     def __init__(self, message: str, *, cut_off: Bound = "") -> None:
         super().__init__(message)
-        self.cut_off = cut_off
+        self.cut_off: Bound = cut_off
 
 
 class ProviderError(AouoError):

@@ -130,7 +130,11 @@ async def test_a_model_that_answered_before_is_asked_as_it_is(
 async def test_one_that_nobody_mends_is_said_and_costs_the_session_nothing(
     world: World, service: Service, other: ModelServer
 ) -> None:
-    other._script = lambda _: REFUSED
+
+    def refuses(_: Body) -> Reply:
+        return REFUSED
+
+    other._script = refuses
     async with world.running() as bot:
         await talk(bot)
         service.refuses = True

@@ -33,7 +33,8 @@ from aouo.errors import (
     Stumbled,
     UnexplainedRefusal,
 )
-from aouo.providers.fallback import FallbackModel, Health, may_be_asked_again, pause_s
+from aouo.providers.fallback import FallbackModel, Health
+from aouo.providers.retrying import may_be_asked_again, pause_s
 from aouo.transcript import (
     AsksAgain,
     AssistantSaid,
