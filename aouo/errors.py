@@ -22,6 +22,7 @@ AouoError
 │   ├── ProviderBusy         try again later, or the next model
 │   │   ├── QuotaUsedUp       not before another day: the next model
 │   │   ├── PlanTooSmall      one request is more than the plan allows in a minute
+│   │   ├── OutOfMemory       the model does not fit into its machine
 │   │   └── Stumbled          the model wrote a call that nobody can read: once more
 │   ├── ProviderTimeout      it stopped talking
 │   │   └── StillComputing    a machine of one's own: asking again makes it slower
@@ -64,6 +65,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Literal, TypeAlias
+
+Bound: TypeAlias = Literal["", "setting", "window", "service", "budget"]
+"""What left a model no more room for thoughts and answer; `setting` is `provider.max_tokens`."""
 
 
 class AouoError(Exception):
@@ -218,11 +223,11 @@ class ToolsNotReady(Refused):
 
 class EmptyAnswer(Refused):
     """The model stayed silent after it was asked once more; `cut_off`: its room for thoughts and
-    answer was used up before the first word, both times."""
+    answer was used up before the first word, and what had left it no more, "" = it was not."""
 
-    def __init__(self, message: str, *, cut_off: bool = False) -> None:
+    def __init__(self, message: str, *, cut_off: Bound = "") -> None:
         super().__init__(message)
-        self.cut_off = cut_off
+        self.cut_off: Bound = cut_off
 
 
 class ProviderError(AouoError):
@@ -254,6 +259,10 @@ class QuotaUsedUp(ProviderBusy):
 class PlanTooSmall(ProviderBusy):
     """This one request, its room for an answer included, takes more tokens than the account may
     use in a minute. Waiting does not help, and a shorter history would lose more than it helps."""
+
+
+class OutOfMemory(ProviderBusy):
+    """The machine that the model runs on has not enough memory for it; waiting does not help."""
 
 
 class Stumbled(ProviderBusy):

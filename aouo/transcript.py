@@ -106,7 +106,8 @@ class ModelRequest:
     message of the person that began this turn, before its words: the first one after the `past`
     messages of earlier turns; where nobody says how many these are, the newest one. `max_tokens`
     bounds thoughts and answer together. `temperature` and `effort` (how much to think) are sent
-    only if the owner set them.
+    only if the owner set them. `may_shrink`: whoever asks asks again with less history if this is
+    refused without a reason, before another model is asked.
     """
 
     system: str
@@ -117,6 +118,7 @@ class ModelRequest:
     temperature: float | None = None
     effort: str = ""
     past: int | None = None
+    may_shrink: bool = False
 
     @property
     def has_pictures(self) -> bool:
@@ -140,8 +142,8 @@ class StartedOver:
 class Finished:
     """The end of one model call: all of what was said, what it cost, why it ended.
 
-    `provider` and `model` say who answered in the end; "" = the one that was asked. `max_tokens` is
-    the room that it had where its service gives no more, 0 = what the request says.
+    `provider` and `model` say who answered in the end; "" = the one that was asked. `bounded_by`
+    says what left it less room than the request asked for: its service, or a budget.
     """
 
     said: AssistantSaid
@@ -149,7 +151,7 @@ class Finished:
     reason: FinishReason
     provider: str = ""
     model: str = ""
-    max_tokens: int = 0
+    bounded_by: Literal["", "service", "budget"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,21 +182,6 @@ def estimate_tokens(text: str) -> int:
     one token for each other character."""
     ascii_count = sum(map(str.isascii, text)) if not text.isascii() else len(text)
     return int(ascii_count / 3.2) + (len(text) - ascii_count) + 1
-
-
-def message_tokens(message: Message) -> int:
-    """The estimate for one entry, with a few tokens for what every provider adds around it."""
-    match message:
-        case UserSaid(text, images):
-            return estimate_tokens(text) + 4 + IMAGE_TOKENS * len(images)
-        case SystemSaid(text) | ToolReturned(text=text):
-            return estimate_tokens(text) + 4
-        case AssistantSaid(text, calls):
-            return (
-                estimate_tokens(text)
-                + 4
-                + sum(estimate_tokens(call.name + call.arguments) for call in calls)
-            )
 
 
 def dump_calls(calls: Sequence[ToolCall]) -> str:

@@ -51,6 +51,11 @@ def _waiting(error: errors.ProviderBusy | errors.ProviderTimeout, *, reached: bo
             )
         case errors.PlanTooSmall():
             return "Take a larger plan or another model: a conversation takes more than this test."
+        case errors.OutOfMemory():
+            return (
+                "End other programs on its machine, give the model a smaller window (in Ollama: "
+                "OLLAMA_CONTEXT_LENGTH), or choose a smaller one."
+            )
         case errors.Stumbled():
             return "Ask again; packs need a model that calls tools well."
         case _ if not reached:

@@ -123,7 +123,8 @@ class _Builder:
             dialects=self._dialects,
         )
         ask = partial(inquire, self._session, backend, endpoint, model)
-        return KnownModel(self._service_model(service), facts, ask, eyes=eyes)
+        room = self._dialects.room(endpoint.base_url, model)
+        return KnownModel(self._service_model(service), facts, ask, eyes=eyes, room=room)
 
     def _service_model(self, service: Service) -> OfService:
         """Gemini speaks a format of its own; all others are compatible."""

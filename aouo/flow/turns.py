@@ -39,6 +39,7 @@ from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 from aouo.store.off_record import is_once
 from aouo.turn.calls import Calls
+from aouo.turn.caps import TurnCaps
 from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
 from aouo.turn.execute import Executor
 from aouo.turn.journal import Journal, record_all
@@ -312,6 +313,7 @@ def _executor(generation: Generation, calls: Calls, quota: Quota) -> Executor:
         max_tokens=provider.max_tokens,
         temperature=provider.temperature,
         effort=provider.effort,
+        caps=TurnCaps(generation.settings.advanced.session_tokens_max),
     )
 
 

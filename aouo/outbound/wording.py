@@ -317,8 +317,8 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
             )
         case errors.ToolsNotReady():
             return "The tools for this did not come up in time. Try again in a minute."
-        case errors.EmptyAnswer(cut_off=True):
-            return wording_models.cut_off(for_owner=for_owner)
+        case errors.EmptyAnswer() if error.cut_off:
+            return wording_models.cut_off(error.cut_off, for_owner=for_owner)
         case errors.EmptyAnswer():
             return "The model gave no answer, twice. Ask in other words; /new starts afresh."
         case errors.ProviderError():

@@ -56,17 +56,27 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
             return f"The model service failed. Try again; the log has details under {reference}."
 
 
-def cut_off(*, for_owner: bool) -> str:
-    """The model's room was used up before its first word."""
+def cut_off(bound: errors.Bound, *, for_owner: bool) -> str:
+    """The model's room was used up before its first word; `bound` is why it had no more."""
     told = (
         "The model used up all its room for thoughts and answer before it said a word. Ask for a "
         "smaller piece; /new starts afresh."
     )
-    owners = (
-        f" More room: provider.max_tokens {_CONFIG}. A model in Ollama may have a smaller window "
-        "than I think: OLLAMA_CONTEXT_LENGTH"
-    )
-    return told + (owners if for_owner else "")
+    ollama = "A model in Ollama may have a smaller window than I think: OLLAMA_CONTEXT_LENGTH"
+    match bound:
+        case "service":
+            owners = "Its service gave no more room for this, whatever provider.max_tokens says."
+        case "budget":
+            owners = "What is left of a budget of today pays for no more room: /usage"
+        case "window":
+            owners = (
+                "Its window, as far as I know it, has no more beside the conversation. If it is "
+                "larger than `aouo models` says: advanced.context_window "
+                f"{_CONFIG}. {ollama}"
+            )
+        case _:
+            owners = f"More room: provider.max_tokens {_CONFIG}. {ollama}"
+    return f"{told} {owners}" if for_owner else told
 
 
 def no_answer_because(error: errors.ProviderError) -> str:
@@ -76,6 +86,8 @@ def no_answer_because(error: errors.ProviderError) -> str:
             return "has used up its quota of the day"
         case errors.PlanTooSmall():
             return "allows fewer tokens a minute than this takes"
+        case errors.OutOfMemory():
+            return "does not fit into the memory of its machine"
         case errors.Stumbled():
             return "wrote a tool call that nobody can read"
         case errors.ProviderBusy():
@@ -115,6 +127,14 @@ def _busy(error: errors.ProviderBusy, *, for_owner: bool) -> str:
                 f"trying again does not help. /new starts a fresh session, with less to read."
                 f"{steps_in}"
             )
+        case errors.OutOfMemory():
+            told = "The machine that the model runs on has not enough memory for it."
+            owners = (
+                " End other programs there, give the model a smaller window (in Ollama: "
+                "OLLAMA_CONTEXT_LENGTH), or choose a smaller one with provider.model "
+                f"{_CONFIG}"
+            )
+            return told + (owners if for_owner else "")
         case errors.Stumbled():
             return (
                 "The model wrote a tool call that nobody can read. Try again, perhaps in other "

@@ -18,6 +18,7 @@ from aouo.providers.refusals import refuses_pictures
 from aouo.providers.responses_answers import ResponsesReader
 from aouo.providers.responses_bodies import ResponsesBodies
 from aouo.providers.responses_wire import Asked
+from aouo.providers.room import counted_together
 from aouo.providers.service import Service, ServiceModel
 from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
 from aouo.providers.wire import wants_marks
@@ -67,7 +68,7 @@ class CompatibleModel(ServiceModel):
                     async for event in events:
                         if not answered:
                             answered = True
-                            self._learn(known, dialect.answering(), request, guessed)
+                            self._learn(known, dialect.answering(request), request, guessed)
                         yield event
                 return
             except (ProviderRejected, ModelGone) as refused:
@@ -103,6 +104,8 @@ class CompatibleModel(ServiceModel):
         """
         if request.has_pictures and refuses_pictures(refused):
             return ()  # which is the business of whoever shows them
+        if any(counted_together(refused, request.max_tokens)):
+            return ()  # its numbers say that it is about the size
         if isinstance(guessed, UnexplainedRefusal) and isinstance(refused, UnexplainedRefusal):
             return ()  # all that both may be about is among the tries
         of_input = isinstance(refused, ParameterRefused) and refused.parameter.startswith("input")

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from aouo.errors import ModelGone, NoModelService, ProviderRejected, UnexplainedRefusal
 from aouo.providers.failures import NotServed, ParameterRefused
-from aouo.providers.thoughts import Signed
+from aouo.providers.room import Room
+from aouo.providers.thoughts import THOUGHTS, Signed
 from aouo.transcript import AssistantSaid, ModelRequest
 
 Wire: TypeAlias = Literal["chat", "responses"]
@@ -60,6 +61,8 @@ class Dialect:
     """The other wire has not been tried in vain."""
     proven: bool = False
     """An answer came like this: what is not the owner's is not suspected any more."""
+    recalled: bool = False
+    """A history was taken that would not have been if thoughts in it were wanted, or not taken."""
 
     def effort_of(self, request: ModelRequest) -> str:
         """The word that goes out, "" for none."""
@@ -75,8 +78,20 @@ class Dialect:
             effort=self.effort and not request.effort,
         )
 
-    def answering(self) -> Dialect:
-        return self if self.proven else replace(self, proven=True)
+    def answering(self, request: ModelRequest) -> Dialect:
+        """As it is known once it answered this request."""
+        if self.proven and (self.recalled or self.wire != "chat"):
+            return self
+        return replace(self, proven=True, recalled=self.recalled or self._tells(request))
+
+    def _tells(self, request: ModelRequest) -> bool:
+        """Whether an answer to this shows how thoughts are taken. Where they are sent any answer in
+        the history does; where not, one with calls and no thoughts of its own, for without calls
+        not all who want them want them."""
+        said = [one for one in request.messages if type(one) is AssistantSaid]
+        if self.thoughts:
+            return bool(said)
+        return any(one.calls and not any(name in one.native for name in THOUGHTS) for one in said)
 
 
 PLAIN = Dialect()
@@ -137,7 +152,7 @@ def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Diale
         case "stream_options" if dialect.stream_options:
             return (replace(dialect, stream_options=False),)
         case "reasoning_content":
-            return (replace(dialect, thoughts=not dialect.thoughts),)
+            return (replace(dialect, thoughts=not dialect.thoughts, recalled=False),)
         case "cache_control" if dialect.cache_marks:
             return (replace(dialect, cache_marks=False),)
         case "prompt_cache_key" if dialect.cache_key:
@@ -190,7 +205,7 @@ def _bare(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
     """
     bare = quiet = dialect.quiet(request)
     answers = any(type(message) is AssistantSaid for message in request.messages)
-    turned = answers and dialect.wire == "chat"
+    turned = answers and dialect.wire == "chat" and not dialect.recalled
     thinking = replace(quiet, thoughts=dialect.thoughts is not turned)
     if not dialect.proven and dialect.wire == "chat":
         bare = replace(quiet, stream_options=False)
@@ -204,6 +219,11 @@ class Dialects:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Dialect] = {}
+        self._rooms: dict[tuple[str, str], Room] = {}
+
+    def room(self, base_url: str, model: str) -> Room:
+        """What is known of the room for its answers."""
+        return self._rooms.setdefault((base_url, model), Room())
 
     def of(self, base_url: str, model: str, first: Dialect = PLAIN) -> Dialect:
         return self._known.get((base_url, model), first)

@@ -1,24 +1,9 @@
 """One model out of several: retries, other models that step in, and how each of them fares.
 
-There is one policy of ours for all providers, and none of their SDKs', for an SDK knows neither a
-stream that was cut after it began nor the next model. With a fallback a failing model is not asked
-again: each of the others is tried once, in order. Without one a passing failure is met by waiting
-and asking again.
-
-| failure | without a fallback | with one |
-|---|---|---|
-| busy, cut stream, time-out in the middle | asked again, `max_retries` times | the next model |
-| time-out before any byte, unreadable call | asked again once | the next model |
-| time-out before any byte of a server nearby | raised: it is still at work | the next model |
-| quota of a day, a pause over a minute | raised | the next model |
-| more than a plan has a minute | raised, after less room was asked for | the next model |
-| key refused, no money, model gone, region | raised | the next model: another may work |
-| no model service, proxy, certificate | raised | the next model: another road may work |
-| rejected, too long, filtered | raised | raised: the next one reads the same request |
-
-A pause grows with the tries of its own call, whatever other calls meet at the same time: as long as
-the service asked for, else 1 s · 2^n, at most 20. A model that just failed cools down for a time
-that grows with its failures in all calls; meanwhile it is asked last.
+What a failure means for the next try is in `retrying`. A pause grows with the tries of its own
+call, whatever other calls meet at the same time: as long as the service asked for, else 1 s · 2^n,
+at most 20. A model that just failed cools down for a time that grows with its failures in all
+calls; meanwhile it is asked last.
 """
 
 from __future__ import annotations
@@ -33,25 +18,21 @@ from typing import Protocol, runtime_checkable
 import structlog
 
 from aouo.errors import (
-    CertificateRefused,
     ContentFiltered,
     ModelGone,
-    NoModelService,
-    PlanTooSmall,
     PromptTooLong,
-    ProviderAuth,
-    ProviderBilling,
     ProviderBusy,
     ProviderError,
-    ProviderTimeout,
-    ProxyRefused,
-    QuotaUsedUp,
-    RegionRefused,
-    StillComputing,
-    Stumbled,
 )
 from aouo.ports import ChatModel, Clock
-from aouo.providers.room import Room
+from aouo.providers.retrying import (
+    MAX_COOLING_S,
+    MOVES_ON,
+    further,
+    moves_on,
+    only_once_more,
+    pause_s,
+)
 from aouo.transcript import (
     AsksAgain,
     Finished,
@@ -63,25 +44,9 @@ from aouo.transcript import (
 
 log = structlog.get_logger()
 
-MAX_PAUSE_S = 20.0
-MAX_RETRY_AFTER_S = 60.0
-"""A service that asks for a longer pause has failed for now."""
-MAX_COOLING_S = 3600.0
 MAX_NAMED_S = 30 * 86_400.0
 """Whatever is further away is no moment that a service can mean."""
 
-_PASSING = (ProviderBusy, ProviderTimeout)
-_MOVES_ON = (
-    *_PASSING,
-    ProviderAuth,
-    ProviderBilling,
-    ModelGone,
-    RegionRefused,
-    NoModelService,
-    ProxyRefused,
-    CertificateRefused,
-)
-_NOT_SOON = (QuotaUsedUp, ModelGone, RegionRefused)
 _IT_WORKS = (PromptTooLong, ContentFiltered)
 
 
@@ -95,33 +60,6 @@ class Health:
     failures: int = 0
     last: str = ""
     until: datetime | None = None
-
-
-def pause_s(error: ProviderError, failures: int, spread: float) -> float:
-    """Seconds to leave a model alone after that many failures, of one call or of all; `spread`,
-    0 to 1, keeps many who wait from coming back together."""
-    if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
-        return error.retry_after_s * (1 + spread / 10)
-    if isinstance(error, _NOT_SOON):
-        return MAX_COOLING_S
-    return min(MAX_PAUSE_S, 2.0 ** min(failures - 1, 10)) * (1 + spread) / 2
-
-
-def may_be_asked_again(error: ProviderError) -> bool:
-    """Whether waiting for the same model makes sense."""
-    match error:
-        case QuotaUsedUp() | PlanTooSmall() | StillComputing():
-            return False
-        case ProviderBusy(retry_after_s=asked_s):
-            return asked_s <= MAX_RETRY_AFTER_S
-        case _:
-            return isinstance(error, _PASSING)
-
-
-def only_once_more(error: ProviderError) -> bool:
-    """Whether a second failure of that kind will not be the last: what a model cannot write it
-    seldom can the third time, and a service that says nothing is paid for each time."""
-    return isinstance(error, Stumbled) or (isinstance(error, ProviderTimeout) and error.silent)
 
 
 @runtime_checkable
@@ -160,7 +98,6 @@ class FallbackModel:
         self._max_retries = max_retries
         self._zone = zone
         self._spread = spread
-        self._rooms = [Room() for _ in self._models]
         self._living: dict[int, tuple[str, ...]] = {}
         self._health = [Health(model.provider, model.model) for model in models]
 
@@ -219,8 +156,7 @@ class FallbackModel:
         for at, which in enumerate(tries):
             told = False
             try:
-                room = self._rooms[which]
-                async with aclosing(room.stream(self._models[which], request)) as events:
+                async with aclosing(self._models[which].stream(request)) as events:
                     async for event in events:
                         if broke_off:
                             broke_off = False
@@ -230,30 +166,20 @@ class FallbackModel:
                 self._answered(which)
                 return
             except ProviderError as error:
-                failed[which] = error
-                spread = self._spread()
+                failed[which], spread = error, self._spread()
                 await self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
-                if not isinstance(error, _MOVES_ON):
+                if not moves_on(error, request):
                     raise
+                following = further(tries[at:], error, again=again)
+                again = again or only_once_more(error)
                 broke_off = broke_off or told
-                following = tries[at + 1 :]
-                if which in following:
-                    if not may_be_asked_again(error) or (again and only_once_more(error)):
-                        raise
-                    if only_once_more(error):
-                        again, following = True, following[:1]
                 cost = told or error.may_have_cost
             if not following:
                 break
             if cost:
                 yield PaidForNothing()
-            yield AsksAgain(
-                self._name(which),
-                self._name(following[0]),
-                at + 2,
-                at + 1 + len(following),
-                failed[which],
-            )
+            names, last = (self._name(which), self._name(following[0])), at + 1 + len(following)
+            yield AsksAgain(*names, at + 2, last, failed[which])
             if which in following:
                 await self._clock.sleep(pause_s(failed[which], at + 1, spread))
             else:
@@ -304,7 +230,7 @@ class FallbackModel:
                 health,
                 failures=failures,
                 last=kind,
-                until=until if isinstance(error, _MOVES_ON) else None,
+                until=until if isinstance(error, MOVES_ON) else None,
             )
         log.warning(
             "provider_error",

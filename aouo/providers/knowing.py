@@ -14,6 +14,7 @@ from aouo.errors import ProviderError
 from aouo.ports import ChatModel
 from aouo.providers.inquiry import Inquiry
 from aouo.providers.refusals import refuses_pictures
+from aouo.providers.room import Room
 from aouo.providers.told import Told, nearest
 from aouo.providers.windows import known, window_of
 from aouo.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
@@ -88,7 +89,8 @@ class KnownModel:
     """A `ChatModel` that answers as the one inside, and learns from a refusal that it is blind.
 
     A model that refuses a picture is asked once more without it, and told so; from then on it
-    counts as one that does not see. `eyes`: another model describes pictures to those.
+    counts as one that does not see. `eyes`: another model describes pictures to those. `room` is
+    what is known of the room for its answers.
     """
 
     brief = False
@@ -100,9 +102,11 @@ class KnownModel:
         ask: Callable[[], Awaitable[Inquiry]],
         *,
         eyes: bool = False,
+        room: Room | None = None,
     ) -> None:
         self._inner = inner
         self._ask = ask
+        self._room = room or Room()
         self._unseen = f"[{UNSEEN} {AGAIN}]" if eyes else f"[{UNSEEN}]"
         self.facts = facts
         self.answered = asyncio.Event()
@@ -154,7 +158,7 @@ class KnownModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         begun = False
         try:
-            async with aclosing(self._inner.stream(request)) as events:
+            async with aclosing(self._room.stream(self._inner, request)) as events:
                 async for event in events:
                     begun = begun or not isinstance(event, PaidForNothing)
                     self._note(event)
@@ -168,7 +172,8 @@ class KnownModel:
                 yield PaidForNothing()
         if self.facts.sees_from != "you":
             self.facts = replace(self.facts, sees=False, sees_from="a refusal")
-        async with aclosing(self._inner.stream(_without_pictures(request, self._unseen))) as events:
+        unseen = _without_pictures(request, self._unseen)
+        async with aclosing(self._room.stream(self._inner, unseen)) as events:
             async for event in events:
                 self._note(event)
                 yield event

@@ -13,6 +13,7 @@ from re import Pattern
 from aouo.errors import (
     ContentFiltered,
     ModelGone,
+    OutOfMemory,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
@@ -159,6 +160,20 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     ),
     (re.compile(r"Your team \S+ has either used all available credits or .*"), ProviderBilling),
     (re.compile(r"Content violates usage guidelines\..*"), ContentFiltered),
+    # Ollama, with 500 and the type of any failure of its own: "(5.3 GiB) than is available
+    # (4.4 GiB)" (github.com/continuedev/continue/issues/12689, 2026-06; ollama/ollama/issues/13556,
+    # 2025-12); "cudaMalloc failed: out of memory", "CUDA error: out of memory", "failed to allocate
+    # buffer, size = …", "unable to allocate backend buffer" (ollama/ollama/issues/9782, 2025-03;
+    # 11750, 2025-08; 5941, 2024-07)
+    (re.compile(r"model requires more system memory .*"), OutOfMemory),
+    (
+        re.compile(
+            r"llama runner process has terminated: .*"
+            r"(?:out of memory|(?:failed|unable) to allocate).*",
+            re.DOTALL,
+        ),
+        OutOfMemory,
+    ),
 )
 
 THE_PROMPT = frozenset({"input_tokens", "messages", "prompt"})

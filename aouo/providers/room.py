@@ -1,16 +1,17 @@
 """How much room for an answer a model is asked for: less, once its service said that it must be.
 
 What a service refuses for the size of the answer, and not for the prompt, is asked once more with
-less, and what was learnt is kept for the model as long as the process lives. History is not touched
-for it.
+less, and what was learnt is kept for the model until an answer is cut off by it: then the next one
+is asked for whole again, for plans change. History is not touched for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -18,13 +19,17 @@ from aouo.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedR
 from aouo.ports import ChatModel
 from aouo.providers.failures import AnswerTooLarge
 from aouo.providers.refusals import PER_MINUTE
+from aouo.providers.thoughts import sent_of
 from aouo.transcript import (
+    IMAGE_TOKENS,
+    AssistantSaid,
     Finished,
+    Message,
     ModelEvent,
     ModelRequest,
     PaidForNothing,
+    UserSaid,
     estimate_tokens,
-    message_tokens,
 )
 
 log = structlog.get_logger()
@@ -41,29 +46,34 @@ _ANTHROPIC = re.compile(r"context limit: (\d+) \+ (\d+) > (\d+)")
 
 
 class Room:
-    """What is known of one model; `stream` asks it."""
+    """What is known of one model at one service; `stream` asks it."""
 
     def __init__(self) -> None:
+        self._counts = 1.0
+        """Tokens that the service counts where we estimate one."""
+        self._forget()
+
+    def _forget(self) -> None:
         self._most = 0
         self._per_minute = 0
         self._window = 0
-        self._counts = 1.0
-        """Tokens that the service counts where we estimate one."""
 
     async def stream(
         self, model: ChatModel, request: ModelRequest
     ) -> AsyncGenerator[ModelEvent, None]:
         """As `ChatModel.stream`; a refusal for the room asked for is met once with less."""
-        wanted, request = request.max_tokens, replace(request, max_tokens=self._bounded(request))
+        wanted = request.max_tokens
+        prompt = partial(prompt_tokens, request, model.provider, model.model)
+        request = replace(request, max_tokens=self._bounded(wanted, prompt))
         began = False
         try:
             async with aclosing(model.stream(request)) as events:
                 async for event in events:
                     began = began or not isinstance(event, PaidForNothing)
-                    yield _told(event, request, wanted)
+                    yield self._told(event, request, wanted)
             return
         except (AnswerTooLarge, PromptTooLong, UnexplainedRefusal, PlanTooSmall) as error:
-            smaller = 0 if began else self._learn(error, request)
+            smaller = 0 if began else self._learn(error, request.max_tokens, prompt)
             if not smaller and not began and _leaves_nothing(error, request):
                 raise PromptTooLong(str(error)) from error
             if not smaller:
@@ -81,41 +91,43 @@ class Room:
         request = replace(request, max_tokens=smaller)
         async with aclosing(model.stream(request)) as events:
             async for event in events:
-                yield _told(event, request, wanted)
+                yield self._told(event, request, wanted)
 
-    def _bounded(self, request: ModelRequest) -> int:
-        wanted = request.max_tokens
+    def _told(self, event: ModelEvent, request: ModelRequest, wanted: int) -> ModelEvent:
+        """Whether there was less room than wanted; what that cut off shows that it is too small."""
+        if not isinstance(event, Finished) or request.max_tokens >= wanted:
+            return event
+        if event.reason == "length":
+            self._forget()
+        return replace(event, bounded_by="service")
+
+    def _bounded(self, wanted: int, prompt: Callable[[], int]) -> int:
         if self._most:
             wanted = min(wanted, self._most)
         if self._per_minute:
-            wanted = min(wanted, _share(self._per_minute, prompt_tokens(request)))
+            wanted = min(wanted, _share(self._per_minute, prompt()))
         if self._window:
-            left = int(self._window - prompt_tokens(request) * self._counts * (1 + MARGIN))
+            left = int(self._window - prompt() * self._counts * (1 + MARGIN))
             wanted = min(wanted, left) if left >= LEAST_TOKENS else wanted
         return wanted
 
-    def _learn(self, error: ProviderError, request: ModelRequest) -> int:
+    def _learn(self, error: ProviderError, asked: int, estimate: Callable[[], int]) -> int:
         """How much to ask for next; 0 = less would not help."""
-        asked = request.max_tokens
         window, prompt = counted_together(error, asked)
         if isinstance(error, PlanTooSmall):
             smaller = self._of_plan(error, asked)
         elif window:
-            smaller = window - self._of_window(window, prompt, request)
+            # A service that stops to count at the first one too many knows less of them than an
+            # estimate (vLLM: "at least … input tokens").
+            estimated = estimate()
+            prompt = max(prompt, estimated) if prompt == window - asked + 1 else prompt
+            self._window, self._counts = window, prompt / estimated
+            smaller = window - prompt
         else:
             smaller = room_left(error, asked)
             if LEAST_TOKENS <= smaller < asked:
                 self._most = smaller
         return smaller if LEAST_TOKENS <= smaller < asked else 0
-
-    def _of_window(self, window: int, prompt: int, request: ModelRequest) -> int:
-        """Keep what was counted; the prompt's tokens. A service that stops to count at the first
-        one too many knows less of them than an estimate (vLLM: "at least … input tokens")."""
-        estimated = prompt_tokens(request)
-        if prompt == window - request.max_tokens + 1:
-            prompt = max(prompt, estimated)
-        self._window, self._counts = window, prompt / estimated
-        return prompt
 
     def _of_plan(self, error: PlanTooSmall, asked: int) -> int:
         counted = PER_MINUTE.search(str(error))
@@ -124,13 +136,6 @@ class Room:
             return PLAN_TOKENS
         self._per_minute = int(counted[1])
         return _share(self._per_minute, int(counted[2]) - asked)
-
-
-def _told(event: ModelEvent, request: ModelRequest, wanted: int) -> ModelEvent:
-    """With the room that there was, if it was less than what was wanted."""
-    if isinstance(event, Finished) and request.max_tokens < wanted:
-        return replace(event, max_tokens=request.max_tokens)
-    return event
 
 
 def _leaves_nothing(error: ProviderError, request: ModelRequest) -> bool:
@@ -144,11 +149,22 @@ def _share(per_minute: int, prompt: int) -> int:
     return max(PLAN_TOKENS, (per_minute - prompt) // 2)
 
 
-def prompt_tokens(request: ModelRequest) -> int:
+def prompt_tokens(request: ModelRequest, provider: str, model: str) -> int:
     """A cheap estimate of a request without its answer, to the high side."""
     tools = "".join(f"{tool.description}{tool.parameters}" for tool in request.tools)
     fixed = estimate_tokens(request.system + request.context + tools)
-    return fixed + sum(map(message_tokens, request.messages))
+    return fixed + sum(_tokens(one, provider, model) for one in request.messages)
+
+
+def _tokens(message: Message, provider: str, model: str) -> int:
+    """The estimate for one entry, with a few tokens for what every provider adds around it."""
+    match message:
+        case UserSaid(text, images):
+            return estimate_tokens(text) + 4 + IMAGE_TOKENS * len(images)
+        case AssistantSaid():
+            return 4 + sum(map(estimate_tokens, sent_of(message, provider, model)))
+        case _:
+            return estimate_tokens(message.text) + 4
 
 
 def room_left(error: ProviderError, asked: int) -> int:

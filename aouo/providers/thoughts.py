@@ -54,6 +54,10 @@ THOUGHTS = (*_SPOKEN, _DETAILS)
 _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
 _FIRST_WORD = re.compile(r"[a-z]*")
+_WHOSE = re.compile(
+    r'\{"wire": ?"(\w+)"(?:, ?"provider": ?"([^"\\]*)"(?:, ?"model": ?"([^"\\]*)")?)?'
+)
+"""How `AssistantSaid.native` begins, on every wire."""
 
 
 Signed: TypeAlias = Literal["", "extra_content", "reasoning_details"]
@@ -87,6 +91,23 @@ def native_of(said: Message, provider: str, model: str) -> Native:
         return NOTHING
     calls = cast("list[dict[str, Any]]", kept["calls"])
     return Native(kept["message"], calls if len(calls) == len(said.calls) else ())
+
+
+def sent_of(said: AssistantSaid, provider: str, model: str) -> tuple[str, ...]:
+    """The texts of an answer that are sent to that model, to be measured: its words, its calls,
+    and what it keeps for its service where that is the one; Gemini reads its own parts instead.
+
+    Only the beginning of what is kept is read, for this looks at hundreds of answers a turn.
+    """
+    told = (said.text, *(text for call in said.calls for text in (call.name, call.arguments)))
+    whose = _WHOSE.match(said.native) if said.native else None
+    if whose is None:
+        return told
+    wire, by, of = whose.groups("")
+    if wire == "gemini":
+        return (said.native,) if provider == "gemini" else told
+    same = of == model if wire == "responses" else not of or family(of) == family(model)
+    return (*told, said.native) if by == provider and same else told
 
 
 def family(model: str) -> str:

@@ -43,6 +43,9 @@ LEAST_BUDGET_TOKENS = 400
 """Below this a summary has room for nothing: the oldest turns just go."""
 REST_TURNS = 3
 """After a failure nothing is tried for so many turns of a session; each try costs time."""
+TOO_LONG_TURNS = 2
+"""A refusal without a reason that less history mends once may be an accident; in so many turns on
+end it is the length."""
 _LINE_CHARS, _RESULT_CHARS = 2_000, 300
 
 
@@ -129,7 +132,7 @@ class Compactor:
         self._clock = clock
         self._asides = asides
         self._resting: dict[str, int] = {}
-        self._too_long: set[str] = set()
+        self._too_long: dict[str, int] = {}
 
     def rests(self, session_id: str) -> bool:
         """Whether this turn of a session comes too soon after a failure; asked once a turn."""
@@ -142,15 +145,13 @@ class Compactor:
         """A try has failed: the next turns of this session do without."""
         self._resting[session_id] = REST_TURNS
 
-    def remember_too_long(self, session_id: str) -> None:
-        """A request of this session passed only with less history: it is due."""
-        self._too_long.add(session_id)
+    def remember_too_long(self, session_id: str, turns: int) -> None:
+        """A request of this session passed only with less history, in so many turns on end."""
+        self._too_long[session_id] = turns
 
-    def was_too_long(self, session_id: str) -> bool:
-        """Whether that is so; asked once."""
-        found = session_id in self._too_long
-        self._too_long.discard(session_id)
-        return found
+    def was_too_long(self, session_id: str) -> int:
+        """In how many turns on end, up to the last one; asked once a turn."""
+        return self._too_long.pop(session_id, 0)
 
     async def compact(
         self,

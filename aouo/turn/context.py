@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 import structlog
 
 from aouo.address import ConversationAddress
+from aouo.errors import Bound
 from aouo.events import Event, LlmToken, Origin, Person, Thought
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
@@ -240,6 +241,7 @@ class DispatchContext:
         self.said = AssistantSaid("")
         self.usage = Usage()
         self.finish_reason = ""
+        self.bounded_by: Bound = ""
         self.answered_by: tuple[str, str] = ("", "")  # provider and model
         self.again: Retry | None = None
 

@@ -18,8 +18,10 @@ from aouo.transcript import (
     StartedOver,
     TextDelta,
     ToolCall,
+    UserSaid,
 )
 from aouo.turn.calls import Calls, spent_by
+from aouo.turn.caps import TurnCaps
 from aouo.turn.context import DispatchContext
 from aouo.turn.money import LEAST_ANSWER_TOKENS
 from aouo.turn.quota import Quota
@@ -56,6 +58,7 @@ class Executor:
         max_tokens: int,
         temperature: float | None,
         effort: str,
+        caps: TurnCaps,
     ) -> None:
         self._calls = calls
         self._quota = quota
@@ -63,13 +66,14 @@ class Executor:
         self._max_tokens = max_tokens
         self._temperature = temperature
         self._effort = effort
+        self._caps = caps
 
     async def dispatch(self, ctx: DispatchContext) -> None:
         """Ask the model; make its calls; leave the answer in the context.
 
         What is cut off before an answer, or within a call, is asked for once more with twice the
         room, as far as the window has it; not where its service gives no more, and never with less
-        than the first time.
+        than the first time. The caps of a turn are asked again before.
 
         Raises:
             ProviderError: the model gave no answer.
@@ -84,14 +88,16 @@ class Executor:
             temperature=self._temperature,
             effort=self._effort,
             past=ctx.past,
+            may_shrink=bool(turn.make_room) and any(type(m) is UserSaid for m in turn.history),
         )
         room = self._room(ctx, request)
         ctx.request = replace(request, max_tokens=min(self._max_tokens, room))
         finished = await self._ask(ctx, ctx.request)
         more = min(2 * ctx.request.max_tokens, room)
         had = ctx.request.max_tokens
-        if is_cut_off(finished) and more > had and not finished.max_tokens:
+        if is_cut_off(finished) and more > had and finished.bounded_by != "service":
             turn.total += finished.usage  # paid for, and no dispatch
+            self._caps.refuse_over(turn)
             if finished.said.text.strip() and not ctx.holds_text:
                 await turn.view.start_over()
             ctx.request = replace(ctx.request, max_tokens=more)
@@ -99,6 +105,8 @@ class Executor:
         calls = tuple(ToolCall(ulid(), call.name, call.arguments) for call in finished.said.calls)
         ctx.said = replace(finished.said, calls=calls)
         ctx.usage, ctx.finish_reason = finished.usage, finished.reason
+        within_window = room < 2 * self._max_tokens
+        ctx.bounded_by = finished.bounded_by or ("window" if within_window else "setting")
         model = turn.model
         ctx.answered_by = (finished.provider or model.provider, finished.model or model.model)
         if not calls:
@@ -115,7 +123,7 @@ class Executor:
         fixed = self._estimator.tools(request.tools) + estimate(request.system + request.context)
         prompt = scale.tokens(fixed) + scale.at_most(request.messages)
         if model.context_window - prompt < 2 * self._max_tokens:
-            prompt = scale.tokens(self._estimator.request(request)) * (1 + MARGIN)
+            prompt = scale.tokens(self._estimator.request(request, scale.model)) * (1 + MARGIN)
         return max(reserve_tokens(model.context_window), int(model.context_window - prompt))
 
     async def _ask(

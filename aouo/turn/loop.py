@@ -45,7 +45,8 @@ async def _dispatch(
     """Iterate until a step ends the turn; `dispatch_output` always has its say.
 
     What a service refuses without saying why may be too long: once a turn it is asked with less
-    history. If that was it, it is told; if not, the first refusal counts.
+    history, and only then another model. If less of it was the cure, that is told; if not, the
+    first refusal counts.
     """
     iteration = 0
     unexplained: UnexplainedRefusal | None = None
@@ -68,7 +69,8 @@ async def _dispatch(
             raise (unexplained or refused) from None
         if unexplained:
             unexplained = None
-            ctx.was_too_long()
+            if dispatch.answered_by == (ctx.model.provider, ctx.model.model):
+                ctx.was_too_long()
         await pipelines.run("dispatch_output", steps.dispatch_output, dispatch)
         if dispatch.holds_text and dispatch.said.text and not dispatch.again:
             await ctx.show(dispatch.said.text)

@@ -14,7 +14,7 @@ from aouo.store import summaries, turns
 from aouo.store.database import Tx
 from aouo.store.summaries import Past, Stretch
 from aouo.store.turns import Entry
-from aouo.transcript import Message, UserSaid
+from aouo.transcript import AssistantSaid, Message, UserSaid
 from aouo.turn.history import sanitised
 
 SESSIONS_MAX = 64
@@ -47,6 +47,8 @@ class _Kept:
             read = sanitised([entry.message for entry in group])
             self.messages += read
             self.chars += sum([len(entry.text) for entry in read])
+            natives = [entry.native for entry in read if type(entry) is AssistantSaid]
+            self.chars += sum(map(len, natives))
             self.rows += len(group)
             self.ids_total += sum([entry.id for entry in group])
             self.newest_id = group[-1].id

@@ -12,10 +12,8 @@ from dataclasses import replace
 from datetime import tzinfo
 
 from aouo.errors import (
-    BudgetExceeded,
     PriceUnknown,
     ProviderError,
-    QuotaExceededError,
 )
 from aouo.ids import ulid
 from aouo.ports import ChatModel, Clock, stamp
@@ -43,11 +41,10 @@ from aouo.turn.money import (
     PackBudget,
     Price,
     affordable,
-    cheapest_that_fits,
     most_usd,
     own_key,
-    step_up,
 )
+from aouo.turn.over import budget_exceeded, quota_exceeded
 from aouo.turn.paying import Paying
 from aouo.turn.purse import Hold, Limit, Name, OverLimit, Purse
 
@@ -123,7 +120,7 @@ class Quota:
         try:
             self._purse.refuse(limits)
         except OverLimit as error:
-            raise _quota_exceeded(error) from None
+            raise quota_exceeded(error) from None
 
     async def stream(
         self,
@@ -149,6 +146,7 @@ class Quota:
             PriceUnknown: a budget is set and the model has no price.
             ProviderError: as `ChatModel.stream`.
         """
+        wanted = request.max_tokens
         paying, request = await self._pay(model, request, row, least_tokens)
         cleaning = Cleaning(self._redactor)
         try:
@@ -162,6 +160,8 @@ class Quota:
                             paying, _ = await self._pay(model, request, row, request.max_tokens)
                         case Finished():
                             record(paying.settle(event))
+                            if request.max_tokens < wanted and not event.bounded_by:
+                                event = replace(event, bounded_by="budget")
                         case StartedOver() | AsksAgain():
                             pass
                     for clean in cleaning.of(event):
@@ -233,8 +233,10 @@ class Quota:
                 hold = self._purse.hold(limits)
             except OverLimit as error:
                 if error.limit.unit == "tokens":
-                    raise _quota_exceeded(error) from None
-                raise self._budget_exceeded(error, limits, model, fits) from None
+                    raise quota_exceeded(error) from None
+                raise budget_exceeded(
+                    error, limits, model, fits, self._budget.prices, self._purse.used, day
+                ) from None
             if hold:
                 return day, hold, fits
             await self._purse.change()
@@ -295,35 +297,6 @@ class Quota:
             prices[provider, name] = price or FREE
         return prices
 
-    def _budget_exceeded(
-        self, error: OverLimit, limits: Sequence[Limit], model: ChatModel, most: Usage
-    ) -> BudgetExceeded:
-        limit = error.limit
-        _, kind, name = limit.name
-        cheaper = cheapest_that_fits(
-            (*model.candidates, *self._budget.prices.relatives(model.provider, model.model)),
-            self._budget.prices,
-            most,
-            min(item.cap - self._purse.used(item.name) for item in limits if item.unit == "usd"),
-        )
-        return BudgetExceeded(
-            kind,
-            name,
-            used_usd=error.used,
-            cap_usd=limit.cap,
-            worst_usd=limit.amount,
-            key=limit.key,
-            day=self.day(),
-            raise_usd=step_up(limit.cap, error.used + limit.amount - limit.cap),
-            cheaper=cheaper or ("", ""),
-        )
-
 
 def _worst_usd(prices: Mapping[tuple[str, str], Price], most: Usage) -> float:
     return max(most_usd(price, most) for price in prices.values())
-
-
-def _quota_exceeded(error: OverLimit) -> QuotaExceededError:
-    _, scope, _ = error.limit.name
-    named = "daily" if scope == "day" else scope
-    return QuotaExceededError(named, round(error.used), round(error.limit.cap), error.limit.key)

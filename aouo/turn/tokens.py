@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from aouo.providers.thoughts import sent_of
 from aouo.transcript import (
     IMAGE_TOKENS,
     AssistantSaid,
@@ -100,31 +101,38 @@ def estimate(text: str) -> Estimate:
     return Estimate(ascii_tokens + _LETTER * left, other_tokens)
 
 
-def estimate_entries(messages: Iterable[Message]) -> Estimate:
-    """The estimate for entries of a transcript, in one look."""
-    texts: list[str] = []
-    fixed = 0
-    for entry in messages:
-        texts.append(entry.text)
-        fixed += ENTRY_TOKENS
-        match entry:
-            case AssistantSaid(calls=calls) if calls:
-                texts += [part for call in calls for part in (call.name, call.arguments)]
-                fixed += ENTRY_TOKENS * len(calls)
-            case UserSaid(images=images) if images:
-                fixed += IMAGE_TOKENS * len(images)
-            case _:
-                pass
+def estimate_entries(messages: Iterable[Message], to: tuple[str, str]) -> Estimate:
+    """The estimate for entries of a transcript as they are sent `to` a provider's model, in one
+    look."""
+    texts, fixed = _sent(messages, to)
     found = estimate("".join(texts))
     return Estimate(found.ascii, found.other, fixed)
 
 
+def _sent(messages: Iterable[Message], to: tuple[str, str]) -> tuple[list[str], int]:
+    """The texts of entries, thoughts that go back included, and the tokens for all else."""
+    texts: list[str] = []
+    fixed = 0
+    # Plain tests of types: this looks at hundreds of entries before each model call.
+    for entry in messages:
+        fixed += ENTRY_TOKENS
+        if type(entry) is AssistantSaid and (entry.calls or entry.native):
+            texts += sent_of(entry, *to)
+            fixed += ENTRY_TOKENS * len(entry.calls)
+            continue
+        texts.append(entry.text)
+        if type(entry) is UserSaid and entry.images:
+            fixed += IMAGE_TOKENS * len(entry.images)
+    return texts, fixed
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What one token of an estimate is worth with one model."""
+    """What one token of an estimate is worth with one model, (provider, model)."""
 
     ascii: float = 1.0
     other: float = 1.0
+    model: tuple[str, str] = field(default=("", ""), compare=False)
 
     def tokens(self, found: Estimate) -> int:
         """The corrected number, rounded up."""
@@ -135,18 +143,11 @@ class Scale:
 
     def entries(self, messages: Iterable[Message]) -> int:
         """The tokens of some entries together."""
-        return self.tokens(estimate_entries(messages))
+        return self.tokens(estimate_entries(messages, self.model))
 
     def at_most(self, messages: Iterable[Message]) -> float:
         """What `entries` cannot exceed, found without looking at a character."""
-        messages = list(messages)
-        texts = [entry.text for entry in messages]
-        # Plain tests of types: this looks at hundreds of entries before each model call.
-        calls = [call for entry in messages if type(entry) is AssistantSaid for call in entry.calls]
-        for call in calls:
-            texts += (call.name, call.arguments)
-        pictures = sum([len(entry.images) for entry in messages if type(entry) is UserSaid])
-        fixed = ENTRY_TOKENS * (len(messages) + len(calls)) + IMAGE_TOKENS * pictures
+        texts, fixed = _sent(messages, self.model)
         whole = "".join(texts)
         chars = len(whole)
         others = 0
@@ -188,7 +189,7 @@ class Estimator:
 
     def scale(self, provider: str, model: str) -> Scale:
         learnt = self._learnt.get((provider, model))
-        return learnt.scale if learnt else Scale()
+        return replace(learnt.scale if learnt else Scale(), model=(provider, model))
 
     def tools(self, specs: Iterable[ToolSpec]) -> Estimate:
         """The estimate for what a model is told of its tools; each spec is looked at once."""
@@ -204,11 +205,11 @@ class Estimator:
             total += known[1]
         return total
 
-    def request(self, request: ModelRequest) -> Estimate:
-        """The estimate for all that is sent with one call."""
+    def request(self, request: ModelRequest, to: tuple[str, str]) -> Estimate:
+        """The estimate for all that is sent with one call `to` a provider's model."""
         return (
             estimate(request.system + request.context)
-            + estimate_entries(request.messages)
+            + estimate_entries(request.messages, to)
             + self.tools(request.tools)
         )
 
@@ -225,7 +226,8 @@ class Estimator:
             isinstance(entry, UserSaid) and entry.images for entry in request.messages
         ):
             return
-        self._learn(learnt, self.request(request), used.input_tokens)
+        found = self.request(request, (provider, model))
+        self._learn(learnt, found, used.input_tokens)
 
     def was_too_long(self, provider: str, model: str) -> None:
         """A service refused what we thought would fit: count everything a fifth higher."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from aouo.emulator import ChatMessage
 from aouo.events import Event, MemoryFlush
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import Body, Fails, Reply, Says, text_of, words_of
+from tests.fakes.model_server import Body, CallPart, Fails, Reply, Says, text_of, words_of
 from tests.path.looking import eventually, settled
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
@@ -420,3 +421,28 @@ async def test_what_came_before_an_undone_compact_is_not_lost_when_room_is_neede
 
     assert 8 in there
     assert still == there
+
+
+async def test_thoughts_that_go_back_with_calls_are_part_of_what_fills_the_window(
+    talk: World, model: Model
+) -> None:
+    """Their service counts them, so what they fill is summarised before it is refused."""
+    talk.config["advanced"] = {"context_window": 16_000}
+    refused: list[int] = []
+
+    def service(body: Body) -> Reply | str:
+        if words_of(body["messages"][-1]).startswith("Part"):
+            return Says(calls=(CallPart("nothing", {}),), thoughts="so I thought " * 500)
+        if len(json.dumps(body["messages"][1:])) > 44_000:
+            refused.append(len(body["messages"]))
+            return Fails(400, {"error": {"code": "context_length_exceeded"}})
+        return model(body)
+
+    talk.model._script = service
+    async with talk.running() as bot:
+        for number in range(9):
+            await say(talk, bot, model, f"Part {number}")
+        rows = await bot.rows("SELECT messages FROM summaries")
+
+    assert refused == []
+    assert rows

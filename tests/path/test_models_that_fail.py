@@ -137,7 +137,7 @@ async def test_without_a_fallback_a_passing_failure_is_waited_out(
 async def test_a_request_that_is_wrong_is_asked_of_nobody_else(
     world: World, other: ModelServer
 ) -> None:
-    world.model.reply(Fails(400), Fails(400))  # the second one without optional fields
+    world.model.fail(400, invalid("…", param="tools[0].function.name", code="invalid_value"))
     async with world.running() as bot:
         answer = await bot.ask("hello")
 
@@ -285,6 +285,14 @@ MINUTE = {
         "code": "rate_limit_exceeded",
     }
 }
+MEMORY = {
+    "error": {
+        "message": "model requires more system memory (5.3 GiB) than is available (4.4 GiB)",
+        "type": "api_error",
+        "param": None,
+        "code": None,
+    }
+}
 GONE = invalid("The model `scripted` has been decommissioned", code="model_decommissioned")
 REGION = {"error": {"code": "unsupported_country_region_territory", "message": "Country"}}
 
@@ -327,8 +335,16 @@ REGION = {"error": {"code": "unsupported_country_region_territory", "message": "
             "refuses the one it was told: write user:password@ before its host, in telegram.proxy "
             "or the environment's variable.",
         ),
+        (
+            500,
+            MEMORY,
+            "The machine that the model runs on has not enough memory for it.",
+            "The machine that the model runs on has not enough memory for it. End other programs "
+            "there, give the model a smaller window (in Ollama: OLLAMA_CONTEXT_LENGTH), or choose "
+            "a smaller one with provider.model in config.json, then: aouo restart",
+        ),
     ],
-    ids=["model", "region", "page", "proxy"],
+    ids=["model", "region", "page", "proxy", "memory"],
 )
 async def test_what_the_owner_has_to_change_is_said_to_both_in_their_words(
     world: World, status: int, body: object, ben_reads: str, ada_reads: str
@@ -451,23 +467,26 @@ UNEXPLAINED = invalid("prompt is too long: 211180 tokens > 200000 maximum", para
 
 
 async def test_a_refusal_without_a_reason_is_met_once_with_less_history(world: World) -> None:
-    """Where that helped the next turn summarises; a service like Anthropic's has no code for it.
-    First the history's answers are told with thoughts, for that may be what is missing."""
+    """Where that helped twice on end the next turn summarises; a service like Anthropic's has no
+    code for it. First the history's answers are told with thoughts, for these may be missing. The
+    whole order is in test_refused_without_a_reason.py."""
     world.install("notes")
+    summaries: list[int] = []
     async with world.running() as bot:
         for said_before in ("first " * 50, "second " * 50, "third " * 50):
             await bot.ask(said_before)
-        for _ in range(2):
-            world.model.fail(400, UNEXPLAINED)
-        answer = await bot.ask("fourth")
+        for words in ("fourth", "fifth"):
+            for _ in range(2):
+                world.model.fail(400, UNEXPLAINED)
+            answer = await bot.ask(words)
+            assert answer.text == words
+            await settled(bot)
+            summaries.append(len(await bot.rows("SELECT id FROM summaries")))
+        await bot.ask("sixth")
         await settled(bot)
-        before = await bot.rows("SELECT id FROM summaries")
-        await bot.ask("fifth")
-        await settled(bot)
-        after = await bot.rows("SELECT id FROM summaries")
+        summaries.append(len(await bot.rows("SELECT id FROM summaries")))
 
-    assert answer.text == "fourth"
-    assert (len(before), len(after)) == (0, 1)
+    assert summaries == [0, 0, 1]
 
 
 async def test_a_refusal_that_less_history_does_not_mend_is_said_and_nothing_is_lost(
@@ -532,6 +551,7 @@ async def test_an_answer_cut_off_before_its_first_word_gets_twice_the_room(world
 
 
 async def test_an_answer_cut_off_twice_is_said_with_what_helps(world: World) -> None:
+    world.config = {"advanced": {"context_window": 131_072}}
     for _ in range(4):
         world.model.reply(Says("", reason="length"))
     async with world.running() as bot:
@@ -545,6 +565,58 @@ async def test_an_answer_cut_off_twice_is_said_with_what_helps(world: World) -> 
     )
     assert adas.text.startswith(bens.text + " More room: provider.max_tokens in config.json")
     assert len(world.model.requests) == 4
+
+
+async def test_where_the_window_has_no_more_room_another_setting_is_named(world: World) -> None:
+    for _ in range(2):
+        world.model.reply(Says("", reason="length"))
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert "advanced.context_window in config.json" in answer.text
+    assert "provider.max_tokens" not in answer.text
+    assert world.model.requests[1]["max_tokens"] < 2 * 16_384
+
+
+async def test_where_a_budget_paid_for_no_more_room_the_budget_is_named(world: World) -> None:
+    """The first call was made with what was left of the day; the second does not fit it any more,
+    and a service that has no more room for more money would be a lie."""
+    dear = {"input": 0.0, "output": 100.0}
+    world.config = {"budgets": {"daily_usd": 0.5, "prices": {"scripted": dear}}}
+    world.model.reply(Says("", reason="length", usage=(100, 0, 5_000)))
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert 4_000 < world.model.requests[0]["max_tokens"] < 5_001
+    assert len(world.model.requests) == 1
+    assert "budgets.daily_usd" in answer.text
+
+
+async def test_a_turn_that_has_taken_what_it_may_is_not_asked_with_twice_the_room(
+    world: World,
+) -> None:
+    world.config = {"advanced": {"context_window": 131_072, "session_tokens_max": 12_000}}
+    world.model.reply(Says("", reason="length", usage=(100, 0, 16_384)))
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert len(world.model.requests) == 1
+    assert "advanced.session_tokens_max" in answer.text
+
+
+async def test_a_plan_that_grew_is_found_after_the_first_answer_that_its_old_room_cut_off(
+    world: World,
+) -> None:
+    """What was learnt of a service is no law of nature, and a refusal costs nothing."""
+    world.model.fail(400, invalid("the valid range of max_tokens is [1, 8192]", param=None))
+    world.model.reply(Says("", reason="length", usage=(100, 0, 8_192)))
+    async with world.running() as bot:
+        cut = await bot.ask("first")
+        again = await bot.ask("second")
+
+    assert "provider.max_tokens says" in cut.text
+    assert again.text == "second"
+    assert [r["max_tokens"] for r in world.model.requests] == [16_384, 8_192, 16_384]
 
 
 async def test_a_service_that_has_no_more_room_is_not_paid_for_the_same_twice(

@@ -15,6 +15,7 @@ from aouo.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
+    OutOfMemory,
     PlanTooSmall,
     PromptTooLong,
     ProviderAuth,
@@ -111,7 +112,20 @@ TOO_LONG: list[tuple[str, int, object, type[ProviderError]]] = [
     ),
     ("fastapi", 422, {"detail": [{"loc": ["body", "messages"], "msg": "…"}]}, PromptTooLong),
 ]
+_RUNNER = "llama runner process has terminated: "
 OTHERS: list[tuple[str, int, object, type[ProviderError]]] = [
+    *(
+        (f"ollama, {words}", 500, error(words, type="api_error", param=None, code=None), kind)
+        for words, kind in (
+            # continuedev/continue#12689 (Jun 2026); ollama/ollama#9782, #11750, #5941, #8770
+            ("model requires more system memory (5 GiB) than is available (4 GiB)", OutOfMemory),
+            (f"{_RUNNER}cudaMalloc failed: out of memory", OutOfMemory),
+            (f"{_RUNNER}error:failed to allocate buffer, size = 16571.89 MiB", OutOfMemory),
+            (f"{_RUNNER}error loading model: unable to allocate backend buffer", OutOfMemory),
+            (f"{_RUNNER}exit status 2", ProviderBusy),
+            ("You said: out of memory", ProviderBusy),
+        )
+    ),
     ("groq, a minute", 413, error(TPM, type="tokens", code="rate_limit_exceeded"), PlanTooSmall),
     ("openai, a minute", 429, error(TPM, type="tokens", code="rate_limit_exceeded"), PlanTooSmall),
     (

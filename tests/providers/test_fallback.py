@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
@@ -18,6 +18,7 @@ from aouo.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
+    OutOfMemory,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
@@ -32,7 +33,8 @@ from aouo.errors import (
     Stumbled,
     UnexplainedRefusal,
 )
-from aouo.providers.fallback import FallbackModel, Health, may_be_asked_again, pause_s
+from aouo.providers.fallback import FallbackModel, Health
+from aouo.providers.retrying import may_be_asked_again, pause_s
 from aouo.transcript import (
     AsksAgain,
     AssistantSaid,
@@ -119,9 +121,9 @@ def over(*models: Scripted, clock: Waited, retries: int = 3, spread: float = 1.0
     return FallbackModel(models, clock=clock, max_retries=retries, spread=lambda: spread)
 
 
-async def told(model: FallbackModel) -> list[ModelEvent]:
+async def told(model: FallbackModel, request: ModelRequest = HELLO) -> list[ModelEvent]:
     async with asyncio.timeout(WAIT_S):
-        return [event async for event in model.stream(HELLO)]
+        return [event async for event in model.stream(request)]
 
 
 async def heard(model: FallbackModel) -> list[ModelEvent]:
@@ -281,6 +283,7 @@ async def test_the_service_says_how_long_to_wait_and_a_little_is_added(clock: Wa
         ProviderAuth(""),
         ProviderBilling(""),
         QuotaUsedUp(""),
+        OutOfMemory(""),
         StillComputing(""),
         Stumbled(""),
         ModelGone(""),
@@ -303,7 +306,7 @@ async def test_with_a_fallback_the_failing_model_is_not_asked_again(
 
 @pytest.mark.parametrize(
     "error",
-    [ProviderRejected(""), UnexplainedRefusal(""), PromptTooLong(""), ContentFiltered("")],
+    [ProviderRejected(""), PromptTooLong(""), ContentFiltered("")],
 )
 async def test_what_the_next_model_would_say_too_is_raised(
     clock: Waited, error: ProviderError
@@ -314,6 +317,21 @@ async def test_what_the_next_model_would_say_too_is_raised(
         await told(over(first, second, clock=clock))
 
     assert second.asked == 0
+
+
+async def test_a_refusal_without_a_reason_goes_to_the_next_model_once_nothing_can_shrink(
+    clock: Waited,
+) -> None:
+    """And it says nothing about the model's health: others need not wait for it."""
+    first, second = Scripted("a", [UnexplainedRefusal(""), UnexplainedRefusal("")]), Scripted("b")
+    model = over(first, second, clock=clock)
+
+    with pytest.raises(UnexplainedRefusal):
+        await told(model, replace(HELLO, may_shrink=True))
+    assert second.asked == 0
+
+    assert (await answer(model)).said.text == "bsays"
+    assert model.health[0].until is None
 
 
 async def test_each_model_is_tried_once_in_order_and_the_first_failure_is_the_one(

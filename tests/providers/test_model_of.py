@@ -13,9 +13,12 @@ import pytest
 
 from aouo.app.models import model_of
 from aouo.errors import SetupError
+from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
 from aouo.settings import Settings
+from aouo.transcript import ModelRequest, UserSaid
 from tests.fakes.clock import FastClock
+from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says
 
 KEYS = {name: {"api_key": "k"} for name in ("openai", "groq", "gemini", "deepseek")}
 MINE = {"providers": {"mine": {"base_url": "http://127.0.0.1:9/v1"}}}
@@ -120,6 +123,32 @@ async def test_what_is_missing_is_named(
         await made(session, provider, **more)
 
     assert fix in caught.value.fix
+
+
+async def test_models_made_anew_know_how_much_room_their_service_gives(
+    session: aiohttp.ClientSession,
+) -> None:
+    """As a reload makes them, and the button for a cheaper model (whose name decides)."""
+    words = {"error": {"message": "the valid range of max_tokens is [1, 8192]"}}
+
+    def rule(body: Body) -> Reply:
+        return Fails(400, words) if body["max_tokens"] > 8_192 else Says("Hello.")
+
+    request = ModelRequest("", (UserSaid("hello"),), (), max_tokens=16_384)
+    dialects = Dialects()
+    async with ModelServer(rule) as server, asyncio.timeout(30), AsyncExitStack() as stack:
+        for name in ("m", "m", "cheaper"):
+            settings = Settings.model_validate(
+                {
+                    "provider": {"backend": "mine", "model": name},
+                    "providers": {"mine": {"base_url": server.base_url}},
+                }
+            )
+            model = await model_of(settings, session, stack, FastClock(), dialects)
+            assert [event async for event in model.stream(request)]
+        asked = [body["max_tokens"] for body in server.requests]
+
+    assert asked == [16_384, 8_192, 8_192, 16_384, 8_192]
 
 
 async def test_making_the_models_and_all_around_them_imports_no_sdk() -> None:

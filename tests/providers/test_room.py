@@ -15,7 +15,15 @@ import pytest
 from aouo.errors import ProviderError
 from aouo.providers.failures import refused
 from aouo.providers.room import Room
-from aouo.transcript import AssistantSaid, Finished, ModelEvent, ModelRequest, Usage, UserSaid
+from aouo.transcript import (
+    AssistantSaid,
+    Finished,
+    FinishReason,
+    ModelEvent,
+    ModelRequest,
+    Usage,
+    UserSaid,
+)
 
 WINDOW = 16_384
 
@@ -29,6 +37,8 @@ class Vllm:
     """
 
     counts_all: bool = True
+    window: int = WINDOW
+    reason: FinishReason = "stop"
     asked: list[int] = field(default_factory=list[int])
     provider: str = "mine"
     model: str = "m"
@@ -40,9 +50,9 @@ class Vllm:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         self.asked.append(request.max_tokens)
         prompt = sum(len(message.text) for message in request.messages) // 4
-        if prompt + request.max_tokens > WINDOW:
+        if prompt + request.max_tokens > self.window:
             raise self._refusal(prompt, request.max_tokens)
-        yield Finished(AssistantSaid("Yes."), Usage(prompt, 0, 1), "stop")
+        yield Finished(AssistantSaid("Yes."), Usage(prompt, 0, 1), self.reason)
 
     def _refusal(self, prompt: int, asked: int) -> ProviderError:
         words = (
@@ -96,3 +106,18 @@ async def test_a_service_that_stops_to_count_is_not_taken_at_its_word(tokens: in
     assert model.asked[0] == 16_000
     assert len(model.asked) == 2
     assert model.asked[1] > 3_000
+
+
+async def test_a_room_that_cut_an_answer_off_is_asked_for_whole_the_next_time() -> None:
+    """A plan or a server's window may have grown; one that has not costs one refusal."""
+    room, model = Room(), Vllm()
+    await ask(room, model, 4_000)
+    await ask(room, model, 4_000)
+    model.reason = "length"
+    assert (await ask(room, model, 4_000)).bounded_by == "service"
+    model.reason, model.window = "stop", 2 * WINDOW
+    after = await ask(room, model, 4_000)
+
+    assert model.asked[0] == model.asked[-1] == 16_000
+    assert len(model.asked) == 5
+    assert after.bounded_by == ""

@@ -52,7 +52,7 @@ def test_after_three_turns_the_estimate_for_a_mixed_corpus_is_within_15_percent(
     for hand in hands:
         learning.observe("p", "m", request(hand), Usage(counted(hand, vocabulary)))
 
-    whole = learning.scale("p", "m").tokens(learning.request(request(order)))
+    whole = learning.scale("p", "m").tokens(learning.request(request(order), ("p", "m")))
     assert whole == pytest.approx(counted(order, vocabulary), rel=0.15)
 
 
@@ -93,7 +93,41 @@ def test_what_is_told_of_tools_counts_and_is_looked_at_once() -> None:
 
     assert learning.tools([spec]) == learning.tools([spec])
     assert learning.tools([spec]).ascii > 5
-    assert learning.request(ModelRequest("", (), (spec,))).fixed > 0
+    assert learning.request(ModelRequest("", (), (spec,)), ("p", "m")).fixed > 0
+
+
+CALLS = (ToolCall("1", "persist", "{}"),)
+THOUGHTS = "so I thought about the garden and the fence. " * 200
+
+
+@pytest.mark.parametrize(
+    ("wire", "of", "to", "counts"),
+    [
+        ("chat", ("mine", "m-1"), ("mine", "m-2"), True),
+        ("chat", ("mine", "m-1"), ("mine", "other"), False),
+        ("chat", ("mine", "m-1"), ("theirs", "m-1"), False),
+        ("responses", ("openai", "gpt-6-luna"), ("openai", "gpt-6-luna"), True),
+        ("responses", ("openai", "gpt-6-luna"), ("openai", "gpt-6.1-sol"), False),
+        ("gemini", ("gemini", ""), ("gemini", "gemini-3.5-flash"), True),
+        ("gemini", ("gemini", ""), ("mine", "m-1"), False),
+    ],
+)
+def test_thoughts_count_where_they_go_back_and_nowhere_else(
+    wire: str, of: tuple[str, str], to: tuple[str, str], counts: bool
+) -> None:
+    """As each wire writes them (`thoughts`, `responses_wire`, `gemini_wire`)."""
+    kept: dict[str, Any] = {"wire": wire}
+    if wire != "gemini":
+        kept |= {"provider": of[0], "model": of[1]}
+    compact = (", ", ": ") if wire == "chat" else (",", ":")
+    native = json.dumps(kept | {"parts": [{"text": THOUGHTS}]}, separators=compact)
+    said = AssistantSaid("Yes.", CALLS, native)
+
+    scale = Estimator().scale(*to)
+    plain = scale.entries([AssistantSaid("Yes.", CALLS)])
+    assert (scale.entries([said]) > plain + 1_000) is counts
+    assert counts or scale.entries([said]) == plain
+    assert scale.entries([said]) <= scale.at_most([said]) + 1
 
 
 TEXTS = st.text(max_size=60) | st.sampled_from([item["text"] for item in CORPUS])
@@ -121,4 +155,4 @@ def test_estimates_add_up(one: str, two: str) -> None:
     assert (both.ascii, both.other) == pytest.approx(
         (estimate(one + two).ascii, estimate(one + two).other)
     )
-    assert estimate_entries([UserSaid(one), UserSaid(two)]).fixed == 2 * ENTRY_TOKENS
+    assert estimate_entries([UserSaid(one), UserSaid(two)], ("p", "m")).fixed == 2 * ENTRY_TOKENS

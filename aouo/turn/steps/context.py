@@ -9,6 +9,7 @@ from aouo.turn.compaction import (
     ENTRIES_MAX,
     KEPT_SHARE,
     LEAST_LEFT_OUT,
+    TOO_LONG_TURNS,
     Compactor,
     budget_tokens,
 )
@@ -43,8 +44,11 @@ def compact(compactor: Compactor, *, threshold: float, window_override: int) -> 
         await _flush_what_waits(compactor, ctx)
         if not (ctx.model.brief or ctx.facts.turn.off_record):
             ctx.make_room = lambda known: _make_room(ctx, compactor, known=known)
-            ctx.was_too_long = lambda: compactor.remember_too_long(ctx.facts.turn.session_id)
-            await _compact_if_due(ctx, compactor, threshold, window_override)
+            session_id = ctx.facts.turn.session_id
+            turns = compactor.was_too_long(session_id)
+            ctx.was_too_long = lambda: compactor.remember_too_long(session_id, turns + 1)
+            known = turns >= TOO_LONG_TURNS
+            await _compact_if_due(ctx, compactor, threshold, window_override, too_long=known)
         await call_next()
 
     needs = frozenset({"history", "system", "tools"})
@@ -56,7 +60,7 @@ def sent_anyway(turn: TurnContext, estimator: Estimator) -> Estimate:
     return (
         estimate(turn.system + turn.changing)
         + estimator.tools(turn.toolbox.shown)
-        + estimate_entries(turn.said)
+        + estimate_entries(turn.said, (turn.model.provider, turn.model.model))
     )
 
 
@@ -65,13 +69,15 @@ async def _compact_if_due(
     compactor: Compactor,
     threshold: float,
     window_override: int,
+    *,
+    too_long: bool,
 ) -> None:
     estimator = compactor.estimator
     scale = estimator.scale(ctx.model.provider, ctx.model.model)
     window = window_override or ctx.model.context_window
     budget = budget_tokens(window, scale.tokens(sent_anyway(ctx, estimator)))
     session_id = ctx.facts.turn.session_id
-    if compactor.was_too_long(session_id):
+    if too_long:
         budget = min(budget, scale.entries(ctx.history))  # whatever we thought would fit
     undone = ctx.past.reach.undone
     due = budget * (1.0 if undone else threshold)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aouo.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer, QuotaExceededError
+from aouo.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer
 from aouo.turn import history
+from aouo.turn.caps import TurnCaps
 from aouo.turn.context import DispatchContext
-from aouo.turn.money import own_key
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.shown import last_words
 from aouo.turn.steps.context import sent_anyway
@@ -15,21 +15,14 @@ NUDGE = "[You gave no answer. Say what you found or did, or what you need from t
 LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
-def loop_policy(max_dispatches: int, session_tokens_max: int) -> Step[DispatchContext]:
-    """Rounds, and the tokens that the pack allows a turn, checked before each call; what it may
-    cost, `Quota.stream` checks right after. No turn takes more than a whole session may."""
+def loop_policy(max_dispatches: int, caps: TurnCaps) -> Step[DispatchContext]:
+    """Rounds, and the tokens that a turn may take, checked before each call; what it may cost,
+    `Quota.stream` checks right after."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         if ctx.iteration >= max_dispatches:
             raise DispatchLimitReached(max_dispatches)
-        pack, total = ctx.turn.facts.pack, ctx.turn.total
-        used = total.input_tokens + total.output_tokens
-        for cap, key in (
-            (pack.turn_tokens_max, own_key("turn_tokens", pack.name)),
-            (session_tokens_max, "advanced.session_tokens_max"),
-        ):
-            if cap and used >= cap:
-                raise QuotaExceededError("turn", used, cap, key)
+        caps.refuse_over(ctx.turn)
         await call_next()
 
     return Step("loop policy", run)
@@ -105,7 +98,7 @@ def decide() -> Step[DispatchContext]:
         elif text:
             ctx.ack(text, ctx.said.native)
         elif ctx.finish_reason == "length":  # the executor gave it all the room there is
-            ctx.nack(EmptyAnswer(f"cut off in dispatch {ctx.iteration}", cut_off=True))
+            ctx.nack(EmptyAnswer(f"cut off in dispatch {ctx.iteration}", cut_off=ctx.bounded_by))
         elif shown := last_words(ctx.turn.said):
             ctx.ack(shown, shown=True)
         elif ctx.turn.nudges == 0:

@@ -1,0 +1,107 @@
+"""What the failure of a model means for the next try; all pure.
+
+There is one policy of ours for all providers, and none of their SDKs', for an SDK knows neither a
+stream that was cut after it began nor the next model. With a fallback a failing model is not asked
+again: each of the others is tried once, in order. Without one a passing failure is met by waiting
+and asking again.
+
+| failure | without a fallback | with one |
+|---|---|---|
+| busy, cut stream, time-out in the middle | asked again, `max_retries` times | the next model |
+| time-out before any byte, unreadable call | asked again once | the next model |
+| time-out before any byte of a server nearby | raised: it is still at work | the next model |
+| quota of a day, a pause over a minute | raised | the next model |
+| more than a plan has a minute | raised, after less room was asked for | the next model |
+| out of memory | raised | the next model |
+| key refused, no money, model gone, region | raised | the next model: another may work |
+| no model service, proxy, certificate | raised | the next model: another road may work |
+| refused without a reason | raised | raised while the history can shrink, then the next model |
+| rejected, too long, filtered | raised | raised: the next one reads the same request |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aouo.errors import (
+    CertificateRefused,
+    ModelGone,
+    NoModelService,
+    OutOfMemory,
+    PlanTooSmall,
+    ProviderAuth,
+    ProviderBilling,
+    ProviderBusy,
+    ProviderError,
+    ProviderTimeout,
+    ProxyRefused,
+    QuotaUsedUp,
+    RegionRefused,
+    StillComputing,
+    Stumbled,
+    UnexplainedRefusal,
+)
+from aouo.transcript import ModelRequest
+
+MAX_PAUSE_S = 20.0
+MAX_RETRY_AFTER_S = 60.0
+"""A service that asks for a longer pause has failed for now."""
+MAX_COOLING_S = 3600.0
+_PASSING = (ProviderBusy, ProviderTimeout)
+MOVES_ON = (
+    *_PASSING,
+    ProviderAuth,
+    ProviderBilling,
+    ModelGone,
+    RegionRefused,
+    NoModelService,
+    ProxyRefused,
+    CertificateRefused,
+)
+_NOT_SOON = (QuotaUsedUp, ModelGone, RegionRefused)
+
+
+def pause_s(error: ProviderError, failures: int, spread: float) -> float:
+    """Seconds to leave a model alone after that many failures, of one call or of all; `spread`,
+    0 to 1, keeps many who wait from coming back together."""
+    if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
+        return error.retry_after_s * (1 + spread / 10)
+    if isinstance(error, _NOT_SOON):
+        return MAX_COOLING_S
+    return min(MAX_PAUSE_S, 2.0 ** min(failures - 1, 10)) * (1 + spread) / 2
+
+
+def may_be_asked_again(error: ProviderError) -> bool:
+    """Whether waiting for the same model makes sense."""
+    match error:
+        case QuotaUsedUp() | PlanTooSmall() | OutOfMemory() | StillComputing():
+            return False
+        case ProviderBusy(retry_after_s=asked_s):
+            return asked_s <= MAX_RETRY_AFTER_S
+        case _:
+            return isinstance(error, _PASSING)
+
+
+def moves_on(error: ProviderError, request: ModelRequest) -> bool:
+    """Whether another model is asked. What is refused without a reason may be too long: then less
+    history is the first cure, and another model the last."""
+    if isinstance(error, UnexplainedRefusal):
+        return not request.may_shrink
+    return isinstance(error, MOVES_ON)
+
+
+def only_once_more(error: ProviderError) -> bool:
+    """Whether a second failure of that kind will not be the last: what a model cannot write it
+    seldom can the third time, and a service that says nothing is paid for each time."""
+    return isinstance(error, Stumbled) or (isinstance(error, ProviderTimeout) and error.silent)
+
+
+def further(tries: Sequence[int], error: ProviderError, *, again: bool) -> Sequence[int]:
+    """Which models to ask after the first of `tries` failed so; () = none. `again`: a failure that
+    is met only once more was met before."""
+    which, *following = tries
+    if which not in following:
+        return following
+    if not may_be_asked_again(error) or (again and only_once_more(error)):
+        return ()
+    return following[:1] if only_once_more(error) else following

@@ -1,0 +1,30 @@
+"""How many tokens one turn may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.errors import QuotaExceededError
+from aouo.turn.context import TurnContext
+from aouo.turn.money import own_key
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCaps:
+    """What the pack allows a turn, and no more than a whole session may take; 0 = no cap."""
+
+    session_tokens_max: int
+
+    def refuse_over(self, turn: TurnContext) -> None:
+        """Refuse another model call of a turn that has taken what it may.
+
+        Raises:
+            QuotaExceededError: names the cap.
+        """
+        pack, used = turn.facts.pack, turn.total.input_tokens + turn.total.output_tokens
+        for cap, key in (
+            (pack.turn_tokens_max, own_key("turn_tokens", pack.name)),
+            (self.session_tokens_max, "advanced.session_tokens_max"),
+        ):
+            if cap and used >= cap:
+                raise QuotaExceededError("turn", used, cap, key)
