@@ -36,7 +36,7 @@ AouoError
 │   ├── ProxyRefused         the proxy on the way wants a password, or says no
 │   ├── CertificateRefused   nobody can tell whether it is the service
 │   ├── ContentFiltered      the service declined to answer this
-│   └── ProviderBroke        what works for us on this machine broke down
+│   └── ProviderBroke        what works for us on a machine of one's own broke down
 ├── DeliveryError            nobody yet: a chat did not take a message
 │   ├── NotSent              it surely did not arrive: safe to try again
 │   ├── FloodControl         wait, then try again
@@ -332,7 +332,8 @@ class CertificateRefused(ProviderError):
 
 
 class ProviderBroke(ProviderError):
-    """What works for us on this machine broke down, also when it was asked once more."""
+    """What works for us, on this machine or in its network, broke down, also when it was asked once
+    more; or it says that it cannot run the model, as for want of memory."""
 
 
 class ProviderBilling(ProviderError):

@@ -49,6 +49,11 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
                 "The model service does not accept our request or the model's name. "
                 f"The owner finds out more with: aouo doctor, and in the log under {reference}"
             )
+        case errors.ProviderBroke():
+            return (
+                "The machine that the model runs on says that it cannot run it now. The owner "
+                f"finds out more with: aouo doctor, and in the log under {reference}"
+            )
         case _:
             return f"The model service failed. Try again; the log has details under {reference}."
 
@@ -81,6 +86,8 @@ def no_answer_because(error: errors.ProviderError) -> str:
             return "may still be computing"
         case errors.ProviderTimeout():
             return "was silent for too long or broke off"
+        case errors.ProviderBroke():
+            return "cannot run the model now"
         case errors.ProviderAuth():
             return "refuses our key"
         case errors.ProviderBilling():

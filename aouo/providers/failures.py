@@ -210,6 +210,8 @@ def _field_at_fault(error: Mapping[str, Any]) -> str:
 def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderError]:
     if status in _TYPED_FIRST:
         return BY_STATUS[status]
+    if 300 <= status < 400:  # to a login page, or to https
+        return NoModelService
     parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
     if status == 429 and used_up_for_the_day(parts, message):
         return QuotaUsedUp
@@ -221,12 +223,12 @@ def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderErr
         return ContentFiltered  # OpenRouter's 403; source: openrouter.ai/docs/errors
     if any(map(_counts_too_many, parts)) or _window_in(message):
         return PromptTooLong
-    for code in codes:
-        if code in BY_CODE:
-            return BY_CODE[code]
     for sentence, kind in BY_SENTENCE:
         if sentence.fullmatch(message.strip()):
             return kind
+    for code in codes:
+        if code in BY_CODE:
+            return BY_CODE[code]
     if status == 404 and _names_the_model(error, model):
         return ModelGone
     return _by_field(status, error, codes, message)

@@ -14,6 +14,7 @@ and asking again.
 | more than a plan has a minute | raised, after less room was asked for | the next model |
 | key refused, no money, model gone, region | raised | the next model: another may work |
 | no model service, proxy, certificate | raised | the next model: another road may work |
+| it cannot run its model now | raised | the next model |
 | rejected, too long, filtered | raised | raised: the next one reads the same request |
 
 A pause grows with the tries of its own call, whatever other calls meet at the same time: as long as
@@ -41,6 +42,7 @@ from aouo.errors import (
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
+    ProviderBroke,
     ProviderBusy,
     ProviderError,
     ProviderTimeout,
@@ -80,6 +82,7 @@ _MOVES_ON = (
     NoModelService,
     ProxyRefused,
     CertificateRefused,
+    ProviderBroke,
 )
 _NOT_SOON = (QuotaUsedUp, ModelGone, RegionRefused)
 _IT_WORKS = (PromptTooLong, ContentFiltered)
