@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from aouo import errors
+from aouo.providers.failures import NotServed
 from aouo.settings import Settings
 
 _SOON_S = 60.0
@@ -44,6 +45,11 @@ def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bo
             return (
                 "Load the model there, if it is not; else it may need more memory than there is: "
                 f"set {key} to a smaller one. The server's own log knows more."
+            )
+        case NotServed():
+            return (
+                f"Look at {owner}.base_url (most end in /v1), or set {key} to a model that takes "
+                "tools, as packs need."
             )
         case errors.PromptTooLong():
             return "Give the model a larger window where it runs: this test is short."

@@ -433,6 +433,20 @@ def test_what_a_server_of_ones_own_cannot_do_is_not_called_passing(
     assert doctor(runner) == [("fail", f"gpt-6-luna: mine: HTTP 500: api_error: {message}", fix)]
 
 
+def test_a_path_that_is_not_served_is_looked_for_in_the_address(
+    runner: CliRunner, home: Home, service: str
+) -> None:
+    Service.answer = always(404, {"detail": "Not Found"})
+    configure(home, service)
+
+    ((_, detail, fix),) = doctor(runner)
+
+    assert detail == "gpt-6-luna: mine: HTTP 404: Not Found"
+    assert fix.startswith(
+        "Look at providers.mine.base_url (most end in /v1), or set provider.model"
+    )
+
+
 def test_a_pause_of_a_day_is_named_and_not_called_a_minute(
     runner: CliRunner, home: Home, service: str
 ) -> None:
