@@ -177,7 +177,7 @@ class _Looking:
         except TimeoutError:
             return Reply(f"no answer within {WITHIN_S:g} s", "Is it still loading? Try again.")
         except AouoError as error:
-            cure = cure_of(error)
+            cure = getattr(error, "cure", "") or cure_of(error)
             said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
             clean = Redactor(secrets_of(self.settings)).text(said)
             if cure:

@@ -433,6 +433,18 @@ def test_what_a_server_of_ones_own_cannot_do_is_not_called_passing(
     assert doctor(runner) == [("fail", f"gpt-6-luna: mine: HTTP 500: api_error: {message}", fix)]
 
 
+def test_a_proxy_that_answers_in_the_services_place_is_told_with_its_cure(
+    runner: CliRunner, home: Home, service: str
+) -> None:
+    """As it does for an address that begins with http://."""
+    Service.answer = always(407, "")
+    configure(home, service)
+
+    ((_, detail, _),) = doctor(runner)
+
+    assert "the proxy on the way asks for a password" in detail
+
+
 def test_a_path_that_is_not_served_is_looked_for_in_the_address(
     runner: CliRunner, home: Home, service: str
 ) -> None:
