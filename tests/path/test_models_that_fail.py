@@ -658,3 +658,19 @@ async def test_what_ollama_will_refuse_again_is_said_and_not_asked_again(
     assert answer.text.startswith(sentence)
     asked = [request for request in world.model.requests if "messages" in request]
     assert len(asked) == 1
+
+
+async def test_where_no_name_is_near_the_owner_reads_the_first_that_the_service_has(
+    world: World, clock: FastClock
+) -> None:
+    """As with Ollama, where a model is not pulled yet."""
+    del clock
+    pulled = ("llama3.2:latest", "scripted", "mistral:latest")
+    world.model.says["/v1/models"] = {"data": [{"id": name} for name in pulled]}
+    gone = {"error": {"message": "model not found", "code": "model_not_found"}}
+    world.model.fail(404, gone)
+    world.model.fail(404, gone)
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert "or not for our key. It has: llama3.2:latest, mistral:latest. Choose" in answer.text
