@@ -22,7 +22,6 @@ AouoError
 │   ├── ProviderBusy         try again later, or the next model
 │   │   ├── QuotaUsedUp       not before another day: the next model
 │   │   ├── PlanTooSmall      one request is more than the plan allows in a minute
-│   │   ├── OutOfMemory       the model does not fit into its machine
 │   │   └── Stumbled          the model wrote a call that nobody can read: once more
 │   ├── ProviderTimeout      it stopped talking
 │   │   └── StillComputing    a machine of one's own: asking again makes it slower
@@ -37,7 +36,7 @@ AouoError
 │   ├── ProxyRefused         the proxy on the way wants a password, or says no
 │   ├── CertificateRefused   nobody can tell whether it is the service
 │   ├── ContentFiltered      the service declined to answer this
-│   └── ProviderBroke        what works for us on this machine broke down
+│   └── ProviderBroke        what works for us on a machine of one's own broke down
 ├── DeliveryError            nobody yet: a chat did not take a message
 │   ├── NotSent              it surely did not arrive: safe to try again
 │   ├── FloodControl         wait, then try again
@@ -261,10 +260,6 @@ class PlanTooSmall(ProviderBusy):
     use in a minute. Waiting does not help, and a shorter history would lose more than it helps."""
 
 
-class OutOfMemory(ProviderBusy):
-    """The machine that the model runs on has not enough memory for it; waiting does not help."""
-
-
 class Stumbled(ProviderBusy):
     """The model wrote a tool call that its service could not read."""
 
@@ -341,7 +336,8 @@ class CertificateRefused(ProviderError):
 
 
 class ProviderBroke(ProviderError):
-    """What works for us on this machine broke down, also when it was asked once more."""
+    """What works for us, on this machine or in its network, broke down, also when it was asked once
+    more; or it says that it cannot run the model, as for want of memory."""
 
 
 class ProviderBilling(ProviderError):

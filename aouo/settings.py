@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from typing import Annotated, Literal, NamedTuple, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -29,6 +31,21 @@ Span: TypeAlias = Annotated[str, Field(pattern=r"^[1-9][0-9]*[smhd]$")]
 CountOrNone: TypeAlias = Annotated[
     Count, BeforeValidator(lambda value: 0 if value is None else value)
 ]
+
+
+def _address(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port above 65535, half of an IPv6 address
+        complete = False
+    if not complete:
+        raise ValueError("write it whole, such as http://127.0.0.1:11434/v1")
+    return value
+
+
+Address: TypeAlias = Annotated[str, AfterValidator(_address)]
+"""Where a service answers."""
 
 NO_SECRET = SecretStr("")
 BUILT_IN_BACKENDS = ("openai", "groq", "gemini", "deepseek", "local")
@@ -55,6 +72,7 @@ class Section(BaseModel):
         frozen=True,
         hide_input_in_errors=True,
         coerce_numbers_to_str=True,
+        allow_inf_nan=False,
     )
 
 
@@ -149,21 +167,21 @@ class Provider(Section):
 class OpenAI(Section):
     api_key: SecretStr = NO_SECRET
     """Key of the service."""
-    base_url: str = "https://api.openai.com/v1"
+    base_url: Address = "https://api.openai.com/v1"
     """Any compatible server."""
 
 
 class Groq(Section):
     api_key: SecretStr = NO_SECRET
     """Key of the service."""
-    base_url: str = "https://api.groq.com"
+    base_url: Address = "https://api.groq.com"
     """Without `/openai/v1`, which is added."""
 
 
 class Gemini(Section):
     api_key: SecretStr = NO_SECRET
     """Key of the service."""
-    base_url: str = "https://generativelanguage.googleapis.com"
+    base_url: Address = "https://generativelanguage.googleapis.com"
     """Without `/v1beta`, which is added."""
     vision_model: str = ""
     """Describes pictures for a chat model that cannot see; empty = off."""
@@ -172,7 +190,7 @@ class Gemini(Section):
 class DeepSeek(Section):
     api_key: SecretStr = NO_SECRET
     """Key of the service."""
-    base_url: str = "https://api.deepseek.com"
+    base_url: Address = "https://api.deepseek.com"
     """Any compatible server."""
 
 
@@ -205,7 +223,7 @@ class Price(Section):
 
 
 class CustomProvider(Section):
-    base_url: str
+    base_url: Address
     """Where the server answers, `/v1` included."""
     api_key: SecretStr = NO_SECRET
     """Empty for a server that asks for none."""
@@ -516,6 +534,15 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Only what is passed in: the process's environment is an argument of the loader."""
         return (init_settings,)
+
+    @field_validator("providers")
+    @classmethod
+    def _names_of_their_own(cls, value: dict[str, CustomProvider]) -> dict[str, CustomProvider]:
+        """A built-in backend of that name would be asked in its place."""
+        for name in value:
+            if name in BUILT_IN_BACKENDS:
+                raise ValueError(f"{name} is a backend of its own: choose another name")
+        return value
 
     @property
     def backends(self) -> tuple[str, ...]:

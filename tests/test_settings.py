@@ -111,6 +111,41 @@ def test_every_problem_is_reported_at_once_with_its_path():
 
 
 @pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "127.0.0.1:11434",
+        "localhost:1234/v1",
+        "ftp://127.0.0.1/v1",
+        "http:///v1",
+        "http://127.0.0.1:99999/v1",
+        "http://[::1",
+    ],
+)
+def test_an_address_of_a_model_that_is_none_is_said_before_anything_is_asked(address: str):
+    tree = {"openai": {"base_url": address}, "providers": {"mine": {"base_url": address}}}
+
+    whole = "write it whole, such as http://127.0.0.1:11434/v1"
+    assert set(problems(tree)) == {
+        f"openai.base_url: {whole}",
+        f"providers.mine.base_url: {whole}",
+    }
+
+
+def test_a_provider_cannot_take_the_name_of_a_backend_that_would_be_asked_in_its_place():
+    tree = {"providers": {"openai": {"base_url": "http://127.0.0.1:8000/v1"}}}
+
+    assert problems(tree) == ("providers: openai is a backend of its own: choose another name",)
+
+
+def test_a_time_without_an_end_is_no_time():
+    tree = '{"provider": {"request_timeout_s": Infinity, "stream_idle_timeout_s": NaN}}'
+
+    assert all("finite number" in problem for problem in problems(tree))
+    assert len(problems(tree)) == 2
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("[" * 100_000, "line 1 column 1: nested too deep"),

@@ -5,8 +5,13 @@ A proxy or a certificate on the way is told with its cure by `web.certificates.c
 
 from __future__ import annotations
 
+import math
+
 from aouo import errors
+from aouo.providers.failures import NotServed
 from aouo.settings import Settings
+
+_SOON_S = 60.0
 
 
 def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bool) -> str:
@@ -36,7 +41,20 @@ def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bo
                 f"Look at {owner}.base_url (most end in /v1), and whether a login page of this "
                 "network stands before it."
             )
-        case errors.ProviderRejected() | errors.PromptTooLong():
+        case errors.ProviderBroke():
+            return (
+                "Load the model there, if it is not. If it needs more memory than there is: end "
+                "other programs there, give it a smaller window (OLLAMA_CONTEXT_LENGTH), or set "
+                f"{key} to a smaller one. The server's own log knows more."
+            )
+        case NotServed():
+            return (
+                f"Look at {owner}.base_url (most end in /v1), or set {key} to a model that takes "
+                "tools, as packs need."
+            )
+        case errors.PromptTooLong():
+            return "Give the model a larger window where it runs: this test is short."
+        case errors.ProviderRejected():
             return f"Mend what it names, or set {key} to a model that takes tools, as packs need."
         case _:
             return ""
@@ -51,13 +69,14 @@ def _waiting(error: errors.ProviderBusy | errors.ProviderTimeout, *, reached: bo
             )
         case errors.PlanTooSmall():
             return "Take a larger plan or another model: a conversation takes more than this test."
-        case errors.OutOfMemory():
-            return (
-                "End other programs on its machine, give the model a smaller window (in Ollama: "
-                "OLLAMA_CONTEXT_LENGTH), or choose a smaller one."
-            )
         case errors.Stumbled():
             return "Ask again; packs need a model that calls tools well."
+        case errors.ProviderBusy(retry_after_s=asked_s) if asked_s > _SOON_S:
+            hours, minutes = divmod(math.ceil(asked_s / 60), 60)
+            return (
+                f"It asks for a pause of {hours:,} h {minutes} min; until then another model can "
+                "step in: provider.fallback."
+            )
         case _ if not reached:
             return "Check the address, the network and the proxy, if there is one."
         case _:

@@ -177,7 +177,7 @@ class _Looking:
         except TimeoutError:
             return Reply(f"no answer within {WITHIN_S:g} s", "Is it still loading? Try again.")
         except AouoError as error:
-            cure = cure_of(error)
+            cure = getattr(error, "cure", "") or cure_of(error)
             said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
             clean = Redactor(secrets_of(self.settings)).text(said)
             if cure:
@@ -198,12 +198,22 @@ def _alone(settings: Settings, wanted: Wanted) -> Settings:
 
 def _reply(finished: Finished, seconds: float) -> Reply:
     said = finished.said
+    if not said.text.strip() and not said.calls:
+        return _silent(cut_off=finished.reason == "length")
     return Reply(
         said=said.text.strip(),
         called=any(call.name == _TOOL.name for call in said.calls),
         thought=finished.usage.reasoning_tokens > 0,
         seconds=round(seconds, 1),
     )
+
+
+def _silent(*, cut_off: bool) -> Reply:
+    """An answer without a word: Ollama and LM Studio, where the prompt does not fit the window."""
+    if cut_off:
+        fix = "Its thoughts filled provider.max_tokens, or its window is too small where it runs."
+        return Reply("the answer was cut off before its first word", fix)
+    return Reply("the answer was empty", "Ask again; is its window too small where it runs?")
 
 
 def _red() -> bytes:

@@ -25,6 +25,7 @@ from aouo.emulator.client import ChatMessage, EmulatorClient
 from aouo.errors import SetupError
 from aouo.home import Home, write_atomically
 from aouo.logs import Logs, Nowhere
+from aouo.outbound.wording import ABOUT_MODEL
 from aouo.providers.fallback import Preparing
 from aouo.providers.local import HONEST_NOTE
 from aouo.redact import Redactor
@@ -125,11 +126,12 @@ async def say(
     ):
         tell("ready; asking")
         asked = await people.say(ADA, ADA, f"/use {pack}")
-        await people.next_message(ADA, after=asked.id)
+        await people.next_message(ADA, after=asked.id, contains="answers here")
         before = await app.database.read(jobs.count)  # the topics that are there are jobs too
         asked = await people.say(ADA, ADA, text)
         status = await _answered(app, at_least=before + 1)
         said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
+        said = [m for m in said if not m.text.startswith(ABOUT_MODEL)]  # told to the owner besides
         runtime.stop()
         await runtime.ended.wait()
     answer = "\n".join(line for message in said for line in _lines(message))

@@ -149,6 +149,7 @@ def _tested(seen: Seen, reply: Reply) -> Facts:
         "seconds": reply.seconds,
         "calls_tools": reply.called,
         "reads_pictures": None if picture is None else bool(sees_red),
+        "picture_refused": bool(picture and picture.refusal),
         "picture_said": (picture.refusal or picture.said[:200]) if picture else "",
         "thinks": reply.thought or bool(told and told.thinks),
     }
@@ -195,6 +196,8 @@ def _test_lines(row: Facts) -> Iterator[str]:
     )
     if row["reads_pictures"] is not None:
         missed = f"NO: a red picture, and it says: {row['picture_said']}"
+        if row["picture_refused"]:
+            missed = f"NO: {row['picture_said']}"
         yield _line("sees", "yes" if row["reads_pictures"] else missed)
     yield _line("thinks", "yes" if row["thinks"] else "not that one could see")
 

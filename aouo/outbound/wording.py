@@ -33,6 +33,7 @@ from aouo.ports import ButtonSpec, Rendered
 from aouo.transcript import AsksAgain
 
 THINKING = "Thinking…"
+ABOUT_MODEL = "About my model: "
 STOPPED_TURN = "Stopped."
 OTHERS_TURN = "I am answering somebody else: only they and the owner can stop that."
 CUT_SHORT = "…"
@@ -512,7 +513,7 @@ def unfinished(items: Sequence[tuple[str, str, str]]) -> str:
 
 def model_concern(what: str, fix: str) -> str:
     """Told to the owner once: what is or will be wrong with a configured model."""
-    return f"About my model: {what}. {fix}"
+    return f"{ABOUT_MODEL}{what}. {fix}"
 
 
 def _done(effects: Sequence[str]) -> str:

@@ -52,6 +52,11 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
                 "The model service does not accept our request or the model's name. "
                 f"The owner finds out more with: aouo doctor, and in the log under {reference}"
             )
+        case errors.ProviderBroke():
+            return (
+                "The machine that the model runs on says that it cannot run it now. The owner "
+                f"finds out more with: aouo doctor, and in the log under {reference}"
+            )
         case _:
             return f"The model service failed. Try again; the log has details under {reference}."
 
@@ -86,8 +91,6 @@ def no_answer_because(error: errors.ProviderError) -> str:
             return "has used up its quota of the day"
         case errors.PlanTooSmall():
             return "allows fewer tokens a minute than this takes"
-        case errors.OutOfMemory():
-            return "does not fit into the memory of its machine"
         case errors.Stumbled():
             return "wrote a tool call that nobody can read"
         case errors.ProviderBusy():
@@ -96,6 +99,8 @@ def no_answer_because(error: errors.ProviderError) -> str:
             return "may still be computing"
         case errors.ProviderTimeout():
             return "was silent for too long or broke off"
+        case errors.ProviderBroke():
+            return "cannot run the model now"
         case errors.ProviderAuth():
             return "refuses our key"
         case errors.ProviderBilling():
@@ -127,14 +132,6 @@ def _busy(error: errors.ProviderBusy, *, for_owner: bool) -> str:
                 f"trying again does not help. /new starts a fresh session, with less to read."
                 f"{steps_in}"
             )
-        case errors.OutOfMemory():
-            told = "The machine that the model runs on has not enough memory for it."
-            owners = (
-                " End other programs there, give the model a smaller window (in Ollama: "
-                "OLLAMA_CONTEXT_LENGTH), or choose a smaller one with provider.model "
-                f"{_CONFIG}"
-            )
-            return told + (owners if for_owner else "")
         case errors.Stumbled():
             return (
                 "The model wrote a tool call that nobody can read. Try again, perhaps in other "

@@ -211,6 +211,8 @@ def _field_at_fault(error: Mapping[str, Any]) -> str:
 def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderError]:
     if status in _TYPED_FIRST:
         return BY_STATUS[status]
+    if 300 <= status < 400:  # to a login page, or to https
+        return NoModelService
     parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
     if status == 429 and NONE_OF_IT.search(message):
         return ModelGone

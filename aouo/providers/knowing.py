@@ -147,10 +147,11 @@ class KnownModel:
         return repr(self._inner)
 
     async def living(self) -> tuple[str, ...]:
-        """A few models that the service has, the nearest to this one's name first; () when it does
-        not say so at once."""
+        """A few models that the service has, the nearest to this one's name first, or the
+        first ones of its list; () when it does not say so at once."""
         said = await self._ask()
-        return await asyncio.to_thread(nearest, said.names, self.model)
+        near = await asyncio.to_thread(nearest, said.names, self.model)
+        return near or tuple(name for name in said.names if name != self.model)[:3]
 
     async def prepare(self) -> None:
         await self._inner.prepare()

@@ -13,10 +13,11 @@ from re import Pattern
 from aouo.errors import (
     ContentFiltered,
     ModelGone,
-    OutOfMemory,
+    NoModelService,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
+    ProviderBroke,
     ProviderBusy,
     ProviderError,
     ProviderRejected,
@@ -96,16 +97,14 @@ BY_CODE: dict[str, type[ProviderError]] = {
     # it wrote what is no call: Groq, with 400 or inside a stream (github.com/agno-agi/agno/issues/
     # 4090; github.com/anomalyco/opencode/issues/1018, 2025-07)
     "tool_use_failed": Stumbled,
-    # passing
+    # passing; `api_error` and `server_error` say no more than the status: Ollama writes the first
+    # with 400 and 404 too (github.com/louisho5/picobot/issues/6, 2026-02)
     "rate_limit_exceeded": ProviderBusy,
     "rate_limit_error": ProviderBusy,
     "resource_exhausted": ProviderBusy,
     "overloaded_error": ProviderBusy,
     "engine_overloaded_error": ProviderBusy,
     "capacity_exceeded": ProviderBusy,
-    "server_error": ProviderBusy,
-    "api_error": ProviderBusy,
-    "internal_server_error": ProviderBusy,
     "unavailable": ProviderBusy,
     "unavailable_error": ProviderBusy,  # llama.cpp while it loads
     "deadline_exceeded": ProviderTimeout,
@@ -160,20 +159,38 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     ),
     (re.compile(r"Your team \S+ has either used all available credits or .*"), ProviderBilling),
     (re.compile(r"Content violates usage guidelines\..*"), ContentFiltered),
-    # Ollama, with 500 and the type of any failure of its own: "(5.3 GiB) than is available
-    # (4.4 GiB)" (github.com/continuedev/continue/issues/12689, 2026-06; ollama/ollama/issues/13556,
-    # 2025-12); "cudaMalloc failed: out of memory", "CUDA error: out of memory", "failed to allocate
-    # buffer, size = …", "unable to allocate backend buffer" (ollama/ollama/issues/9782, 2025-03;
-    # 11750, 2025-08; 5941, 2024-07)
-    (re.compile(r"model requires more system memory .*"), OutOfMemory),
+    # llama.cpp, with 500 and `server_error`: the window was full before the answer ended, or the
+    # prompt did not fit (github.com/ggml-org/llama.cpp/issues/19774, 2026-02; pull/15780)
+    (re.compile(r"Context size has been exceeded\.?"), PromptTooLong),
+    (re.compile(r"the request exceeds the available context size.*"), PromptTooLong),
+    # the same, without its templates (github.com/QwenLM/Qwen3.8/issues/44, 2026-03), and a template
+    # that does not take what we sent (github.com/ggml-org/llama.cpp/issues/27367, 2026-08); Ollama
+    # passes that on (ollama/ollama/issues/18241, 2026-09), and has templates of its own
+    (re.compile(r"tools param requires --jinja flag|Unsupported param: tools"), ProviderRejected),
+    # vLLM and Ollama, with 400: no tools with this model (langchain4j/langchain4j/issues/3475,
+    # 2025-08; louisho5/picobot/issues/6, 2026-02)
+    (re.compile(r'"auto" tool choice requires .*|\S+ does not support tools'), ProviderRejected),
     (
         re.compile(
-            r"llama runner process has terminated: .*"
-            r"(?:out of memory|(?:failed|unable) to allocate).*",
+            r"(?:Unable to generate parser for this template|-+\s+While executing|\{\"error\":).*"
+            r"Jinja Exception: .*|Error rendering prompt with jinja template: .*"
+            r"|template: \S* executing .*",
             re.DOTALL,
         ),
-        OutOfMemory,
+        ProviderRejected,
     ),
+    # Ollama, with 500 (github.com/continuedev/continue/issues/12795, 2026-06; ollama/ollama/issues/
+    # 16645, 2026-06, and 13171)
+    (re.compile(r"model requires more system memory .*"), ProviderBroke),
+    (re.compile(r"llama(?: runner|-server) process has terminated.*", re.DOTALL), ProviderBroke),
+    # LM Studio, with 400 or 404 (lmstudio-ai/lmstudio-bug-tracker/issues/1730, 2026-04; lms/issues/
+    # 107; QwenLM/qwen-code/issues/3802, 2026-05)
+    (re.compile(r"No models loaded\..*|Model is unloaded\.?"), ProviderBroke),
+    (re.compile(r"Failed to load model .*", re.DOTALL), ProviderBroke),
+    (re.compile(r"The model has crashed .*", re.DOTALL), ProviderBroke),
+    # LM Studio, with 200: a path that it does not serve (bug-tracker/issues/618, 2025-04; pssah4/
+    # vault-operator/issues/73, 2026-08)
+    (re.compile(r"Unexpected endpoint or method\..*"), NoModelService),
 )
 
 THE_PROMPT = frozenset({"input_tokens", "messages", "prompt"})

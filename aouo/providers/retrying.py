@@ -12,7 +12,7 @@ and asking again.
 | time-out before any byte of a server nearby | raised: it is still at work | the next model |
 | quota of a day, a pause over a minute | raised | the next model |
 | more than a plan has a minute | raised, after less room was asked for | the next model |
-| out of memory | raised | the next model |
+| it cannot run its model now (memory, a crash) | asked again once | the next model |
 | key refused, no money, model gone, region | raised | the next model: another may work |
 | no model service, proxy, certificate | raised | the next model: another road may work |
 | refused without a reason | raised | raised while the history can shrink, then the next model |
@@ -27,10 +27,10 @@ from aouo.errors import (
     CertificateRefused,
     ModelGone,
     NoModelService,
-    OutOfMemory,
     PlanTooSmall,
     ProviderAuth,
     ProviderBilling,
+    ProviderBroke,
     ProviderBusy,
     ProviderError,
     ProviderTimeout,
@@ -47,7 +47,7 @@ MAX_PAUSE_S = 20.0
 MAX_RETRY_AFTER_S = 60.0
 """A service that asks for a longer pause has failed for now."""
 MAX_COOLING_S = 3600.0
-_PASSING = (ProviderBusy, ProviderTimeout)
+_PASSING = (ProviderBusy, ProviderTimeout, ProviderBroke)
 MOVES_ON = (
     *_PASSING,
     ProviderAuth,
@@ -74,7 +74,7 @@ def pause_s(error: ProviderError, failures: int, spread: float) -> float:
 def may_be_asked_again(error: ProviderError) -> bool:
     """Whether waiting for the same model makes sense."""
     match error:
-        case QuotaUsedUp() | PlanTooSmall() | OutOfMemory() | StillComputing():
+        case QuotaUsedUp() | PlanTooSmall() | StillComputing():
             return False
         case ProviderBusy(retry_after_s=asked_s):
             return asked_s <= MAX_RETRY_AFTER_S
@@ -91,9 +91,12 @@ def moves_on(error: ProviderError, request: ModelRequest) -> bool:
 
 
 def only_once_more(error: ProviderError) -> bool:
-    """Whether a second failure of that kind will not be the last: what a model cannot write it
-    seldom can the third time, and a service that says nothing is paid for each time."""
-    return isinstance(error, Stumbled) or (isinstance(error, ProviderTimeout) and error.silent)
+    """Whether a second failure of that kind will be the last: what a model cannot write it seldom
+    can the third time, a server that died is up again or stays down, and a service that says
+    nothing is paid for each time."""
+    if isinstance(error, ProviderTimeout):
+        return error.silent
+    return isinstance(error, Stumbled | ProviderBroke)
 
 
 def further(tries: Sequence[int], error: ProviderError, *, again: bool) -> Sequence[int]:

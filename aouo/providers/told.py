@@ -45,6 +45,8 @@ _WINDOWS = (
 _ENDS = ("shutdown_date", "expiration_date", "deprecation", "deprecation_date")
 _SEES = ("vision", "image", "image_input", "images")
 _TOOLS = ("tools", "tool_use", "function_calling", "trained_for_tool_use")
+_NAME_CHARS = 200
+"""What is longer, or no text, is no name to ask for, nor to show anybody."""
 _THINKS = ("thinking", "reasoning")
 
 
@@ -178,7 +180,7 @@ def _entries(body: object) -> Iterator[Entry]:
 def _name(entry: Entry) -> str:
     for key in ("id", "key", "name", "model"):
         value = entry.get(key)
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and 0 < len(value) <= _NAME_CHARS and value.isprintable():
             return value.removeprefix("models/")
     return ""
 

@@ -44,6 +44,7 @@ class Service(BaseHTTPRequestHandler):
 
     lists: ClassVar[dict[str, Any]] = {}
     answer: ClassVar[Answer]
+    pause: ClassVar[dict[str, str]] = {}
     asked: ClassVar[list[dict[str, Any]]] = []
 
     def do_GET(self) -> None:
@@ -75,6 +76,8 @@ class Service(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(text.encode())))
+        for name, value in self.pause.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(text.encode())
 
@@ -90,6 +93,7 @@ def well(body: dict[str, Any]) -> tuple[int, Any]:
 @pytest.fixture
 def service() -> Generator[str]:
     Service.lists, Service.answer, Service.asked = {}, staticmethod(well), []
+    Service.pause = {}
     with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -363,3 +367,108 @@ def test_models_test_says_which_key_is_missing(runner: CliRunner, home: Home) ->
 
     assert code == 1
     assert "openai.api_key" in row["problem"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "what", "fix"),
+    [
+        ("stop", "the answer was empty", "Ask again; is its window too small where it runs?"),
+        (
+            "length",
+            "the answer was cut off before its first word",
+            "Its thoughts filled provider.max_tokens, or its window is too small where it runs.",
+        ),
+    ],
+)
+def test_an_answer_without_a_word_is_no_answer(
+    runner: CliRunner, home: Home, service: str, reason: str, what: str, fix: str
+) -> None:
+    """LM Studio and Ollama, where a prompt does not fit (lmstudio-bug-tracker#2339, Aug 2026)."""
+    silence = {"choices": [{"message": {"content": ""}, "finish_reason": reason}]}
+    Service.lists = {"/v1/chat/completions": silence}
+    configure(home, service)
+
+    code, (row,) = outcome(runner)
+
+    assert doctor(runner) == [("fail", f"gpt-6-luna: {what}", fix)]
+    assert (code, row["answers"], row["refusal"], row["fix"]) == (1, False, what, fix)
+
+
+def test_a_refused_picture_is_not_called_something_that_the_model_said(
+    runner: CliRunner, home: Home, service: str
+) -> None:
+    gone = {"error": {"message": "model not found, try pulling it first", "type": "api_error"}}
+
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        return (200, CALLS) if body.get("tools") else (404, gone)
+
+    Service.answer = staticmethod(answer)
+    configure(home, service)
+
+    told = runner.invoke(aouo, ["models", "test"]).stdout
+
+    assert "  sees      NO: mine: HTTP 404: api_error: model not found" in told
+
+
+@pytest.mark.parametrize(
+    ("message", "fix"),
+    [
+        (
+            "model requires more system memory (19.3 GiB) than is available (14.8 GiB)",
+            "Load the model there, if it is not; else it may need more memory than there is: set "
+            "provider.model to a smaller one. The server's own log knows more.",
+        ),
+        (
+            "Context size has been exceeded.",
+            "Give the model a larger window where it runs: this test is short.",
+        ),
+    ],
+)
+def test_what_a_server_of_ones_own_cannot_do_is_not_called_passing(
+    runner: CliRunner, home: Home, service: str, message: str, fix: str
+) -> None:
+    Service.answer = always(500, {"error": {"message": message, "type": "api_error"}})
+    configure(home, service)
+
+    assert doctor(runner) == [("fail", f"gpt-6-luna: mine: HTTP 500: api_error: {message}", fix)]
+
+
+def test_a_proxy_that_answers_in_the_services_place_is_told_with_its_cure(
+    runner: CliRunner, home: Home, service: str
+) -> None:
+    """As it does for an address that begins with http://."""
+    Service.answer = always(407, "")
+    configure(home, service)
+
+    ((_, detail, _),) = doctor(runner)
+
+    assert "the proxy on the way asks for a password" in detail
+
+
+def test_a_path_that_is_not_served_is_looked_for_in_the_address(
+    runner: CliRunner, home: Home, service: str
+) -> None:
+    Service.answer = always(404, {"detail": "Not Found"})
+    configure(home, service)
+
+    ((_, detail, fix),) = doctor(runner)
+
+    assert detail == "gpt-6-luna: mine: HTTP 404: Not Found"
+    assert fix.startswith(
+        "Look at providers.mine.base_url (most end in /v1), or set provider.model"
+    )
+
+
+def test_a_pause_of_a_day_is_named_and_not_called_a_minute(
+    runner: CliRunner, home: Home, service: str
+) -> None:
+    Service.answer = always(429, {"error": {"message": "slow down"}})
+    Service.pause = {"Retry-After": "86400"}
+    configure(home, service)
+
+    ((_, _, fix),) = doctor(runner)
+
+    assert fix == (
+        "It asks for a pause of 24 h 0 min; until then another model can step in: "
+        "provider.fallback."
+    )

@@ -75,6 +75,16 @@ async def test_a_service_that_speaks_and_hears_does_so_here_too() -> None:
     assert heard.text == "(a recording of 45 bytes, which nobody listened to)"
 
 
+@pytest.mark.parametrize("service", ["ollama", "lmstudio"])
+async def test_what_the_owner_is_told_of_a_model_besides_is_no_part_of_the_answer(
+    tmp_path: Path, service: str
+) -> None:
+    """Their small windows are told of at the start."""
+    _, answer = await said(tmp_path, "Buy milk", service)
+
+    assert answer.startswith("(No model is here.) You said: Buy milk")
+
+
 async def test_an_unknown_service_is_answered_with_those_that_there_are(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"no local service 'nobody'.*anthropic, deepseek"):
         await said(tmp_path, "Buy milk", "nobody")

@@ -694,3 +694,55 @@ async def test_ten_megabytes_of_thoughts_are_read_past_and_not_kept(world: World
 
     assert answer.text == "Yes."
     assert kept < 6_000_000
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "sentence"),
+    [
+        (
+            400,
+            "registry.ollama.ai/library/gemma3:4b does not support tools",
+            "The model service does not accept our request or the model's name. The owner finds",
+        ),
+        (
+            404,
+            'model "scripted" not found, try pulling it first',
+            "The model service has no model “scripted”, or not for our key.",
+        ),
+        (
+            500,
+            "model requires more system memory (19.3 GiB) than is available (14.8 GiB)",
+            "The machine that the model runs on says that it cannot run it now. The owner finds",
+        ),
+    ],
+)
+async def test_what_ollama_will_refuse_again_is_said_and_not_asked_again(
+    world: World, clock: FastClock, status: int, message: str, sentence: str
+) -> None:
+    """Ollama writes `api_error` whatever it is (louisho5/picobot#6, Feb 2026)."""
+    del clock
+    body = {"error": {"message": message, "type": "api_error", "param": None, "code": None}}
+    for _ in range(4):
+        world.model.fail(status, body)
+    async with world.running() as bot:
+        answer = await bot.ask("hello", user=BEN)
+
+    assert answer.text.startswith(sentence)
+    asked = [request for request in world.model.requests if "messages" in request]
+    assert len(asked) == 1
+
+
+async def test_where_no_name_is_near_the_owner_reads_the_first_that_the_service_has(
+    world: World, clock: FastClock
+) -> None:
+    """As with Ollama, where a model is not pulled yet."""
+    del clock
+    pulled = ("llama3.2:latest", "scripted", "mistral:latest")
+    world.model.says["/v1/models"] = {"data": [{"id": name} for name in pulled]}
+    gone = {"error": {"message": "model not found", "code": "model_not_found"}}
+    world.model.fail(404, gone)
+    world.model.fail(404, gone)
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert "or not for our key. It has: llama3.2:latest, mistral:latest. Choose" in answer.text

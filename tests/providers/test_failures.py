@@ -15,11 +15,11 @@ from aouo.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
-    OutOfMemory,
     PlanTooSmall,
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
+    ProviderBroke,
     ProviderBusy,
     ProviderError,
     ProviderRejected,
@@ -103,6 +103,12 @@ TOO_LONG: list[tuple[str, int, object, type[ProviderError]]] = [
         error("…", code=500, type="server_error", n_prompt_tokens=14429, n_ctx=8192),
         PromptTooLong,
     ),
+    (
+        "llama.cpp, in the middle",
+        500,
+        error("Context size has been exceeded.", code=500, type="server_error"),
+        PromptTooLong,
+    ),
     ("groq", 413, error("…", type=INVALID, code="request_too_large"), PromptTooLong),
     (
         "openrouter, passed on",
@@ -118,11 +124,11 @@ OTHERS: list[tuple[str, int, object, type[ProviderError]]] = [
         (f"ollama, {words}", 500, error(words, type="api_error", param=None, code=None), kind)
         for words, kind in (
             # continuedev/continue#12689 (Jun 2026); ollama/ollama#9782, #11750, #5941, #8770
-            ("model requires more system memory (5 GiB) than is available (4 GiB)", OutOfMemory),
-            (f"{_RUNNER}cudaMalloc failed: out of memory", OutOfMemory),
-            (f"{_RUNNER}error:failed to allocate buffer, size = 16571.89 MiB", OutOfMemory),
-            (f"{_RUNNER}error loading model: unable to allocate backend buffer", OutOfMemory),
-            (f"{_RUNNER}exit status 2", ProviderBusy),
+            ("model requires more system memory (5 GiB) than is available (4 GiB)", ProviderBroke),
+            (f"{_RUNNER}cudaMalloc failed: out of memory", ProviderBroke),
+            (f"{_RUNNER}error:failed to allocate buffer, size = 16571.89 MiB", ProviderBroke),
+            (f"{_RUNNER}error loading model: unable to allocate backend buffer", ProviderBroke),
+            (f"{_RUNNER}exit status 2", ProviderBroke),
             ("You said: out of memory", ProviderBusy),
         )
     ),
@@ -184,6 +190,85 @@ OTHERS: list[tuple[str, int, object, type[ProviderError]]] = [
     ),
     ("mistral, model", 400, {"message": "…", "type": "invalid_model", "code": "1500"}, ModelGone),
     ("ollama, model", 404, error(f'model "{MODEL}" not found, try pulling it first'), ModelGone),
+    (
+        "ollama, model, with its type",
+        404,
+        error(f'model "{MODEL}" not found, try pulling it first', type="api_error"),
+        ModelGone,
+    ),
+    (
+        "ollama, tools",
+        400,
+        error("registry.ollama.ai/library/gemma3:4b does not support tools", type="api_error"),
+        ProviderRejected,
+    ),
+    (
+        "ollama, a request",
+        400,
+        error("invalid message format", type="api_error"),
+        UnexplainedRefusal,
+    ),
+    ("ollama, busy", 503, error("server busy, please try again.", type="api_error"), ProviderBusy),
+    ("its own fault", 500, error("…", type="server_error"), ProviderBusy),
+    (
+        "ollama, memory",
+        500,
+        error(
+            "model requires more system memory (19.3 GiB) than is available (14.8 GiB)",
+            type="api_error",
+        ),
+        ProviderBroke,
+    ),
+    (
+        "ollama, a template",
+        500,
+        error('template: :108:130: executing "" at <index .ToolCalls 0>', type="api_error"),
+        ProviderRejected,
+    ),
+    (
+        "llama.cpp, a template",
+        500,
+        error("\n---\nWhile executing\nError: Jinja Exception: No user query", type="server_error"),
+        ProviderRejected,
+    ),
+    (
+        "llama.cpp, tools",
+        500,
+        error("tools param requires --jinja flag", code=500, type="server_error"),
+        ProviderRejected,
+    ),
+    (
+        "vllm, tools",
+        400,
+        error(
+            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be '
+            "set",
+            type="BadRequestError",
+            param=None,
+            code=400,
+        ),
+        ProviderRejected,
+    ),
+    (
+        "lm studio, nothing is loaded",
+        404,
+        error(
+            "No models loaded. Please load a model in the developer page or use the 'lms load' "
+            "command.",
+            type=INVALID,
+            param="model",
+            code="model_not_found",
+        ),
+        ProviderBroke,
+    ),
+    ("lm studio, unloaded", 400, {"error": "Model is unloaded."}, ProviderBroke),
+    (
+        "lm studio, a path",
+        200,
+        {"error": "Unexpected endpoint or method. (POST /chat/completions)"},
+        NoModelService,
+    ),
+    ("a redirect", 302, "", NoModelService),
     ("vllm, model", 404, error("…", type="NotFoundError", param="model", code=404), ModelGone),
     ("gemini, model", 404, [error("…", code=404, status="NOT_FOUND")], ModelGone),
     ("anthropic, model", 404, error(f"model: {MODEL}", type="not_found_error"), ModelGone),

@@ -212,3 +212,10 @@ def test_whatever_a_server_answers_nothing_breaks(body: Any, other: Any) -> None
         told_by_list(body)
     told_by_ollama(body, other, "m")
     told_by_llama_cpp(body)
+
+
+def test_what_is_no_name_to_ask_for_is_not_shown_to_anybody() -> None:
+    """Names are told to the owner, in a terminal and in their chat."""
+    odd = ["\x1b[31mred", "two\nlines", "x" * 5_000, None, 7, "", "good/name:8b"]
+
+    assert names({"data": [{"id": one} for one in odd]}) == ("good/name:8b",)
