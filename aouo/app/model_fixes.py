@@ -18,7 +18,7 @@ def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bo
         case errors.ProviderAuth():
             return f"Set {owner}.api_key."
         case errors.ProviderBilling():
-            return "Put money on the account, or choose another model."
+            return "Put money on the account or raise its limit, or choose another model."
         case errors.ModelGone():
             return f"Set {key} to another one."
         case errors.ContentFiltered():
