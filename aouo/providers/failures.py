@@ -26,8 +26,10 @@ from aouo.errors import (
 )
 from aouo.providers.refusals import (
     BY_CODE,
+    BY_LIMIT,
     BY_SENTENCE,
     BY_STATUS,
+    OF_THE_SERVICE,
     PER_MINUTE,
     THE_ANSWER,
     THE_PROMPT,
@@ -208,9 +210,12 @@ def _field_at_fault(error: Mapping[str, Any]) -> str:
 
 
 def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderError]:
+    parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
+    for part in parts:
+        if (limit := str(part.get("limit_source", ""))) in BY_LIMIT:
+            return BY_LIMIT[limit]
     if status in _TYPED_FIRST:
         return BY_STATUS[status]
-    parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
     if status == 429 and used_up_for_the_day(parts, message):
         return QuotaUsedUp
     if _is_more_than_a_minute(status, codes, message):
@@ -221,12 +226,12 @@ def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderErr
         return ContentFiltered  # OpenRouter's 403; source: openrouter.ai/docs/errors
     if any(map(_counts_too_many, parts)) or _window_in(message):
         return PromptTooLong
-    for code in codes:
-        if code in BY_CODE:
-            return BY_CODE[code]
     for sentence, kind in BY_SENTENCE:
         if sentence.fullmatch(message.strip()):
             return kind
+    for code in codes:
+        if code in BY_CODE and not (code in OF_THE_SERVICE and 400 <= status < 500):
+            return BY_CODE[code]
     if status == 404 and _names_the_model(error, model):
         return ModelGone
     return _by_field(status, error, codes, message)

@@ -16,6 +16,8 @@ Wire: TypeAlias = Literal["chat", "responses", "gemini"]
 Certainty: TypeAlias = Literal["reproduced", "sourced", "memory"]
 Body: TypeAlias = dict[str, Any]
 Order: TypeAlias = Literal[
+    "broken_arguments",
+    "empty_assistant",
     "empty_part",
     "first_user",
     "last_assistant",
