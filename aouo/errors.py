@@ -341,7 +341,7 @@ class ProviderBroke(ProviderError):
 
 
 class ProviderBilling(ProviderError):
-    """The account behind the key has no money left, or is at its limit for it."""
+    """The account behind the key has no money left, or one of its spending limits is reached."""
 
 
 class ContentFiltered(ProviderError):

@@ -33,8 +33,8 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
             return "The model service refuses our key. The owner finds out more with: aouo doctor"
         case errors.ProviderBilling():
             return (
-                "The account at the model service has no money left to spend; the owner has to top "
-                "it up or raise its limit."
+                "The account at the model service has no money left, or its spending limit is "
+                "reached; the owner has to see to it."
             )
         case errors.ContentFiltered():
             return "The model service declined to answer this. Try it in other words."
@@ -104,7 +104,7 @@ def no_answer_because(error: errors.ProviderError) -> str:
         case errors.ProviderAuth():
             return "refuses our key"
         case errors.ProviderBilling():
-            return "has no money of ours left to spend"
+            return "has no money of ours left, or may spend no more of it"
         case errors.ModelGone():
             return "is not there any more, or not for our key"
         case errors.RegionRefused():

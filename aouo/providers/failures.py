@@ -26,6 +26,7 @@ from aouo.errors import (
 )
 from aouo.providers.refusals import (
     BY_CODE,
+    BY_LIMIT,
     BY_SENTENCE,
     BY_STATUS,
     NONE_OF_IT,
@@ -209,11 +210,14 @@ def _field_at_fault(error: Mapping[str, Any]) -> str:
 
 
 def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderError]:
+    parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
+    for part in parts:
+        if (limit := str(part.get("limit_source", ""))) in BY_LIMIT:
+            return BY_LIMIT[limit]
     if status in _TYPED_FIRST:
         return BY_STATUS[status]
     if 300 <= status < 400:  # to a login page, or to https
         return NoModelService
-    parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
     if status == 429 and NONE_OF_IT.search(message):
         return ModelGone
     if status == 429 and used_up_for_the_day(parts, message):

@@ -112,6 +112,16 @@ BY_CODE: dict[str, type[ProviderError]] = {
     "timeout_error": ProviderTimeout,
 }
 
+BY_LIMIT: dict[str, type[ProviderError]] = {
+    # OpenRouter's `metadata.limit_source`, with 402 and 403 (developersdigest.tech/errors/api/
+    # openrouter, 18 Oct 2026); the first one passes by itself
+    "openrouter_in_flight_budget": ProviderBusy,
+    "openrouter_credits": ProviderBilling,
+    "openrouter_guardrail_budget": ProviderBilling,
+    "openrouter_key_limit": ProviderBilling,
+    "openrouter_workspace_budget": ProviderBilling,
+}
+
 BY_STATUS: dict[int, type[ProviderError]] = {
     401: ProviderAuth,
     402: ProviderBilling,
@@ -119,6 +129,7 @@ BY_STATUS: dict[int, type[ProviderError]] = {
     407: ProxyRefused,
     408: ProviderTimeout,
     409: ProviderBusy,
+    410: ModelGone,  # Ollama's cloud (github.com/photoprism/photoprism/issues/5726, 2026-07)
     413: PromptTooLong,
     425: ProviderBusy,
     429: ProviderBusy,
@@ -185,12 +196,31 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     (re.compile(r"llama(?: runner|-server) process has terminated.*", re.DOTALL), ProviderBroke),
     # LM Studio, with 400 or 404 (lmstudio-ai/lmstudio-bug-tracker/issues/1730, 2026-04; lms/issues/
     # 107; QwenLM/qwen-code/issues/3802, 2026-05)
-    (re.compile(r"No models loaded\..*|Model is unloaded\.?"), ProviderBroke),
+    (re.compile(r"No models loaded\..*|Model is unloaded\.?|model is not loaded"), ProviderBroke),
     (re.compile(r"Failed to load model .*", re.DOTALL), ProviderBroke),
     (re.compile(r"The model has crashed .*", re.DOTALL), ProviderBroke),
     # LM Studio, with 200: a path that it does not serve (bug-tracker/issues/618, 2025-04; pssah4/
     # vault-operator/issues/73, 2026-08)
     (re.compile(r"Unexpected endpoint or method\..*"), NoModelService),
+    # OpenRouter, with 403 (github.com/gptme/gptme/issues/1449, 2026-02)
+    (re.compile(r"Key limit exceeded \(.*"), ProviderBilling),
+    # Kimi, of a tool's parameters (github.com/earendil-works/pi/issues/4138, 2026-05)
+    (
+        re.compile(r"Invalid request: tools\.function\.parameters is not a valid .*", re.DOTALL),
+        ProviderRejected,
+    ),
+    # llama.cpp: as a router, with 400 (tools/server/server-models.cpp; ggml-org/llama.cpp#17968,
+    # 2025-12)
+    (re.compile(r"model (?:'[^']*' )?not found"), ModelGone),
+    # it wrote what is no call, with 500: llama.cpp (github.com/mostlygeek/llama-swap/issues/856 and
+    # ggml-org/llama.cpp#24644, 2026-06), Ollama (ollama/ollama#16810, 2026-06, and 17638, 2026-08)
+    (re.compile(r"The model produced output that does not match the .*", re.DOTALL), Stumbled),
+    (re.compile(r"Failed to parse input at pos \d+:.*", re.DOTALL), Stumbled),
+    (re.compile(r"error parsing tool call: .*", re.DOTALL), Stumbled),
+    (re.compile(r"(?:failed to parse XML: |XML syntax error on line \d+: ).*"), Stumbled),
+    (re.compile(r"expected element type <function> but have <\w+>"), Stumbled),
+    # Ollama's cloud, with 403 (ollama/ollama#15741, 2026-05)
+    (re.compile(r"this model requires a subscription, .*"), ModelGone),
 )
 
 THE_PROMPT = frozenset({"input_tokens", "messages", "prompt"})
@@ -212,10 +242,13 @@ NONE_OF_IT = re.compile(r"Quota exceeded for metric: \S+, limit: 0(?!\d)")
 """Gemini's 429 for a model that a plan does not have, which no day brings (github.com/continuedev/
 continue/issues/12749, 2026-06); its `quotaId` may name a quota of a day all the same."""
 
-_NAMES_PICTURES = re.compile(r"image|multi-?modal|vision|picture|mmproj|content must be a string")
+_NAMES_PICTURES = re.compile(
+    r"image|multi-?modal|vision|picture|mmproj|content'? (?:: value )?must be a string"
+)
 _SAYS_NO = re.compile(
     r"not support|n't support|unsupported|only supported|not a multi-?modal|no endpoints found"
-    r"|unknown variant|mmproj|must be a string|text.only|cannot (?:see|read|process) (?:image|pic)"
+    r"|at most 0 (?:image|vision)|unknown variant|mmproj|must be a string|text.only"
+    r"|cannot (?:see|read|process) (?:image|pic)"
 )
 _OF_THIS_PICTURE = re.compile(r"format|media.?type|mime|too large|dimension|corrupt|decode|size")
 
@@ -224,7 +257,8 @@ def refuses_pictures(error: ProviderError) -> bool:
     """Whether a service says that its model reads no pictures at all.
 
     No service has a code for it; these are their words: vLLM "is not a multimodal model"
-    (github.com/vllm-project/vllm/issues/23402), Ollama "this model does not support image input"
+    (github.com/vllm-project/vllm/issues/23402) and, from its multimodal/processing, "At most 0
+    image(s) may be provided", Ollama "this model does not support image input"
     (github.com/ollama/ollama/issues/17301), llama.cpp "image input is not supported … mmproj",
     OpenRouter "No endpoints found that support image input", DeepSeek "unknown variant `image_url`,
     expected `text`", Groq "content must be a string". One that refuses *this* picture says other

@@ -51,7 +51,8 @@ def used_up_for_the_day(parts: list[Mapping[str, Any]], message: str) -> bool:
     8437, 2025-09; when limits of a minute are named with it, those pass but the day's does not);
     OpenRouter `metadata.limit_source: openrouter_free_tier_daily` (github.com/
     Avarok-Cybersecurity/atlas/pull/543, 2026-08) or the limit's name `free-models-per-day…`
-    (github.com/Gitlawb/openclaude/issues/936 and /1549, 2026).
+    (github.com/Gitlawb/openclaude/issues/936 and /1549, 2026); Kimi "request reached organization
+    TPD rate limit" (github.com/MoonshotAI/kimi-cli/issues/1599, 2026-03).
     """
     for part in parts:
         if str(part.get("limit_source", "")).endswith("_daily"):
@@ -62,7 +63,7 @@ def used_up_for_the_day(parts: list[Mapping[str, Any]], message: str) -> bool:
                 named = cast("dict[str, object]", one) if isinstance(one, dict) else {}
                 if "PerDay" in str(named.get("quotaId", "")):
                     return True
-    return "free-models-per-day" in message
+    return "free-models-per-day" in message or "organization TPD rate limit" in message
 
 
 def _headers_within(parts: list[Mapping[str, Any]]) -> Iterator[dict[str, str]]:

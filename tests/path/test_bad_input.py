@@ -299,7 +299,11 @@ async def test_a_stream_that_breaks_in_the_middle_is_said(world: World) -> None:
     ("status", "sentence"),
     [
         (401, "The model service refuses our key. The owner finds out more with: aouo doctor"),
-        (402, "The account at the model service has no money left to spend; the owner has to "),
+        (
+            402,
+            "The account at the model service has no money left, or its spending limit is reached; "
+            "the owner has to see to it.",
+        ),
         (429, "The model service is busy or cannot be reached. Try again in a minute."),
         (500, "The model service is busy or cannot be reached. Try again in a minute."),
         (400, "The model service does not accept our request or the model's name. "),

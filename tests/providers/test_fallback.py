@@ -206,7 +206,6 @@ async def test_after_so_many_retries_it_has_failed(clock: Waited, retries: int) 
         ModelGone(""),
         RegionRefused(""),
         NoModelService(""),
-        ProviderBroke(""),
         ProxyRefused(""),
         CertificateRefused(""),
     ],
@@ -222,8 +221,10 @@ async def test_what_will_not_pass_soon_is_not_asked_again(
     assert (only.asked, clock.pauses) == (1, [])
 
 
-@pytest.mark.parametrize("error", [Stumbled(""), ProviderTimeout("", silent=True)])
-async def test_a_silence_and_a_call_that_nobody_can_read_are_met_once_more(
+@pytest.mark.parametrize(
+    "error", [Stumbled(""), ProviderTimeout("", silent=True), ProviderBroke("")]
+)
+async def test_a_silence_an_unreadable_call_and_a_crash_are_met_once_more(
     clock: Waited, error: ProviderError
 ) -> None:
     only, twice = Scripted("a", [error] * 9), Scripted("b", [error])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -23,12 +24,16 @@ from aouo.errors import (
     PromptTooLong,
     ProviderAuth,
     ProviderBilling,
+    ProviderBroke,
     ProviderBusy,
     ProviderError,
     ProviderRejected,
+    QuotaUsedUp,
+    Stumbled,
     UnexplainedRefusal,
 )
 from aouo.ports import ChatModel
+from aouo.providers.refusals import refuses_pictures
 from aouo.settings import Settings
 from aouo.transcript import (
     AssistantSaid,
@@ -340,7 +345,7 @@ async def test_a_prompt_that_leaves_no_room_for_its_answer_makes_room(
     assert isinstance(error, PromptTooLong)
 
 
-TROUBLES: dict[str, type[ProviderError]] = {
+TROUBLES: dict[str, type[ProviderError] | tuple[type[ProviderError], ...]] = {
     "wrong_key": ProviderAuth,
     "no_money": ProviderBilling,
     "billing": ProviderBilling,
@@ -355,8 +360,13 @@ TROUBLES: dict[str, type[ProviderError]] = {
     "html": ProviderBusy,
     "declined": ContentFiltered,
     "guardrail": ContentFiltered,
-    "stumbled": ProviderBusy,
-    "stumbled_inside": ProviderBusy,
+    "stumbled": Stumbled,
+    "stumbled_inside": Stumbled,
+    "stumbled_old": Stumbled,
+    "idle_inside": ProviderBusy,
+    "usage_limit": ProviderBusy,
+    "no_subscription": ModelGone,
+    "retired": ModelGone,
     "per_day": ProviderBusy,
     "too_long_inside": PromptTooLong,
     # refusals of 2026 (issue 12, item 5)
@@ -377,8 +387,38 @@ TROUBLES: dict[str, type[ProviderError]] = {
     "too_many_at_once": ProviderBusy,
     "busy_account": ProviderBusy,
     "stumbled_schema": ProviderBusy,
-    "too_long_input": PromptTooLong,
+    "too_long_input": (PromptTooLong, UnexplainedRefusal),
+    "wrong_key_gateway": ProviderAuth,
+    "wrong_key_named": ProviderAuth,
+    "no_money_403": ProviderBilling,
+    "no_money_429": ProviderBilling,
+    "key_limit": ProviderBilling,
+    "budget": ProviderBilling,
+    "in_flight": ProviderBusy,
+    "busy_gateway": ProviderBusy,
+    "busy_now": ProviderBusy,
+    "capacity_503": ProviderBusy,
+    "overloaded_cloud": ProviderBusy,
+    "not_loading": ProviderBroke,
+    "tokens_per_day": QuotaUsedUp,
+    "declined_plain": ContentFiltered,
+    "no_model_typed": ModelGone,
+    "extra_field_plain": ProviderRejected,
+    "no_effort_short": ProviderRejected,
+    "no_tools": ProviderRejected,
+    "no_tools_named": ProviderRejected,
+    "no_thinking": ProviderRejected,
+    "think_value": ProviderRejected,
+    "no_jinja": ProviderRejected,
+    "no_memory": ProviderBroke,
+    "no_route": ProviderRejected,
+    "not_loaded": ProviderBroke,
+    "not_loaded_old": ProviderBroke,
+    "data_policy": ProviderRejected,
+    "tool_schema": ProviderRejected,
+    "switch": ProviderRejected,
 }
+"""Sources that say different things of a service are met both: as two troubles."""
 
 
 @pytest.mark.parametrize(
@@ -395,7 +435,91 @@ async def test_a_trouble_comes_out_in_its_class(
 
     assert service.refusals[-1].trouble == trouble
     assert isinstance(error, TROUBLES[trouble])
-    assert "$" not in str(error)
+    assert not re.search(r"\$[a-z]", str(error))
+
+
+CANNOT = [
+    (name, one)
+    for name in names()
+    for one in (
+        "data_policy",
+        "no_jinja",
+        "no_tools",
+        "not_loaded",
+        "not_loaded_old",
+        "tool_schema",
+    )
+    if one in profile(name).troubles
+]
+
+
+@pytest.mark.parametrize(("name", "trouble"), CANNOT)
+async def test_what_the_owner_has_to_mend_costs_no_history_and_no_waiting(
+    trouble: str, service: ModelService, model: ChatModel
+) -> None:
+    """A refusal without an explanation makes room once; one that says what is wrong does not."""
+    service.trouble(trouble, times=9)
+
+    error = await refusal(model, bare(HELLO, AssistantSaid("Hi."), UserSaid("And now?")))
+
+    assert service.refusals[-1].trouble == trouble
+    assert not isinstance(error, UnexplainedRefusal | ProviderBusy | ModelGone)
+
+
+@each("lmstudio")
+async def test_a_model_that_crashed_costs_no_history(
+    service: ModelService, model: ChatModel
+) -> None:
+    """LM Studio says so with 400 (finding 7)."""
+    service.trouble("crashed", times=5)
+
+    assert isinstance(await refusal(model, bare(HELLO)), ProviderBroke)
+
+
+BLIND = [
+    (name, one)
+    for name in names()
+    for one in ("blind", "blind_old")
+    if one in profile(name).troubles
+]
+
+
+@pytest.mark.parametrize(("name", "trouble"), BLIND)
+async def test_a_model_that_sees_nothing_is_told_from_one_that_fails(
+    trouble: str, service: ModelService, model: ChatModel
+) -> None:
+    service.trouble(trouble, times=9)
+
+    error = await refusal(model, bare(UserSaid("What is this?", (PHOTO,))))
+
+    assert service.refusals[-1].trouble == trouble
+    assert refuses_pictures(error)
+
+
+@each()
+async def test_arguments_that_a_model_broke_are_sent_back_as_such_that_can_be_read(
+    service: ModelService, model: ChatModel
+) -> None:
+    """Else one broken call poisons the conversation (github.com/local-inference-lab/vllm/issues/684
+    of September 2026)."""
+    call = ToolCall("call_0123456789abcdef", "add", '{"row": "mi')
+    broken = AssistantSaid("", (call,))
+    said = AssistantSaid("I could not.")
+
+    await answered(
+        model, asked(HELLO, broken, ToolReturned(call.id, "add", "No."), said, UserSaid("And?"))
+    )
+
+    assert len(refused(service)) <= LEARNT
+
+
+@each()
+async def test_an_answer_without_words_is_no_reason_to_refuse_the_next_message(
+    service: ModelService, model: ChatModel
+) -> None:
+    await answered(model, asked(HELLO, AssistantSaid(""), UserSaid("Are you there?")))
+
+    assert len(refused(service)) <= LEARNT
 
 
 @each()
@@ -408,7 +532,7 @@ async def test_a_model_that_is_gone_is_not_taken_for_a_passing_or_a_long_request
     error = await refusal(model, bare(HELLO))
 
     assert service.refusals[-1].trouble == "no_model"
-    assert not isinstance(error, ProviderBusy | ProviderAuth | PromptTooLong)
+    assert isinstance(error, ModelGone)
 
 
 @each("openai", "groq", "gemini", "google", "deepseek", "anthropic")

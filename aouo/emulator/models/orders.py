@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
@@ -17,6 +18,28 @@ _SYSTEM = ("system", "developer")
 def wrong(order: Order, asked: Asked) -> Facts | None:
     """What is wrong with the order, None = nothing."""
     return _CHECKS[order](asked.entries)
+
+
+def _broken_arguments(entries: tuple[Entry, ...]) -> Facts | None:
+    for at, entry in enumerate(entries):
+        for call in entry.calls:
+            if not _is_an_object(call.raw):
+                return {"id": call.id, "at": at}
+    return None
+
+
+def _is_an_object(call: Any) -> bool:
+    try:
+        return isinstance(json.loads(call["function"]["arguments"]), dict)
+    except ValueError:
+        return False
+
+
+def _empty_assistant(entries: tuple[Entry, ...]) -> Facts | None:
+    for at, entry in enumerate(entries):
+        if entry.role == "assistant" and not entry.calls and not entry.raw.get("content"):
+            return {"at": at}
+    return None
 
 
 def _empty_part(entries: tuple[Entry, ...]) -> Facts | None:
@@ -105,6 +128,8 @@ def _results_together(entries: tuple[Entry, ...]) -> Facts | None:
 
 
 _CHECKS: Mapping[Order, Callable[[tuple[Entry, ...]], Facts | None]] = {
+    "broken_arguments": _broken_arguments,
+    "empty_assistant": _empty_assistant,
     "empty_part": _empty_part,
     "first_user": _first_user,
     "last_assistant": _last_assistant,

@@ -18,6 +18,8 @@ Sound: TypeAlias = Literal["speech", "transcription"]
 Certainty: TypeAlias = Literal["reproduced", "sourced", "memory"]
 Body: TypeAlias = dict[str, Any]
 Order: TypeAlias = Literal[
+    "broken_arguments",
+    "empty_assistant",
     "empty_part",
     "first_user",
     "last_assistant",
