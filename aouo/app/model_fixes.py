@@ -36,6 +36,11 @@ def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bo
                 f"Look at {owner}.base_url (most end in /v1), and whether a login page of this "
                 "network stands before it."
             )
+        case errors.ToolsRefused():
+            return (
+                f"Set {key} to a model that takes tools, as packs need; a server of your own may "
+                "have to be started with them."
+            )
         case errors.ProviderRejected() | errors.PromptTooLong():
             return f"Mend what it names, or set {key} to a model that takes tools, as packs need."
         case _:

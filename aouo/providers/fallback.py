@@ -12,7 +12,7 @@ and asking again.
 | time-out before any byte of a server nearby | raised: it is still at work | the next model |
 | quota of a day, a pause over a minute | raised | the next model |
 | more than a plan has a minute | raised, after less room was asked for | the next model |
-| key refused, no money, model gone, region | raised | the next model: another may work |
+| key refused, no money, model gone, region, tools | raised | the next model: another may work |
 | no model service, proxy, certificate | raised | the next model: another road may work |
 | rejected, too long, filtered | raised | raised: the next one reads the same request |
 
@@ -49,6 +49,7 @@ from aouo.errors import (
     RegionRefused,
     StillComputing,
     Stumbled,
+    ToolsRefused,
 )
 from aouo.ports import ChatModel, Clock
 from aouo.providers.room import Room
@@ -80,6 +81,7 @@ _MOVES_ON = (
     NoModelService,
     ProxyRefused,
     CertificateRefused,
+    ToolsRefused,
 )
 _NOT_SOON = (QuotaUsedUp, ModelGone, RegionRefused)
 _IT_WORKS = (PromptTooLong, ContentFiltered)

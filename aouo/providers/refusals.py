@@ -66,6 +66,7 @@ BY_CODE: dict[str, type[ProviderError]] = {
     "data_inspection_failed": ContentFiltered,
     "invalid_prompt": ContentFiltered,  # OpenAI's Responses, as the next ones
     "bio_policy": ContentFiltered,
+    "cyber_policy": ContentFiltered,  # github.com/microsoft/PyRIT/pull/2714, 2026-09
     "misalignment_policy_violation": ContentFiltered,
     "image_content_policy_violation": ContentFiltered,
     # the model
@@ -99,6 +100,7 @@ BY_CODE: dict[str, type[ProviderError]] = {
     "server_error": ProviderBusy,
     "api_error": ProviderBusy,
     "internal_server_error": ProviderBusy,
+    "cancelled": ProviderBusy,  # Gemini, 499 (github.com/google-gemini/gemini-cli/issues/20309)
     "unavailable": ProviderBusy,
     "unavailable_error": ProviderBusy,  # llama.cpp while it loads
     "deadline_exceeded": ProviderTimeout,
@@ -158,6 +160,12 @@ PER_MINUTE = re.compile(r"Limit (\d+),.*?Requested ~?(\d+)")
 """What Groq and OpenAI write with the type `tokens`; a request above the limit alone never fits
 (github.com/HunorLaczko/ha-groq-cloud-api/issues/27, 2026-05; /TheR1D/shell_gpt/issues/653)."""
 
+_NO_TOOLS = re.compile(
+    r"does not support tools|no endpoints found that support tool use"
+    r"|`?tool calling`? is not supported with this model"
+    r"|tool choice requires --enable-auto-tool-choice|tools param requires --jinja"
+)
+
 _NAMES_PICTURES = re.compile(r"image|multi-?modal|vision|picture|mmproj|content must be a string")
 _SAYS_NO = re.compile(
     r"not support|n't support|unsupported|only supported|not a multi-?modal|no endpoints found"
@@ -179,3 +187,12 @@ def refuses_pictures(error: ProviderError) -> bool:
     words = str(error).lower()
     says_no = _NAMES_PICTURES.search(words) and _SAYS_NO.search(words)
     return bool(says_no) and not _OF_THIS_PICTURE.search(words)
+
+
+def refuses_tools(message: str) -> bool:
+    """Whether a service says that its model takes no tools at all.
+
+    No service has a code for it; these are their words: Ollama, OpenRouter (with 404:
+    github.com/bobrware/bobrchat/issues/60, 2026-02), Groq, vLLM and llama.cpp (with 500).
+    """
+    return bool(_NO_TOOLS.search(message.lower()))
