@@ -189,6 +189,19 @@ def refuses_pictures(error: ProviderError) -> bool:
     return bool(says_no) and not _OF_THIS_PICTURE.search(words)
 
 
+def refuses_this_picture(error: ProviderError) -> bool:
+    """Whether a request that shows a picture is refused for it, as one that is too large or of
+    another form: by a word for pictures, or by the size of the whole, which is the picture's.
+
+    "image exceeds 5 MB maximum", "Could not process image", "image dimensions exceed max allowed
+    size: 8000 pixels" (github.com/anthropics/claude-code/issues/19631, /8646 and /4778).
+    """
+    words = str(error).lower()
+    if isinstance(error, PromptTooLong):
+        return "http 413" in words
+    return isinstance(error, ProviderRejected) and bool(_NAMES_PICTURES.search(words))
+
+
 def refuses_tools(message: str) -> bool:
     """Whether a service says that its model takes no tools at all.
 

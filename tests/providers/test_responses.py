@@ -294,7 +294,7 @@ async def test_thoughts_that_the_service_does_not_take_back_are_left_out_from_th
     server: ModelServer, model: CompatibleModel, status: int, refusal: dict[str, object]
 ) -> None:
     """Another key or organization cannot open them (github.com/openai/codex/issues/8119), and some
-    look for what nobody stored (github.com/maximhq/bifrost/issues/5410, openai/openai-agents-js#546:
+    look for what nobody stored (maximhq/bifrost#5410 of July 2026, openai/openai-agents-js#546:
     "Item with id 'rs_…' not found"); the conversation must not be stuck for that."""
     error = {"error": {"message": "words", "type": "invalid_request_error", **refusal}}
     server.reply(Says("Seven.", thoughts="Let me count."), Fails(status, error), Says("Yes."))
