@@ -24,8 +24,8 @@ Source = Literal["you", "the server", "the catalogue", "its name", "a refusal", 
 
 UNSEEN = "A picture came with this. You cannot see pictures: say so, and do not guess."
 UNTAKEN = (
-    "[A picture came with this, and your service did not take it: it may be too large, or of a form "
-    "that it cannot read. Say so, and do not guess.]"
+    "[A picture came with this, and your service did not take it: it may be too large, or of a "
+    "form that it cannot read. Say so, and do not guess.]"
 )
 AGAIN = "When it is sent once more, another model describes it to you: say that too."
 
@@ -92,7 +92,8 @@ class KnownModel:
     """A `ChatModel` that answers as the one inside, and learns from a refusal that it is blind.
 
     A model that refuses a picture is asked once more without it, and told so; if it takes none at
-    all, it counts from then on as one that does not see. `eyes`: another model describes pictures to those.
+    all, it counts from then on as one that does not see. `eyes`: another model describes pictures
+    to those.
     """
 
     brief = False
