@@ -297,6 +297,10 @@ class UnexplainedRefusal(ProviderRejected):
     a prompt that is too long, and much else."""
 
 
+class ToolsRefused(ProviderRejected):
+    """The model takes no tools, or its server was started without them."""
+
+
 class ModelGone(ProviderError):
     """The service has no model of that name, or not for our key; `living` are some that it has,
     the nearest names first."""

@@ -52,6 +52,11 @@ def fix_of(error: errors.AouoError, settings: Settings, key: str, *, reached: bo
                 f"Look at {owner}.base_url (most end in /v1), or set {key} to a model that takes "
                 "tools, as packs need."
             )
+        case errors.ToolsRefused():
+            return (
+                f"Set {key} to a model that takes tools, as packs need; a server of your own may "
+                "have to be started with them."
+            )
         case errors.PromptTooLong():
             return "Give the model a larger window where it runs: this test is short."
         case errors.ProviderRejected():

@@ -47,6 +47,14 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
             return told + (owners if for_owner else " The owner has to change that.")
         case errors.NoModelService() | errors.ProxyRefused() | errors.CertificateRefused():
             return _no_way(error, reference, for_owner=for_owner)
+        case errors.ToolsRefused():
+            told = "The model takes no tools, and I work with them."
+            owners = (
+                f" Choose one that does with provider.model {_CONFIG}. A server of your own may "
+                "have to be started with them: llama.cpp with --jinja, vLLM with "
+                "--enable-auto-tool-choice"
+            )
+            return told + (owners if for_owner else " The owner has to choose another one.")
         case errors.ProviderRejected():
             return (
                 "The model service does not accept our request or the model's name. "
@@ -109,6 +117,8 @@ def no_answer_because(error: errors.ProviderError) -> str:
             return "is not there any more, or not for our key"
         case errors.RegionRefused():
             return "does not serve our country"
+        case errors.ToolsRefused():
+            return "takes no tools"
         case errors.NoModelService():
             return "is no model service"
         case errors.ProxyRefused():

@@ -14,7 +14,7 @@ from aouo.providers.bodies import Bodies
 from aouo.providers.dialect import Dialect, alternatives, is_about_us
 from aouo.providers.failures import ParameterRefused
 from aouo.providers.printed import read_printed
-from aouo.providers.refusals import refuses_pictures
+from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.responses_answers import ResponsesReader
 from aouo.providers.responses_bodies import ResponsesBodies
 from aouo.providers.responses_wire import Asked
@@ -102,7 +102,7 @@ class CompatibleModel(ServiceModel):
 
         Source: `invalid_encrypted_content`, github.com/openai/codex/issues/8119 (Dec 2025).
         """
-        if request.has_pictures and refuses_pictures(refused):
+        if request.has_pictures and (refuses_pictures(refused) or refuses_this_picture(refused)):
             return ()  # which is the business of whoever shows them
         if any(counted_together(refused, request.max_tokens)):
             return ()  # its numbers say that it is about the size

@@ -63,6 +63,8 @@ class EventStream:
         payload = rest[5:].strip() if rest.startswith(b"data:") else b""
         if self.plain:
             yield from self._objects(rest)
+        elif any(field.startswith(rest) for field in _FIELDS):
+            return  # the first letters of a line
         elif not payload or payload == _DONE or parse_body(payload) is not None:
             yield from self._lines([rest])
 

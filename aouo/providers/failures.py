@@ -22,6 +22,7 @@ from aouo.errors import (
     ProviderRejected,
     ProxyRefused,
     QuotaUsedUp,
+    ToolsRefused,
     UnexplainedRefusal,
 )
 from aouo.providers.refusals import (
@@ -34,6 +35,7 @@ from aouo.providers.refusals import (
     THE_ANSWER,
     THE_PROMPT,
     WINDOW,
+    refuses_tools,
 )
 from aouo.providers.waits import retry_after_s, used_up_for_the_day
 from aouo.web.certificates import wants_password
@@ -115,6 +117,9 @@ def refused(
     """The error to raise for a whole answer with `status`; see `failure`."""
     whole = parse_body(body)
     page = body.strip()
+    if status < 400:  # we take 200 alone for an answer
+        where = mask(headers.get("location", ""))[:MAX_QUOTE_CHARS]
+        return NoModelService(f"{provider}: HTTP {status}, and no answer {where}".rstrip())
     # What begins like JSON is JSON of which we read only the beginning.
     if whole is None and page and page[:1] not in b"{[" and status not in _NO_PAGE:
         quote = mask(page[:MAX_QUOTE_CHARS].decode("utf-8", "replace"))
@@ -236,6 +241,8 @@ def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderErr
     for code in codes:
         if code in BY_CODE:
             return BY_CODE[code]
+    if refuses_tools(message):
+        return ToolsRefused
     if status == 404 and _names_the_model(error, model):
         return ModelGone
     return _by_field(status, error, codes, message)
@@ -259,7 +266,7 @@ def _by_field(
     if status == 0 and "invalid_argument" in codes:
         return UnexplainedRefusal
     if status in (404, 405):
-        return NotServed
+        return ProviderRejected if rejected_parameter(error) else NotServed
     # Without a status the stream broke on the service's side.
     return ProviderBusy if status >= 500 or status == 0 else ProviderRejected
 

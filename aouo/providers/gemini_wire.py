@@ -106,13 +106,18 @@ def _words(said: UserSaid) -> list[Part]:
 
 
 def _replayed(said: AssistantSaid) -> list[Part]:
-    """The parts as the service sent them; [] when they came from another one, or do not fit."""
+    """The parts as the service sent them; [] when they came from another one, or do not fit.
+
+    Streams may end with an empty part, which is refused in a history: "Unable to submit request
+    because it has an empty text parameter" (google-gemini/deprecated-generative-ai-js#361 of
+    February 2025). One with a signature is not empty.
+    """
     if not said.native:
         return []
     native: dict[str, Any] = json.loads(said.native)
     if native.get("wire") != WIRE:
         return []
-    parts = cast("list[Part]", native["parts"])
+    parts = [part for part in cast("list[Part]", native["parts"]) if part != {"text": ""}]
     words = "".join([str(part.get("text", "")) for part in parts if not part.get("thought")])
     fits = len(_called(parts)) == len(said.calls) and words.strip() == said.text.strip()
     return parts if fits else []

@@ -13,7 +13,7 @@ import structlog
 from aouo.errors import ProviderError
 from aouo.ports import ChatModel
 from aouo.providers.inquiry import Inquiry
-from aouo.providers.refusals import refuses_pictures
+from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.room import Room
 from aouo.providers.told import Told, nearest
 from aouo.providers.windows import known, window_of
@@ -24,6 +24,10 @@ log = structlog.get_logger()
 Source = Literal["you", "the server", "the catalogue", "its name", "a refusal", "nobody"]
 
 UNSEEN = "A picture came with this. You cannot see pictures: say so, and do not guess."
+UNTAKEN = (
+    "[A picture came with this, and your service did not take it: it may be too large, or of a "
+    "form that it cannot read. Say so, and do not guess.]"
+)
 AGAIN = "When it is sent once more, another model describes it to you: say that too."
 
 
@@ -88,9 +92,9 @@ class OfService(ChatModel, Protocol):
 class KnownModel:
     """A `ChatModel` that answers as the one inside, and learns from a refusal that it is blind.
 
-    A model that refuses a picture is asked once more without it, and told so; from then on it
-    counts as one that does not see. `eyes`: another model describes pictures to those. `room` is
-    what is known of the room for its answers.
+    A model that refuses a picture is asked once more without it, and told so; if it takes none at
+    all, it counts from then on as one that does not see. `eyes`: another model describes pictures
+    to those. `room` is what is known of the room for its answers.
     """
 
     brief = False
@@ -166,18 +170,28 @@ class KnownModel:
                     yield event
             return
         except ProviderError as error:
-            if begun or not request.has_pictures or not refuses_pictures(error):
+            told = "" if begun or not request.has_pictures else self._instead(error)
+            if not told:
                 raise
-            log.warning("model_is_blind", model=self.model, error=str(error))
             if error.may_have_cost:
                 yield PaidForNothing()
-        if self.facts.sees_from != "you":
-            self.facts = replace(self.facts, sees=False, sees_from="a refusal")
-        unseen = _without_pictures(request, self._unseen)
+        unseen = _without_pictures(request, told)
         async with aclosing(self._room.stream(self._inner, unseen)) as events:
             async for event in events:
                 self._note(event)
                 yield event
+
+    def _instead(self, error: ProviderError) -> str:
+        """What the model reads in the place of a picture that was refused; "" = it was not."""
+        if refuses_pictures(error):
+            log.warning("model_is_blind", model=self.model, error=str(error))
+            if self.facts.sees_from != "you":
+                self.facts = replace(self.facts, sees=False, sees_from="a refusal")
+            return self._unseen
+        if refuses_this_picture(error):
+            log.warning("picture_refused", model=self.model, error=str(error))
+            return UNTAKEN
+        return ""
 
     def _note(self, event: ModelEvent) -> None:
         if isinstance(event, Finished):

@@ -71,6 +71,7 @@ BY_CODE: dict[str, type[ProviderError]] = {
     "data_inspection_failed": ContentFiltered,
     "invalid_prompt": ContentFiltered,  # OpenAI's Responses, as the next ones
     "bio_policy": ContentFiltered,
+    "cyber_policy": ContentFiltered,  # github.com/microsoft/PyRIT/pull/2714, 2026-09
     "misalignment_policy_violation": ContentFiltered,
     "image_content_policy_violation": ContentFiltered,
     # the model
@@ -105,6 +106,7 @@ BY_CODE: dict[str, type[ProviderError]] = {
     "overloaded_error": ProviderBusy,
     "engine_overloaded_error": ProviderBusy,
     "capacity_exceeded": ProviderBusy,
+    "cancelled": ProviderBusy,  # Gemini, 499 (github.com/google-gemini/gemini-cli/issues/20309)
     "unavailable": ProviderBusy,
     "unavailable_error": ProviderBusy,  # llama.cpp while it loads
     "deadline_exceeded": ProviderTimeout,
@@ -174,13 +176,8 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     # prompt did not fit (github.com/ggml-org/llama.cpp/issues/19774, 2026-02; pull/15780)
     (re.compile(r"Context size has been exceeded\.?"), PromptTooLong),
     (re.compile(r"the request exceeds the available context size.*"), PromptTooLong),
-    # the same, without its templates (github.com/QwenLM/Qwen3.8/issues/44, 2026-03), and a template
-    # that does not take what we sent (github.com/ggml-org/llama.cpp/issues/27367, 2026-08); Ollama
-    # passes that on (ollama/ollama/issues/18241, 2026-09), and has templates of its own
-    (re.compile(r"tools param requires --jinja flag|Unsupported param: tools"), ProviderRejected),
-    # vLLM and Ollama, with 400: no tools with this model (langchain4j/langchain4j/issues/3475,
-    # 2025-08; louisho5/picobot/issues/6, 2026-02)
-    (re.compile(r'"auto" tool choice requires .*|\S+ does not support tools'), ProviderRejected),
+    # a template that does not take what we sent (github.com/ggml-org/llama.cpp/issues/27367,
+    # 2026-08); Ollama passes that on (ollama/ollama/issues/18241, 2026-09), and has its own
     (
         re.compile(
             r"(?:Unable to generate parser for this template|-+\s+While executing|\{\"error\":).*"
@@ -245,6 +242,13 @@ continue/issues/12749, 2026-06); its `quotaId` may name a quota of a day all the
 _NAMES_PICTURES = re.compile(
     r"image|multi-?modal|vision|picture|mmproj|content'? (?:: value )?must be a string"
 )
+_NO_TOOLS = re.compile(
+    r"does not support tools|no endpoints found that support tool use"
+    r"|`?tool calling`? is not supported with this model"
+    r"|tool choice requires --enable-auto-tool-choice|tools param requires --jinja"
+    r"|unsupported param: tools"
+)
+
 _SAYS_NO = re.compile(
     r"not support|n't support|unsupported|only supported|not a multi-?modal|no endpoints found"
     r"|at most 0 (?:image|vision)|unknown variant|mmproj|must be a string|text.only"
@@ -267,3 +271,25 @@ def refuses_pictures(error: ProviderError) -> bool:
     words = str(error).lower()
     says_no = _NAMES_PICTURES.search(words) and _SAYS_NO.search(words)
     return bool(says_no) and not _OF_THIS_PICTURE.search(words)
+
+
+def refuses_this_picture(error: ProviderError) -> bool:
+    """Whether a request that shows a picture is refused for it, as one that is too large or of
+    another form: by a word for pictures, or by the size of the whole, which is the picture's.
+
+    "image exceeds 5 MB maximum", "Could not process image", "image dimensions exceed max allowed
+    size: 8000 pixels" (github.com/anthropics/claude-code/issues/19631, /8646 and /4778).
+    """
+    words = str(error).lower()
+    if isinstance(error, PromptTooLong):
+        return "http 413" in words
+    return isinstance(error, ProviderRejected) and bool(_NAMES_PICTURES.search(words))
+
+
+def refuses_tools(message: str) -> bool:
+    """Whether a service says that its model takes no tools at all.
+
+    No service has a code for it; these are their words: Ollama, OpenRouter (with 404:
+    github.com/bobrware/bobrchat/issues/60, 2026-02), Groq, vLLM and llama.cpp (with 500).
+    """
+    return bool(_NO_TOOLS.search(message.lower()))

@@ -13,7 +13,7 @@ and asking again.
 | quota of a day, a pause over a minute | raised | the next model |
 | more than a plan has a minute | raised, after less room was asked for | the next model |
 | it cannot run its model now (memory, a crash) | asked again once | the next model |
-| key refused, no money, model gone, region | raised | the next model: another may work |
+| key refused, no money, model gone, region, tools | raised | the next model: another may work |
 | no model service, proxy, certificate | raised | the next model: another road may work |
 | refused without a reason | raised | raised while the history can shrink, then the next model |
 | rejected, too long, filtered | raised | raised: the next one reads the same request |
@@ -39,6 +39,7 @@ from aouo.errors import (
     RegionRefused,
     StillComputing,
     Stumbled,
+    ToolsRefused,
     UnexplainedRefusal,
 )
 from aouo.transcript import ModelRequest
@@ -57,6 +58,7 @@ MOVES_ON = (
     NoModelService,
     ProxyRefused,
     CertificateRefused,
+    ToolsRefused,
 )
 _NOT_SOON = (QuotaUsedUp, ModelGone, RegionRefused)
 

@@ -17,6 +17,11 @@ _PACIFIC = "America/Los_Angeles"
 _MILLISECONDS_FROM = 100_000_000_000
 """Above it an epoch is one of milliseconds: as seconds it would be the year 5138."""
 
+_TRY_AGAIN = re.compile(
+    r"[Pp]lease try again in (?=\d)(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?"
+    r"(?:(\d+(?:\.\d+)?)ms)?"
+)
+
 
 def retry_after_s(
     headers: Mapping[str, str], parts: list[Mapping[str, Any]], *, daily: bool = False
@@ -35,6 +40,7 @@ def retry_after_s(
     ]
     resets = [_reset_s(one.get("x-ratelimit-reset", ""), sent) for one in told]
     delays = [_duration_s(part.get("retryDelay")) for part in parts]
+    delays += [_named_s(str(part.get("message") or "")) for part in parts]
     if daily:
         # Gemini names a delay of seconds beside a quota of a day; its day ends in California.
         google = any("quotaId" in str(part.get("violations")) for part in parts)
@@ -120,3 +126,12 @@ def _duration_s(value: object) -> float:
     """google.protobuf.Duration in JSON: `"34.5s"`."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)s", value) if isinstance(value, str) else None
     return float(match[1]) if match else 0.0
+
+
+def _named_s(message: str) -> float:
+    """OpenAI's and Groq's own sentence, all that they say inside a stream: "Please try again in
+    7m12s", "1h2m3.5s", "644ms" (github.com/feder-cr/invisible_playwright_mcp/issues/109)."""
+    if not (found := _TRY_AGAIN.search(message)):
+        return 0.0
+    hours, minutes, seconds, thousandths = (_number(part) for part in found.groups())
+    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000

@@ -228,7 +228,7 @@ def test_doctor_says_that_nothing_is_asked_when_the_server_that_answered_says_no
         (
             "ollama",
             "no_tools",
-            "Mend what it names, or set provider.model to a model that takes tools",
+            "Set provider.model to a model that takes tools, as packs need; a server of your own ",
         ),
         ("openai", "region", "Run aouo in another country, go through a proxy there (HTTPS_PROXY)"),
         ("openai", "busy", "Ask again in a minute; if it stays so, "),

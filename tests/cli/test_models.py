@@ -415,7 +415,8 @@ def test_a_refused_picture_is_not_called_something_that_the_model_said(
     [
         (
             "model requires more system memory (19.3 GiB) than is available (14.8 GiB)",
-            "Load the model there, if it is not; else it may need more memory than there is: set "
+            "Load the model there, if it is not. If it needs more memory than there is: end other "
+            "programs there, give it a smaller window (OLLAMA_CONTEXT_LENGTH), or set "
             "provider.model to a smaller one. The server's own log knows more.",
         ),
         (

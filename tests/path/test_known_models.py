@@ -150,6 +150,40 @@ async def test_a_model_that_refuses_a_picture_says_so_and_gets_no_other_one(worl
     assert answer
 
 
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (413, "<html><h1>413 Request Entity Too Large</h1></html>"),
+        (413, {"error": {"type": "request_too_large", "message": "Request too large"}}),
+        (400, {"error": {"message": "image exceeds 5 MB maximum: 8 bytes > 5 bytes"}}),
+        (400, {"error": {"message": "unsupported", "code": "invalid_image_format"}}),
+    ],
+)
+async def test_a_picture_that_is_not_taken_is_told_of_and_costs_no_history(
+    world: World, status: int, body: object
+) -> None:
+    """It is the picture that is too large, so no older message makes room for it, and the next
+    picture is shown again. Anthropic's words: anthropics/claude-code#19631 of January 2026."""
+    world.model.say("One.")
+    world.model.reply(Fails(status, body))
+    world.model.say("Your service did not take it.")
+    world.model.say("A bicycle.")
+    async with world.running() as bot:
+        await bot.ask("one")
+        await settled(bot)
+        await show(bot, caption="what is this?")
+        await said(world, "Your service did not take it.")
+        await settled(bot)
+        await show(bot, caption="and this?")
+        await said(world, "A bicycle.")
+        await settled(bot)
+
+    refused, retold, again = world.model.requests[1:]
+    assert [pictures(one) for one in (refused, retold, again)] == [[PICTURE], [], [PICTURE]]
+    assert retold["messages"][:-1] == refused["messages"][:-1]
+    assert "did not take it" in last_words(retold)
+
+
 async def test_a_model_thought_to_see_that_refuses_leaves_the_next_picture_to_another(
     world: World,
 ) -> None:

@@ -145,6 +145,30 @@ async def test_a_request_that_is_wrong_is_asked_of_nobody_else(
     assert other.requests == []
 
 
+async def test_a_model_without_tools_is_asked_once_and_the_owner_reads_what_to_choose(
+    world: World,
+) -> None:
+    """Nothing that is left out of the request would make it take them."""
+    error = {"error": {"message": "registry.ollama.ai/library/gemma3:4b does not support tools"}}
+    world.model.fail(400, error)
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+        await settled(bot)
+
+    assert answer.text.startswith("The model takes no tools, and I work with them.")
+    assert "provider.model" in answer.text
+    assert len(world.model.requests) == 1
+
+
+async def test_where_one_model_takes_no_tools_another_one_answers(
+    world: World, other: ModelServer
+) -> None:
+    world.model.fail(404, {"error": {"message": "No endpoints found that support tool use."}})
+    other.say("Here I am.")
+    async with world.running() as bot:
+        assert (await bot.ask("hello")).text == "Here I am."
+
+
 async def test_a_request_that_was_too_long_is_no_round(world: World) -> None:
     """With one round allowed the shortened request is still made."""
     world.config = {"advanced": {"max_react_loops": 1}}

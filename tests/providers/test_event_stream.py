@@ -68,6 +68,11 @@ def test_half_an_event_is_none() -> None:
     assert read(b'data: {"a": 1}\n\ndata: {"b": ', []) == [{"a": 1}]
 
 
+@pytest.mark.parametrize("data", [b"d", b"dat", b"event", b"\nda"])
+def test_the_first_letters_of_a_stream_that_breaks_off_are_no_other_servers(data: bytes) -> None:
+    assert read(data, []) == []
+
+
 @pytest.mark.parametrize(
     ("data", "kind"),
     [

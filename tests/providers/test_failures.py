@@ -26,6 +26,7 @@ from aouo.errors import (
     QuotaUsedUp,
     RegionRefused,
     Stumbled,
+    ToolsRefused,
     UnexplainedRefusal,
 )
 from aouo.providers.failures import AnswerTooLarge, NotServed, ParameterRefused, refused
@@ -185,9 +186,44 @@ OTHERS: list[tuple[str, int, object, type[ProviderError]]] = [
     (
         "openrouter, tools",
         404,
-        error("No endpoints found that support tool use.", code=404),
-        NotServed,
+        error("No endpoints found that support tool use. To learn more …", code=404),
+        ToolsRefused,
     ),
+    ("ollama, tools", 400, error("library/gemma3:4b does not support tools"), ToolsRefused),
+    (
+        "groq, tools",
+        400,
+        error("`tool calling` is not supported with this model", type=INVALID),
+        ToolsRefused,
+    ),
+    (
+        "vllm, tools",
+        400,
+        error('"auto" tool choice requires --enable-auto-tool-choice and …', code=400),
+        ToolsRefused,
+    ),
+    ("llama.cpp, tools", 500, error("tools param requires --jinja flag", code=500), ToolsRefused),
+    (
+        "openai, thoughts and tools",
+        400,
+        error("Function tools with reasoning_effort are not …", param="reasoning_effort"),
+        ParameterRefused,
+    ),
+    (
+        "openai, an item that nobody stored",
+        404,
+        error("Item with id 'rs_1' not found. Items are not …", type=INVALID, param="input"),
+        ParameterRefused,
+    ),
+    (
+        "openai, cyber",
+        400,
+        error("…", type="invalid_request", code="cyber_policy"),
+        ContentFiltered,
+    ),
+    ("gemini, busy", 499, [error("…", code=499, status="CANCELLED")], ProviderBusy),
+    ("a login", 302, "", NoModelService),
+    ("nothing at all", 204, "", NoModelService),
     ("mistral, model", 400, {"message": "…", "type": "invalid_model", "code": "1500"}, ModelGone),
     ("ollama, model", 404, error(f'model "{MODEL}" not found, try pulling it first'), ModelGone),
     (
@@ -197,10 +233,10 @@ OTHERS: list[tuple[str, int, object, type[ProviderError]]] = [
         ModelGone,
     ),
     (
-        "ollama, tools",
+        "ollama, tools, with its type",
         400,
         error("registry.ollama.ai/library/gemma3:4b does not support tools", type="api_error"),
-        ProviderRejected,
+        ToolsRefused,
     ),
     (
         "ollama, a request",
@@ -232,13 +268,13 @@ OTHERS: list[tuple[str, int, object, type[ProviderError]]] = [
         ProviderRejected,
     ),
     (
-        "llama.cpp, tools",
+        "llama.cpp, tools, with its type",
         500,
         error("tools param requires --jinja flag", code=500, type="server_error"),
-        ProviderRejected,
+        ToolsRefused,
     ),
     (
-        "vllm, tools",
+        "vllm, tools, with its type",
         400,
         error(
             '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be '
@@ -247,7 +283,7 @@ OTHERS: list[tuple[str, int, object, type[ProviderError]]] = [
             param=None,
             code=400,
         ),
-        ProviderRejected,
+        ToolsRefused,
     ),
     (
         "lm studio, nothing is loaded",
@@ -439,6 +475,11 @@ def test_too_long_is_about_the_answer_where_the_service_counts_that(
             error("x", metadata={"retry_after_seconds": 17, "headers": {"Retry-After": "17"}}),
             17,
         ),
+        ({}, error("Rate limit reached … (RPD) … Please try again in 7m12s. Visit …"), 432),
+        ({}, error("Please try again in 1h2m3.5s."), 3_723.5),
+        ({}, error("Please try again in 644ms."), 0.644),
+        ({"retry-after": "20"}, error("Please try again in 19.6s."), 20),
+        ({}, error("Please try again in a minute."), 0),
         ({"retry-after": "nan"}, error("x"), 0),
         ({"retry-after": "-5"}, error("x"), 0),
     ],
@@ -449,7 +490,7 @@ def test_how_long_to_wait_is_what_the_service_says_by_its_own_clock(
     found = of(429, body, {**DATE, **headers})
 
     assert isinstance(found, ProviderBusy)
-    assert found.retry_after_s == pytest.approx(seconds, abs=1)
+    assert found.retry_after_s == pytest.approx(seconds, rel=0.001, abs=0.01)
 
 
 @pytest.mark.parametrize(

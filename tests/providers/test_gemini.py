@@ -377,6 +377,27 @@ async def test_signed_words_are_replayed_and_plain_ones_need_no_native_form(
     ]
 
 
+async def test_an_empty_part_does_not_go_back(server: GeminiServer, model: GeminiModel) -> None:
+    """Streams end with one; in a history it is refused: "Unable to submit request because it has an
+    empty text parameter" (google-gemini/deprecated-generative-ai-js#361 of February 2025)."""
+    native = dump_native(
+        [
+            {"text": ""},
+            {"functionCall": {"name": "add", "args": {}}, "thoughtSignature": "c2ln"},
+            {"text": "", "thoughtSignature": "ZW5k"},
+            {"text": ""},
+        ]
+    )
+    said = AssistantSaid("", (ToolCall("t1", "add", "{}"),), native)
+
+    await finished(model, asking(UserSaid("Add"), said, ToolReturned("t1", "add", "added")))
+
+    assert server.requests[0]["contents"][1]["parts"] == [
+        {"functionCall": {"name": "add", "args": {}}, "thoughtSignature": "c2ln"},
+        {"text": "", "thoughtSignature": "ZW5k"},
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

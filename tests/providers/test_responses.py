@@ -282,20 +282,22 @@ async def test_the_phase_of_a_message_goes_back(
 
 
 @pytest.mark.parametrize(
-    "refusal",
+    ("status", "refusal"),
     [
-        {"code": "invalid_encrypted_content", "param": None},
-        {"code": None, "param": "input"},
-        {"code": "unknown_parameter", "param": "input[1].status"},
+        (400, {"code": "invalid_encrypted_content", "param": None}),
+        (400, {"code": None, "param": "input"}),
+        (400, {"code": "unknown_parameter", "param": "input[1].status"}),
+        (404, {"code": None, "param": "input"}),
     ],
 )
 async def test_thoughts_that_the_service_does_not_take_back_are_left_out_from_then_on(
-    server: ModelServer, model: CompatibleModel, refusal: dict[str, object]
+    server: ModelServer, model: CompatibleModel, status: int, refusal: dict[str, object]
 ) -> None:
-    """Another key or organization cannot open them (github.com/openai/codex/issues/8119); the
-    conversation must not be stuck for that."""
+    """Another key or organization cannot open them (github.com/openai/codex/issues/8119), and some
+    look for what nobody stored (maximhq/bifrost#5410 of July 2026, openai/openai-agents-js#546:
+    "Item with id 'rs_…' not found"); the conversation must not be stuck for that."""
     error = {"error": {"message": "words", "type": "invalid_request_error", **refusal}}
-    server.reply(Says("Seven.", thoughts="Let me count."), Fails(400, error), Says("Yes."))
+    server.reply(Says("Seven.", thoughts="Let me count."), Fails(status, error), Says("Yes."))
     said = (await finished(model)).said
     after = replace(HELLO, messages=(UserSaid("Hi"), said, UserSaid("Sure?")))
 

@@ -399,7 +399,7 @@ TROUBLES: dict[str, type[ProviderError] | tuple[type[ProviderError], ...]] = {
     "busy_now": ProviderBusy,
     "capacity_503": ProviderBusy,
     "overloaded_cloud": ProviderBusy,
-    "not_loading": ProviderBroke,
+    "not_loading": (ProviderBusy, ProviderBroke),
     "tokens_per_day": QuotaUsedUp,
     "declined_plain": ContentFiltered,
     "no_model_typed": ModelGone,
