@@ -5,19 +5,21 @@ Source: issue 12, 10; services-2026, findings 27 and 28.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncGenerator
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 from telegram.request import RequestData
 
 from aouo.app.proxied import session_through
-from aouo.app.waking import GAP_S
+from aouo.app.waking import GAP_S, LOOK_EVERY_S, watch
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
-from tests.path.world import World
+from tests.path.world import WAIT_S, World
 
 NIGHT_S = 8 * 3600.0
 
@@ -58,6 +60,33 @@ async def test_a_wall_clock_that_is_set_changes_nothing(
         unknown = await bot.rows("SELECT id FROM deliveries WHERE state = 'unknown'")
 
     assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("slept_s", "event"),
+    [
+        (NIGHT_S, {"event": "woken", "after_s": NIGHT_S}),
+        (-NIGHT_S, {"event": "clock_set_back", "by_s": NIGHT_S}),
+    ],
+)
+async def test_the_log_tells_a_sleep_from_a_clock_that_was_set_back(
+    slept_s: float, event: dict[str, object]
+) -> None:
+    """Only after a sleep is anything given up."""
+    clock = FastClock(speed=1000.0)
+    woken = asyncio.Event()
+    with capture_logs() as logs:
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(watch(clock, woken.set))
+            await clock.sleep(GAP_S)
+            clock.sleep_through(slept_s)
+            async with asyncio.timeout(WAIT_S):
+                while not logs:
+                    await clock.sleep(LOOK_EVERY_S)
+            watching.cancel()
+
+    assert logs == [{"log_level": "info", **event}]
+    assert woken.is_set() == (slept_s > 0)
 
 
 async def ask(session: aiohttp.ClientSession, road: Road, world: World) -> int:
