@@ -46,16 +46,25 @@ async def come_at_s(
     machine is does not show. To be given a `FastClock` that hardly moves by itself.
     """
     clock, came_s = cast("FastClock", world.clock), list[float]()
+
+    async def look() -> bool:
+        found = await world.people.calls(method)
+        came_s.extend([clock.monotonic_s()] * (len(found) - len(came_s)))
+        return await over(found)
+
+    await in_steps(world, step_s, look)
+    return came_s
+
+
+async def in_steps(world: World, step_s: float, look: Callable[[], Awaitable[T]]) -> T:
+    """The first true answer of `look`, while the clock goes on by steps as in `come_at_s`."""
     async with asyncio.timeout(WAIT_S):
-        while True:
-            clock.jump(step_s)
+        while not (found := await look()):
+            cast("FastClock", world.clock).jump(step_s)
             for _ in range(_ROUNDS):
-                await world.people.calls(method)
+                await world.people.calls()
                 await _behind_what_is_stored(world)
-            found = await world.people.calls(method)
-            came_s += [clock.monotonic_s()] * (len(found) - len(came_s))
-            if await over(found):
-                return came_s
+        return found
 
 
 async def _behind_what_is_stored(world: World) -> None:
