@@ -21,6 +21,7 @@ from aouo.web.certificates import cure_of
 
 _READ_S = 30.0
 _CONNECT_S = 10.0
+"""A proxy's tunnel and TLS may take as long again: before that nothing is written."""
 _UPLOAD_S = 110.0
 """For the answer to a request with files, at least; a little less than a tool may take."""
 _UPLOAD_BYTES_PER_S = 500_000
@@ -70,7 +71,7 @@ class AiohttpRequest(BaseRequest):
         read_s = read_timeout if isinstance(read_timeout, int | float) else _READ_S
         if request_data and request_data.contains_files:
             read_s = max(read_s, _upload_s(request_data))
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
+        timeout = aiohttp.ClientTimeout(connect=2 * _CONNECT_S, sock_connect=_CONNECT_S)
         called = url.rpartition("/")[2]
         failpoint.reached(f"before {called}")
         try:

@@ -16,7 +16,7 @@ from telegram.request import RequestData
 
 from aouo.app.proxied import session_through
 from aouo.app.waking import GAP_S, LOOK_EVERY_S, watch
-from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer
+from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.world import WAIT_S, World
@@ -136,3 +136,51 @@ async def test_an_answer_that_a_sleep_cut_off_is_found_out_by_the_system(world: 
         line = answer.connection.transport.get_extra_info("socket")
 
         assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+@pytest.mark.parametrize("proxy", [True, False], ids=["its proxy", "its TLS"])
+async def test_a_road_that_hangs_before_the_request_is_written_leaves_no_doubt(
+    monkeypatch: pytest.MonkeyPatch, proxy: bool
+) -> None:
+    """It surely did not arrive, so it is sent later and nobody is told that it may have."""
+    monkeypatch.setattr("aouo.outbound.telegram_http._CONNECT_S", 0.2)
+    over = asyncio.Event()
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await over.wait()
+        writer.close()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    where = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    url = "https://service.test/bot1:a/sendMessage" if proxy else f"https://{where}/bot1:a/send"
+    try:
+        async with session_through(f"http://{where}" if proxy else "", environ={}) as session:
+            with pytest.raises(NotWritten):
+                await AiohttpRequest(session).do_request(
+                    url, "POST", RequestData([]), read_timeout=5.0
+                )
+    finally:
+        over.set()
+        server.close()
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 ", b"What?\r\n\r\n", b"\x05"])
+async def test_a_proxy_that_breaks_off_leaves_no_doubt_either(kind: str, said: bytes) -> None:
+    """Before its tunnel stands nothing of the request is written."""
+
+    async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(said)
+        writer.transport.abort() if not said else writer.close()
+
+    server = await asyncio.start_server(leave, "127.0.0.1", 0)
+    where = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        async with session_through(f"{kind}://{where}", environ={}) as session:
+            with pytest.raises(NotWritten, match=f"the proxy {where} cannot be used"):
+                await AiohttpRequest(session).do_request(
+                    "https://service.test/bot1:a/sendMessage", "POST", RequestData([])
+                )
+    finally:
+        server.close()
