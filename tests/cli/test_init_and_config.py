@@ -263,9 +263,7 @@ def test_a_text_may_be_written_as_json_writes_it(
 
 
 @pytest.mark.parametrize("under", ["budgets", "providers.mine"])
-def test_a_price_is_set_for_a_model_whose_name_has_dots(
-    runner: CliRunner, home: Home, under: str
-):
+def test_a_price_is_set_for_a_model_whose_name_has_dots(runner: CliRunner, home: Home, under: str):
     price = {"input": 1, "cached": 1, "output": 2}
     runner.invoke(aouo, ["config", "set", "providers.mine.base_url", "http://127.0.0.1:1"])
     key = f"{under}.prices.gpt-6.1-sol"

@@ -149,7 +149,8 @@ async def test_an_upload_that_goes_on_is_not_given_up_for_its_length(
 ) -> None:
     """Twenty times it takes almost as long as nothing at all may take."""
     monkeypatch.setattr("aouo.outbound.telegram_http._STALLED_S", 20.0)
-    monkeypatch.setattr("aouo.outbound.telegram_http._upload_s", lambda _: 20.0)
+    monkeypatch.setattr("aouo.outbound.telegram_http._UPLOAD_S", 20.0)
+    monkeypatch.setattr("aouo.outbound.telegram_http._UPLOAD_BYTES_PER_S", SIZE)
     now_s = asyncio.get_running_loop().time
     ahead_s = 0.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now_s() + ahead_s)

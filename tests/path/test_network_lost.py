@@ -108,7 +108,9 @@ async def test_telegram_is_looked_for_every_few_seconds_however_long_it_was_gone
 
     async with session_through(clock=clock) as session, asyncio.TaskGroup() as group:
         api = TelegramApi(session=session, base_url=road.base_url, token="1:a")
-        polling = group.create_task(Poller(api=api, clock=clock, store=store, recovered=_nothing).run(0))
+        polling = group.create_task(
+            Poller(api=api, clock=clock, store=store, recovered=_nothing).run(0)
+        )
         async with asyncio.timeout(WAIT_S):
             await clock.enough.wait()
         polling.cancel()

@@ -19,7 +19,8 @@ from aouo.app.waking import GAP_S, LOOK_EVERY_S, watch
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
-from tests.path.world import WAIT_S, World
+from tests.path.looking import answers, settled
+from tests.path.world import ADA, WAIT_S, World
 
 NIGHT_S = 8 * 3600.0
 
@@ -184,3 +185,32 @@ async def test_a_proxy_that_breaks_off_leaves_no_doubt_either(kind: str, said: b
                 )
     finally:
         server.close()
+
+
+@pytest.mark.parametrize("hour_s", [3600.0, -3600.0], ids=["an hour on", "an hour back"])
+@pytest.mark.parametrize("at", ["model", "send", "poll"])
+async def test_a_clock_that_jumps_in_the_middle_of_an_answer_loses_and_doubles_nothing(
+    world: World, road: Road, at: str, hour_s: float
+) -> None:
+    """Leases and deadlines are counted by a clock that does not jump, or are renewed."""
+    clock = world.clock
+    assert isinstance(clock, FastClock)
+    gate = {"model": "", "send": "sendMessage", "poll": "getUpdates"}[at]
+    if at == "model":
+        world.model.stall(after_chunks=1, text="one two three")
+    async with world.running() as bot:
+        if gate:
+            await bot.people.fault("slow", method=gate, seconds=0.5)
+        await bot.people.say(ADA, ADA, "go")
+        if at == "model":
+            async with asyncio.timeout(WAIT_S):
+                await world.model.stalled.wait()
+        clock.sleep_through(hour_s)
+        await clock.sleep(3 * LOOK_EVERY_S)
+        world.model.release.set()
+        await settled(bot)
+        again = await bot.ask("next")
+        unknown = await bot.rows("SELECT id FROM deliveries WHERE state = 'unknown'")
+
+    assert (unknown, again.text) == ([], "next")
+    assert await answers(world) == ["one two three" if at == "model" else "go", "next"]

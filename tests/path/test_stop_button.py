@@ -173,7 +173,9 @@ async def test_words_that_had_a_draft_of_their_own_stay_too_and_no_status_line_d
         await bot.people.say(ADA, ADA, "again")
         await draft_with(world, "Thinking…")
         await bot.people.say(ADA, ADA, "/stop")
-        await eventually(lambda: bot.rows("SELECT 1 FROM turns WHERE status = 'aborted' LIMIT 1 OFFSET 1"))
+        await eventually(
+            lambda: bot.rows("SELECT 1 FROM turns WHERE status = 'aborted' LIMIT 1 OFFSET 1")
+        )
         await settled(bot)
 
     assert whole[0] == "Stopped."
