@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import Any, TypeAlias, cast, get_args
+from typing import Any, TypeAlias, cast, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
@@ -40,12 +40,15 @@ def schema() -> Tree:
 
 
 def get(tree: Tree, path: str) -> object:
-    """The value at a dotted path, None where there is none."""
-    name, _, rest = path.partition(".")
-    value = tree.get(name)
-    if rest:
-        return get(cast("Tree", value), rest) if isinstance(value, dict) else None
-    return value
+    """The value at a dotted path, None where there is none. A name may have dots of its own."""
+    parts = path.split(".")
+    for end in range(1, len(parts)):
+        below = tree.get(".".join(parts[:end]))
+        if isinstance(below, dict):
+            found = get(cast("Tree", below), ".".join(parts[end:]))
+            if found is not None:
+                return found
+    return tree.get(path)
 
 
 def put(tree: Tree, path: str, value: object) -> None:
@@ -53,13 +56,34 @@ def put(tree: Tree, path: str, value: object) -> None:
 
     Where something other than an object is in the way, nothing is changed: validation names it.
     """
-    *parents, name = path.split(".")
+    *parents, name = _names(path, value)
     for parent in parents:
         below: Any = tree.setdefault(parent, {})
         if not isinstance(below, dict):
             return
         tree = cast("Tree", below)
     tree[name] = value
+
+
+def _names(path: str, value: object) -> tuple[str, ...]:
+    """The names that a dotted path leads through: one that the owner gave, as a model's in a list
+    of prices, may have dots; it ends where a key follows."""
+    model: type[BaseModel] | None = Settings
+    found: list[str] = []
+    left = path.split(".")
+    while left and model:
+        found.append(left.pop(0))
+        field = model.model_fields.get(found[-1])
+        kind: object = field.annotation if field else None
+        model = _model(kind)
+        if left and get_origin(kind) is dict:
+            model = _model(get_args(kind)[1])
+            keys = model.model_fields if model else {}
+            last = len(left) - (bool(keys) and len(left) > 1 and not isinstance(value, dict))
+            end = next((at for at in range(1, last) if left[at] in keys), last)
+            found.append(".".join(left[:end]))
+            left = left[end:]
+    return (*found, *left)
 
 
 def known_keys() -> tuple[str, ...]:
@@ -97,7 +121,7 @@ def _names_in(section: str) -> tuple[str, ...]:
     """The keys of the section at a path, which may lead through named or numbered entries."""
     model: type[BaseModel] | None = Settings
     entries: tuple[object, ...] = ()
-    for name in section.split(".") if section else ():
+    for name in _names(f"{section}.", None)[:-1] if section else ():
         if model is None:
             model = next(filter(None, map(_model, entries)), None)
         else:

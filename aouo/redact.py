@@ -24,10 +24,9 @@ from aouo.secret_shapes import (
     shape_spans,
     shapes_settled,
 )
+from aouo.settings import SHORTEST_SECRET
 
 REDACTED = "[redacted]"
-_SHORTEST_SECRET = 6
-"""A shorter configured value would blank out ordinary words."""
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
@@ -40,7 +39,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         written = {
-            form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)
+            form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)
         }
         self._forms = _ordered(written)
         self._bare = _ordered(bare for form in written if len(bare := bared(form)) >= len(form) / 2)

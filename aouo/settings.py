@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from typing import Annotated, Literal, NamedTuple, TypeAlias, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -680,7 +680,20 @@ def _is_place(text: str) -> bool:
     return text.startswith("/") and os.path.exists(text)  # noqa: PTH110 - false for any text
 
 
-_URL_PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/@\s]*?:([^/@\s]+)@", re.IGNORECASE)
+_LOGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/\s:]*:([^/\s]+)@)", re.IGNORECASE)
+SHORTEST_SECRET = 6
+"""A shorter one would blank out ordinary words."""
+
+
+def secrets_in(address: str) -> tuple[str, ...]:
+    """The password of an address, as it is written and as it is meant; with one that is too short
+    to be known by itself also all that stands before the host."""
+    found = _LOGIN.match(address)
+    if not found:
+        return ()
+    login, password = found[1], found[2]
+    whole = (login,) if len(unquote(password)) < SHORTEST_SECRET else ()
+    return password, unquote(password), *whole
 
 
 def _collect_secrets(value: object, found: set[str]) -> None:
@@ -701,8 +714,8 @@ def _collect_secrets(value: object, found: set[str]) -> None:
         case tuple():
             for item in cast("tuple[object, ...]", value):
                 _collect_secrets(item, found)
-        case str() if password := _URL_PASSWORD.match(value):
-            found.add(password[1])
+        case str():
+            found.update(secrets_in(value))
         case _:
             pass
     found.discard("")

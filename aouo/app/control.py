@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias, cast
@@ -21,6 +22,10 @@ log = structlog.get_logger()
 Request: TypeAlias = Mapping[str, Any]
 Verb: TypeAlias = Callable[[Request], Awaitable[dict[str, Any]]]
 Stream: TypeAlias = Callable[[Request], AsyncIterator[dict[str, Any]]]
+
+_KEPT: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+"""The address is short-lived where the home's path is long: at the end Python would find something
+else under it, and say so. We take the socket away ourselves."""
 
 
 class Control:
@@ -43,7 +48,9 @@ class Control:
             with reachable(home.control_socket) as address:
                 # Served below: cancelled while it begins, `start_unix_server` leaves its socket
                 # open.
-                server = await asyncio.start_unix_server(self._serve, address, start_serving=False)
+                server = await asyncio.start_unix_server(
+                    self._serve, address, start_serving=False, **_KEPT
+                )
         except OSError as error:
             failed(error)
             yield

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from base64 import b64encode
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from aiohttp.tracing import Trace
 
 _SOCKS_PORT = 1080
+_BROKE_OFF = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ClientResponseError)
+"""What a proxy's answer to CONNECT ends in that is none."""
 _PROBED = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 """A silent connection whose other side is gone is known for dead after a minute, in seconds."""
 
@@ -92,6 +95,8 @@ class _Roads(aiohttp.TCPConnector):
         while True:
             if socks:
                 connection = await self._socks(rest).connect(req, traces, timeout)
+            elif proxy:
+                connection = await self._tunnel(URL(proxy), req, traces, timeout)
             else:
                 connection = await super().connect(req, traces, timeout)
             now_s = ahead_s(self._clock)
@@ -100,6 +105,16 @@ class _Roads(aiohttp.TCPConnector):
                 self._used[connection.protocol] = now_s
                 return connection
             connection.close()
+
+    async def _tunnel(
+        self, proxy: URL, req: ClientRequest, traces: list[Trace], limits: aiohttp.ClientTimeout
+    ) -> Connection:
+        try:
+            return await super().connect(req, traces, limits)
+        except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError):
+            raise
+        except _BROKE_OFF as error:
+            raise _unusable(proxy, req, error) from error
 
     async def close(self, *, abort_ssl: bool = False) -> None:
         for through in self._through.values():
@@ -149,10 +164,18 @@ def _socks(url: URL, ssl: Any) -> aiohttp.TCPConnector:
                 aiohttp_socks.ProxyError,
                 aiohttp_socks.ProxyConnectionError,
                 aiohttp_socks.ProxyTimeoutError,
+                asyncio.IncompleteReadError,
             ) as error:
-                key: Any = req.connection_key
-                where = key._replace(host=url.host, port=port, is_ssl=False)
-                raise aiohttp.ClientProxyConnectionError(where, OSError(0, str(error))) from error
+                raise _unusable(url, req, error) from error
 
-    port = url.explicit_port or _SOCKS_PORT
-    return Socks.from_url(str(url.with_port(port)), rdns=True, limit=0, ssl=ssl)
+    url = url.with_port(url.explicit_port or _SOCKS_PORT)
+    return Socks.from_url(str(url), rdns=True, limit=0, ssl=ssl)
+
+
+def _unusable(
+    proxy: URL, req: ClientRequest, error: Exception
+) -> aiohttp.ClientProxyConnectionError:
+    """Where no tunnel came to stand; nothing of the request was written."""
+    key: Any = req.connection_key
+    where = key._replace(host=proxy.host, port=proxy.port, is_ssl=False)
+    return aiohttp.ClientProxyConnectionError(where, OSError(0, str(error)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -61,6 +61,7 @@ class TelegramChannel:
         self._clock = clock
         self._database = database
         self._inbox: Inbox | None = None
+        self._reached: Callable[[], None] | None = None
         self._listening: asyncio.Task[None] | None = None
         self._bot_id = self._token.partition(":")[0]
         self._api = TelegramApi(session=session, base_url=telegram.api_base_url, token=self._token)
@@ -97,9 +98,15 @@ class TelegramChannel:
         if isinstance(self._source, Poller):
             self._source.ask_anew()
 
-    def attach(self, inbox: Inbox) -> None:
-        """Where arrivals go; they wait until `load` has ended."""
+    def attach(self, inbox: Inbox, *, reached: Callable[[], None]) -> None:
+        """Where arrivals go; they wait until `load` has ended. `reached` is called when Telegram
+        is, after it was not."""
         self._inbox = inbox
+        self._reached = reached
+
+    def _recovered(self) -> None:
+        if self._reached:
+            self._reached()
 
     async def _listen(self) -> None:
         async with asyncio.TaskGroup() as self._answering:
@@ -111,13 +118,16 @@ class TelegramChannel:
 
     def _source_of(self, telegram: Telegram) -> Poller | Webhook:
         if telegram.transport == "polling":
-            return Poller(api=self._api, clock=self._clock, store=self._store)
+            return Poller(
+                api=self._api, clock=self._clock, store=self._store, recovered=self._recovered
+            )
         from aouo.inbound.webhook import Webhook  # a web server, which polling does without
 
         return Webhook(
             api=self._api,
             clock=self._clock,
             store=self._store,
+            recovered=self._recovered,
             url=telegram.webhook.url,
             listen=telegram.webhook.address,
             secret=telegram.webhook.secret_token.get_secret_value(),

@@ -1,7 +1,8 @@
 """Notices that the machine has slept: the wall clock went on, the monotonic one stood still.
 
-Both are steady otherwise. A wall clock that is set looks the same; all that follows is that idle
-connections are given up and Telegram is asked anew, so it need not be told apart.
+Both are steady otherwise. A wall clock that is set forward looks the same; all that follows is that
+idle connections are given up and Telegram is asked anew, so it need not be told apart. One that is
+set back is no sleep, and nothing follows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def ahead_s(clock: Clock) -> float:
 
 def slept(before_s: float, now_s: float) -> bool:
     """Whether two values of `ahead_s` have a sleep between them."""
-    return abs(now_s - before_s) > GAP_S
+    return now_s - before_s > GAP_S
 
 
 async def watch(clock: Clock, woken: Callable[[], None]) -> None:
@@ -37,4 +38,6 @@ async def watch(clock: Clock, woken: Callable[[], None]) -> None:
         if slept(before_s, now_s):
             log.info("woken", after_s=round(now_s - before_s))
             woken()
+        elif slept(now_s, before_s):
+            log.info("clock_set_back", by_s=round(before_s - now_s))
         before_s = now_s

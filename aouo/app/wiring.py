@@ -181,7 +181,7 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     )
     lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
     if base.telegram:
-        base.telegram.attach(inbox)
+        base.telegram.attach(inbox, reached=partial(outbox.try_now, "tg"))
         messengers["tg"] = CleanMessenger(base.telegram, built.redactor)
     return App(
         home=base.home,

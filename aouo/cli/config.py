@@ -161,9 +161,10 @@ def _tree(home: Home) -> Tree:
 
 
 def _typed(key: str, value: str) -> object:
-    """VALUE as the type that KEY has; text stays text even if it looks like a number."""
+    """VALUE as the type that KEY has; text stays text even if it looks like a number, and may be
+    written as JSON writes it: `""` is an empty one."""
     default = get(plain(Settings()), key)
-    if isinstance(default, str):
+    if isinstance(default, str) and not (len(value) > 1 and value[0] == value[-1] == '"'):
         return value
     try:
         typed: object = json.loads(value)

@@ -135,7 +135,7 @@ class Commit:
         if reason is StopReason.TIMEOUT:
             said = wording.TIMED_OUT
         else:
-            said = wording.CUT_SHORT if filled.ids and filled.text else ""
+            said = wording.CUT_SHORT if _seen(filled) else ""
         line = wording.stopped_in_history
         return await self._without_answer(
             job, ctx, "aborted", said, lambda done: line(why, done), filled, asked=asked
@@ -155,10 +155,10 @@ class Commit:
         asked: bool = False,
     ) -> int:
         turn = ctx.facts.turn
-        shown = "\n\n".join(filter(None, (filled.text if filled.ids else "", said)))
+        shown = "\n\n".join(filter(None, (_seen(filled), said)))
         messages = messages_of_answer(shown, tail="") if said else ()
         last = filled.cut_short()
-        if asked:
+        if asked and not last.drafted:
             messages = messages[: len(last.ids)]
         buttons: wording.Rows = ()
         if refusal:
@@ -276,3 +276,8 @@ def _said_already(tx: Tx, turn_id: str, text: str) -> bool:
 
 def _normal(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def _seen(filled: Filled) -> str:
+    """What is told again where no whole answer comes, "" = nobody saw any of it."""
+    return filled.text if filled.ids or filled.drafted else ""

@@ -51,7 +51,8 @@ class _GivenUp(Exception):
 
 
 class Poller:
-    """Polls one bot until cancelled. `store` returns when the updates are safe."""
+    """Polls one bot until cancelled. `store` returns when the updates are safe; `recovered` is
+    called when Telegram answers after it did not."""
 
     def __init__(
         self,
@@ -59,10 +60,12 @@ class Poller:
         api: TelegramApi,
         clock: Clock,
         store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]],
+        recovered: Callable[[], None],
     ) -> None:
         self._api = api
         self._clock = clock
         self._store = store
+        self._recovered = recovered
         self._contested_since_s = 0.0
         self._failures = 0
         self._asking: asyncio.Timeout | None = None
@@ -87,7 +90,8 @@ class Poller:
             self._asking.reschedule(0.0)
 
     async def run(self, offset: int) -> None:
-        """Poll from `offset`; the first call asks with timeout 0, so that start-up shows at once.
+        """Poll from `offset`; the first call, and the one after a failure, ask with timeout 0, so
+        that it shows at once that Telegram is there.
 
         Raises:
             SetupError: Telegram refuses the token.
@@ -96,7 +100,7 @@ class Poller:
         timeout_s = 0
         while True:
             try:
-                raw = await self._ask(offset, timeout_s)
+                raw = await self._ask(offset, 0 if self._failures else timeout_s)
             except _GivenUp:
                 timeout_s = 0
                 continue
@@ -182,6 +186,7 @@ class Poller:
         if self._failures:
             since = self.state.failing_since
             log.info("poll_recovered", failures=self._failures, failing_since=since)
+            self._recovered()
         self._failures = 0
         self._contested_since_s = 0.0
         self.state = PollState(last_poll_s=self._clock.monotonic_s())

@@ -24,7 +24,7 @@ from aouo.errors import SetupError, TokenContested, place_of
 from aouo.inbound.connections import Connections
 from aouo.inbound.poller import ALLOWED_UPDATES, is_update
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
-from aouo.ports import Clock
+from aouo.ports import Clock, stamp
 from aouo.shield import finish
 
 log = structlog.get_logger()
@@ -62,6 +62,7 @@ class Webhook:
         api: TelegramApi,
         clock: Clock,
         store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]],
+        recovered: Callable[[], None],
         url: str,
         listen: tuple[str, int],
         secret: str,
@@ -69,12 +70,14 @@ class Webhook:
         self._api = api
         self._clock = clock
         self._store = store
+        self._recovered = recovered
         self._url = url
         self._listen = listen
         self._secret = secret.encode()
         self._failures = 0
         self._taken_away = 0
         self._problem = ""
+        self._failing_since = ""
         self._info: dict[str, Any] = {}
         self._last_update_s = 0.0
         self._refused: Counter[str] = Counter()
@@ -94,6 +97,7 @@ class Webhook:
             "last_update_s": round(ago_s, 1) if self._last_update_s else None,
             "pending": self._info.get("pending_update_count", 0),
             "last_error": self._info.get("last_error_message", ""),
+            "failing_since": self._failing_since,
             "problem": self._problem,
         }
 
@@ -207,7 +211,8 @@ class Webhook:
             except ApiError as error:
                 await self._explain(error)
             else:
-                self._failures, self._problem = 0, ""
+                self._failures = 0
+                self._succeeded()
                 log.info("webhook_set", url=self._url)
                 self.begun.set()
                 return
@@ -239,14 +244,14 @@ class Webhook:
                     await self._explain(error)
                 if not self._problem:
                     log.warning("webhook_info_failed", problem=str(error))
-                self._problem = str(error)
+                self._failed(str(error))
             self._tell_refused()
             await self._clock.sleep(_LOOK_EVERY_S)
 
     async def _look(self) -> None:
         before = self._info.get("last_error_date", 0)
         self._info = await self._api.call("getWebhookInfo", _CALL_S)
-        self._problem = ""
+        self._succeeded()
         if self._info.get("last_error_date", 0) != before:
             log.warning(
                 "webhook_failing",
@@ -274,7 +279,17 @@ class Webhook:
     async def _wait_out(self, problem: str) -> None:
         """Back off up to 30 s; only the first failure is said, and that it is set at last."""
         self._failures += 1
-        self._problem = problem
+        self._failed(problem)
         if self._failures == 1:
             log.warning("webhook_not_set", problem=problem)
         await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), _RETRY_AT_MOST_S))
+
+    def _failed(self, problem: str) -> None:
+        self._failing_since = self._failing_since or stamp(self._clock)
+        self._problem = problem
+
+    def _succeeded(self) -> None:
+        if self._problem:
+            log.info("webhook_recovered", failing_since=self._failing_since)
+            self._recovered()
+        self._failing_since = self._problem = ""

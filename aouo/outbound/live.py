@@ -3,7 +3,7 @@
 The message it fills is a row like any other, so that a process that takes the turn up takes
 the message up too. The final text is not sent from here: it is committed with the turn, and
 edits the messages that `settle` names. As a draft it is no message and no row, and vanishes when
-the final text is sent.
+the final text is sent, or what was seen of one that never comes.
 
 Words that stand there already, of a life or an attempt that ended, stay until there are more new
 ones, or all of them: a message that is being read does not shrink. What is going on meanwhile
@@ -80,6 +80,7 @@ class LiveView:
         self._drafts = drafts and not live
         self._draft_id = draft_id(turn_id)
         self._drafted = Rendered("")
+        self._drafted_before = ""  # words that had their draft, and gave way to more
         self._said_id = said_id
         self._pages = Pages(
             outbox=outbox,
@@ -126,9 +127,12 @@ class LiveView:
         if self._fresh:  # the words so far do not count
             return replace(filled, at=0)
         text = self._shown if self._full else self._text
-        begun = filled.at < len(filled.ids) and self._text.startswith(self._shown)
-        shown = self._shown if begun else ""
-        return replace(filled, text=text.strip(), shown=shown.strip())
+        drafted = self._drafts and bool(self._shown or self._drafted_before)
+        begun = drafted or filled.at < len(filled.ids)
+        shown = self._shown if begun and self._text.startswith(self._shown) else ""
+        if drafted:
+            text, shown = self._drafted_before + text, self._drafted_before + shown
+        return replace(filled, text=text.strip(), shown=shown.strip(), drafted=drafted)
 
     async def send_thinking(self) -> None:
         self._status = self._status or wording.THINKING
@@ -169,6 +173,7 @@ class LiveView:
         """Take in more of the answer; after a tool call the text begins anew."""
         if self._fresh:
             self._text, self._fresh, self._full = "", False, False
+            self._drafted_before = ""
         if self._asks_again:
             self._asks_again, self._status = False, ""
         self._text += delta
@@ -283,6 +288,8 @@ class LiveView:
             self._full = self._pages.number >= self._max_parts
             if self._full:
                 return
+            if self._drafts:
+                self._drafted_before += finished
             self._pages.turn_over()
             self._text, self._shown, self._words = rest, "", self._pages.former
             self._outdated = bool(self._words.text)

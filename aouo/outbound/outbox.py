@@ -62,6 +62,12 @@ class Outbox:
         """Begin no more senders; `run` returns when those at work have nothing left."""
         self._begun.put_nowait(None)
 
+    def try_now(self, platform: str) -> None:
+        """A platform that was not reached is reached again: what was put off need not wait."""
+        for sender in self._senders.values():
+            if sender.address.platform == platform:
+                sender.try_now()
+
     async def recover(self) -> int:
         """Take up what a former process left; returns how many rows wait."""
         rows = await self._ledger.recover()

@@ -21,7 +21,7 @@ class Filled:
 
     `at` says which of `ids` was being filled: those before it are whole, those behind it are of a
     former life. `text` is the part of the answer that was for it, `shown` what of that a person
-    saw; "" = none.
+    saw; "" = none. With `drafted` they saw it as a draft, of which nothing stays by itself.
     """
 
     ids: tuple[int, ...] = ()
@@ -29,6 +29,7 @@ class Filled:
     at: int = 0
     text: str = ""
     shown: str = ""
+    drafted: bool = False
 
     def cut_short(self) -> Filled:
         """What there is to end when no whole answer comes: whole messages stay as they are."""

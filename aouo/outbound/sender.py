@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import structlog
@@ -65,6 +66,7 @@ class Sender:
         self._lost = lost
         self._place_kept = False
         self._left_topic = False
+        self._putting_off: asyncio.Timeout | None = None
 
     async def drain(self) -> None:
         """Say what waits; returns when nothing does."""
@@ -187,7 +189,15 @@ class Sender:
         await self._ledger.mark(row, "queued", error=error)
         if self.rows:  # the chat may have been given up meanwhile
             self.rows[0] = replace(row, attempts=row.attempts + 1)
-        await self._clock.sleep(wait_s)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as self._putting_off:
+                await self._clock.sleep(wait_s)
+        self._putting_off = None
+
+    def try_now(self) -> None:
+        """Wait no longer with what was put off: whoever was not reached is reached again."""
+        if self._putting_off and not self._putting_off.expired():
+            self._putting_off.reschedule(0.0)
 
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
         only_changes = row.kind in ONLY_CHANGES

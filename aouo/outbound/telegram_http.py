@@ -6,8 +6,10 @@ what the default cannot: whether a failed request may have been carried out.
 
 from __future__ import annotations
 
+import asyncio
 import os
-from typing import IO
+from contextlib import suppress
+from typing import IO, cast
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
@@ -19,10 +21,14 @@ from aouo.web.certificates import cure_of
 
 _READ_S = 30.0
 _CONNECT_S = 10.0
+"""A proxy's tunnel and TLS may take as long again: before that nothing is written."""
 _UPLOAD_S = 110.0
-"""For all of a request with files; a little less than a tool may take."""
+"""For the answer to a request with files, at least; a little less than a tool may take."""
 _UPLOAD_BYTES_PER_S = 500_000
-"""Slower than this nothing goes that is larger: a Bot API server of one's own takes 2,000 MB."""
+"""How fast a Bot API server of one's own, which takes 2,000 MB, passes on what it has read, before
+it answers."""
+_STALLED_S = 60.0
+"""A file of which so long nothing could be sent on will not arrive."""
 
 _PASSING = frozenset({401, 404, 408, 409, 425, 429})
 """Refusals that may end by themselves, or that the library reads; the others are for ever."""
@@ -65,13 +71,19 @@ class AiohttpRequest(BaseRequest):
         read_s = read_timeout if isinstance(read_timeout, int | float) else _READ_S
         if request_data and request_data.contains_files:
             read_s = max(read_s, _upload_s(request_data))
-        timeout = aiohttp.ClientTimeout(total=read_s, sock_connect=_CONNECT_S)
+        timeout = aiohttp.ClientTimeout(connect=2 * _CONNECT_S, sock_connect=_CONNECT_S)
         called = url.rpartition("/")[2]
         failpoint.reached(f"before {called}")
         try:
-            async with self._session.request(
-                method, url, data=_body(request_data), timeout=timeout
-            ) as response:
+            async with (
+                asyncio.timeout(read_s) as patience,
+                self._session.request(
+                    method,
+                    url,
+                    data=_body(request_data, _Progress(patience, read_s)),
+                    timeout=timeout,
+                ) as response,
+            ):
                 answer = await response.read()
         except aiohttp.ClientConnectorError as error:
             raise NotWritten(_said(error)) from error
@@ -105,7 +117,36 @@ def _said(error: Exception) -> str:
     return f"{cure} ({type(error).__name__})" if cure else type(error).__name__
 
 
-def _body(request_data: RequestData | None) -> aiohttp.FormData | dict[str, str] | None:
+class _Progress:
+    """Is told of each piece of a file that went: a slow line is not a dead one."""
+
+    def __init__(self, patience: asyncio.Timeout, answer_s: float) -> None:
+        self._patience = patience
+        self._answer_s = answer_s
+
+    def moved(self, *, whole: bool = False) -> None:
+        """Wait for the next piece; behind a `whole` file also for the answer, which a server of
+        one's own gives only when it has passed the file on."""
+        now_s = asyncio.get_running_loop().time()
+        with suppress(RuntimeError):  # it was answered before all was read
+            self._patience.reschedule(now_s + (self._answer_s if whole else _STALLED_S))
+
+
+class _Watched:
+    """A writer that tells of what it wrote."""
+
+    def __init__(self, writer: AbstractStreamWriter, progress: _Progress) -> None:
+        self._writer = writer
+        self._progress = progress
+
+    async def write(self, chunk: bytes) -> None:
+        await self._writer.write(chunk)
+        self._progress.moved()
+
+
+def _body(
+    request_data: RequestData | None, progress: _Progress
+) -> aiohttp.FormData | dict[str, str] | None:
     if request_data is None:
         return None
     if not request_data.contains_files:
@@ -116,7 +157,7 @@ def _body(request_data: RequestData | None) -> aiohttp.FormData | dict[str, str]
         form.add_field(name, value)
     for name, (filename, content, kind) in request_data.multipart_data.items():
         legible = "".join(char if char.isprintable() else "_" for char in filename)
-        value = content if isinstance(content, bytes) else _File(content, kind)
+        value = content if isinstance(content, bytes) else _File(content, kind, progress)
         form.add_field(name, value, filename=legible, content_type=kind)
     return form
 
@@ -128,9 +169,10 @@ class _File(aiohttp.payload.IOBasePayload):
     for a request of its own, whose answer shifts all others on the connection.
     """
 
-    def __init__(self, content: IO[bytes], kind: str) -> None:
+    def __init__(self, content: IO[bytes], kind: str, progress: _Progress) -> None:
         super().__init__(content, content_type=kind)
         self._announced = os.fstat(content.fileno()).st_size
+        self._progress = progress
 
     @property
     def size(self) -> int:
@@ -140,6 +182,8 @@ class _File(aiohttp.payload.IOBasePayload):
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
         del content_length  # of all the form; nothing else is bounded by it
-        await super().write_with_length(writer, self._announced)
+        watched = cast("AbstractStreamWriter", _Watched(writer, self._progress))
+        await super().write_with_length(watched, self._announced)
+        self._progress.moved(whole=True)
         if self._value.tell() < self._announced:
             raise OSError("the file became shorter while it was sent")

@@ -13,11 +13,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from urllib.parse import unquote
 
 from yarl import URL
 
 from aouo.errors import SetupError
+from aouo.settings import secrets_in
 
 _KNOWN = re.compile(r"(https?|socks5h?)://[^/\s]+/?", re.IGNORECASE)
 _ENTRIES = re.compile(r"[\s,]+")
@@ -46,9 +46,8 @@ class Proxies:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Their passwords, as they are written and as they are meant."""
-        written = {URL(one).raw_password or "" for one in (self.http, self.https) if one}
-        return tuple(sorted({*written, *map(unquote, written)} - {""}))
+        """What is secret of their addresses."""
+        return tuple(sorted({*secrets_in(self.http), *secrets_in(self.https)}))
 
 
 def only(proxy: str) -> Proxies:

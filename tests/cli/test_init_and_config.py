@@ -248,3 +248,31 @@ def test_a_file_that_is_not_there_is_not_called_valid(runner: CliRunner, home: H
     assert before.stdout == f"There is no {home.config}: defaults hold.\n"
     assert after.stdout == f"{home.config} is valid.\n"
     assert sessions.stdout == "There is no session yet.\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "saved"), [('""', ""), ("", ""), ('"low"', "low"), ("low", "low"), ('"', '"')]
+)
+def test_a_text_may_be_written_as_json_writes_it(
+    runner: CliRunner, home: Home, value: str, saved: str
+):
+    """The empty one above all: that is how the sample shows it."""
+    runner.invoke(aouo, ["config", "set", "provider.effort", value])
+
+    assert json.loads(home.config.read_text())["provider"]["effort"] == saved
+
+
+@pytest.mark.parametrize("under", ["budgets", "providers.mine"])
+def test_a_price_is_set_for_a_model_whose_name_has_dots(runner: CliRunner, home: Home, under: str):
+    price = {"input": 1, "cached": 1, "output": 2}
+    runner.invoke(aouo, ["config", "set", "providers.mine.base_url", "http://127.0.0.1:1"])
+    key = f"{under}.prices.gpt-6.1-sol"
+    for name, value in ((key, json.dumps(price)), (f"{key}.output", "3")):
+        assert runner.invoke(aouo, ["config", "set", name, value]).exit_code == 0
+    shown = runner.invoke(aouo, ["config", "get", key]).stdout
+    wrong = runner.invoke(aouo, ["config", "set", f"{key}.outptu", "3"])
+
+    assert json.loads(shown) == {**price, "output": 3}
+    assert '"gpt-6.1-sol"' in home.config.read_text()
+    assert "Did you mean" in wrong.stderr
+    assert f"{key}.output" in wrong.stderr

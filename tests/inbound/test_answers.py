@@ -83,7 +83,7 @@ async def _first_stored(*bodies: str) -> tuple[list[object], int]:
 
     async with server(*bodies) as url, aiohttp.ClientSession() as session:
         api = TelegramApi(session=session, base_url=url, token="1:a")
-        poller = Poller(api=api, clock=FastClock(), store=store)
+        poller = Poller(api=api, clock=FastClock(), store=store, recovered=lambda: None)
         with pytest.raises(Enough):
             async with asyncio.timeout(30):
                 await poller.run(0)

@@ -123,3 +123,51 @@ async def test_a_file_that_is_cut_while_it_is_sent_does_not_keep_the_server_wait
     async with messenger_to(take) as messenger, asyncio.timeout(30):
         with pytest.raises(DeliveryUnknown):
             await messenger.send(ADA, document(file))
+
+
+async def test_an_upload_that_stalls_is_given_up_however_large_the_file_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,000 MB may take an hour; a server that reads no more will not take them at all."""
+    monkeypatch.setattr("aouo.outbound.telegram_http._STALLED_S", 0.2)
+    file = tmp_path / "film.mkv"
+    with file.open("wb") as made:
+        made.truncate(SIZE)
+
+    async def stall(request: web.Request) -> web.StreamResponse:
+        await request.content.read(1)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with messenger_to(stall) as messenger, asyncio.timeout(30):
+        with pytest.raises(DeliveryUnknown):
+            await messenger.send(ADA, document(file))
+
+
+async def test_an_upload_that_goes_on_is_not_given_up_for_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty times it takes almost as long as nothing at all may take."""
+    monkeypatch.setattr("aouo.outbound.telegram_http._STALLED_S", 20.0)
+    monkeypatch.setattr("aouo.outbound.telegram_http._UPLOAD_S", 20.0)
+    monkeypatch.setattr("aouo.outbound.telegram_http._UPLOAD_BYTES_PER_S", SIZE)
+    now_s = asyncio.get_running_loop().time
+    ahead_s = 0.0
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now_s() + ahead_s)
+    file = tmp_path / "film.mkv"
+    with file.open("wb") as made:
+        made.truncate(SIZE)
+    read = 0
+
+    async def take(request: web.Request) -> web.StreamResponse:
+        nonlocal ahead_s, read
+        async for piece in request.content.iter_any():
+            read += len(piece)
+            if read > (ahead_s / 15 + 1) * SIZE / 20:
+                ahead_s += 15
+        return web.json_response({"ok": True, "result": MESSAGE})
+
+    async with messenger_to(take) as messenger:
+        assert await messenger.send(ADA, document(file)) == 7
+
+    assert ahead_s > 200

@@ -16,7 +16,7 @@ from tests.path.world import ADA, WAIT_S, Running, World
 
 T = TypeVar("T")
 Calls: TypeAlias = list[dict[str, Any]]
-_ROUNDS = 2
+_ROUNDS = 4
 _ASIDE = re.compile(r"<<[0-9A-Z]{26}>>\n")
 PHOTO_LINE = "[photo, seen in this turn only; a reply to it shows it again]"
 """What history keeps of a picture that a model sees."""
@@ -46,15 +46,33 @@ async def come_at_s(
     machine is does not show. To be given a `FastClock` that hardly moves by itself.
     """
     clock, came_s = cast("FastClock", world.clock), list[float]()
+
+    async def look() -> bool:
+        found = await world.people.calls(method)
+        came_s.extend([clock.monotonic_s()] * (len(found) - len(came_s)))
+        return await over(found)
+
+    await in_steps(world, step_s, look)
+    return came_s
+
+
+async def in_steps(world: World, step_s: float, look: Callable[[], Awaitable[T]]) -> T:
+    """The first true answer of `look`, while the clock goes on by steps as in `come_at_s`."""
     async with asyncio.timeout(WAIT_S):
-        while True:
-            clock.jump(step_s)
+        while not (found := await look()):
+            cast("FastClock", world.clock).jump(step_s)
             for _ in range(_ROUNDS):
-                await world.people.calls(method)
-            found = await world.people.calls(method)
-            came_s += [clock.monotonic_s()] * (len(found) - len(came_s))
-            if await over(found):
-                return came_s
+                await world.people.calls()
+                await _behind_what_is_stored(world)
+        return found
+
+
+async def _behind_what_is_stored(world: World) -> None:
+    """Pass once through the threads of the runtime's database, after all that waits for them."""
+    if world.bot:
+        database = world.bot.app.database
+        await database.transact(lambda _: None)
+        await database.read(lambda _: None)
 
 
 async def route(bot: Running, chat: int = ADA, thread: str = "") -> dict[str, Any]:

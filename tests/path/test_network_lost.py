@@ -108,12 +108,46 @@ async def test_telegram_is_looked_for_every_few_seconds_however_long_it_was_gone
 
     async with session_through(clock=clock) as session, asyncio.TaskGroup() as group:
         api = TelegramApi(session=session, base_url=road.base_url, token="1:a")
-        polling = group.create_task(Poller(api=api, clock=clock, store=store).run(0))
+        polling = group.create_task(
+            Poller(api=api, clock=clock, store=store, recovered=_nothing).run(0)
+        )
         async with asyncio.timeout(WAIT_S):
             await clock.enough.wait()
         polling.cancel()
 
     assert clock.pauses[:12] == [1.0, 2.0, 4.0, *[5.0] * 9]
+
+
+def _nothing() -> None:
+    return
+
+
+class WithoutLongPauses(FastClock):
+    """Whoever pauses for more than ten seconds has to be woken."""
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds > 10:
+            await asyncio.Event().wait()
+        await super().sleep(seconds)
+
+
+async def test_what_was_put_off_is_sent_as_soon_as_telegram_is_reached_again(
+    world: World, road: Road
+) -> None:
+    """Its own pauses have grown to half a minute by then."""
+    world.clock = WithoutLongPauses()
+    world.model.stall(text="Here it is.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "Look it up")
+        async with asyncio.timeout(WAIT_S):
+            await world.model.stalled.wait()
+        road.down()
+        world.model.release.set()
+        await eventually(lambda: bot.rows("SELECT 1 FROM deliveries WHERE attempts > 5"))
+        await road.up()
+        await said(world, "Here it is.")
+
+    assert await answers(world) == ["Here it is."]
 
 
 async def test_a_start_without_a_network_stays_up_and_answers_when_there_is_one(

@@ -258,7 +258,12 @@ async def test_ten_thousand_odd_updates_are_taken_in(odd: World) -> None:
         assert bot.app.telegram
         async with aiohttp.ClientSession() as session:
             api = Telegram(session=session, base_url="http://127.0.0.1:9", token="1:a")
-            poller = Poller(api=api, clock=FastClock(), store=bot.app.telegram._store)
+            poller = Poller(
+                api=api,
+                clock=FastClock(),
+                store=bot.app.telegram._store,
+                recovered=lambda: None,
+            )
             with pytest.raises(Enough):
                 await poller.run(0)
         stored = await bot.rows("SELECT update_id FROM updates")

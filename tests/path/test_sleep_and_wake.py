@@ -5,19 +5,22 @@ Source: issue 12, 10; Findings 27 and 28.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncGenerator
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 from telegram.request import RequestData
 
 from aouo.app.proxied import session_through
-from aouo.app.waking import GAP_S
-from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer
+from aouo.app.waking import GAP_S, LOOK_EVERY_S, watch
+from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
-from tests.path.world import World
+from tests.path.looking import answers, settled
+from tests.path.world import ADA, WAIT_S, World
 
 NIGHT_S = 8 * 3600.0
 
@@ -58,6 +61,33 @@ async def test_a_wall_clock_that_is_set_changes_nothing(
         unknown = await bot.rows("SELECT id FROM deliveries WHERE state = 'unknown'")
 
     assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("slept_s", "event"),
+    [
+        (NIGHT_S, {"event": "woken", "after_s": NIGHT_S}),
+        (-NIGHT_S, {"event": "clock_set_back", "by_s": NIGHT_S}),
+    ],
+)
+async def test_the_log_tells_a_sleep_from_a_clock_that_was_set_back(
+    slept_s: float, event: dict[str, object]
+) -> None:
+    """Only after a sleep is anything given up."""
+    clock = FastClock(speed=1000.0)
+    woken = asyncio.Event()
+    with capture_logs() as logs:
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(watch(clock, woken.set))
+            await clock.sleep(GAP_S)
+            clock.sleep_through(slept_s)
+            async with asyncio.timeout(WAIT_S):
+                while not logs:
+                    await clock.sleep(LOOK_EVERY_S)
+            watching.cancel()
+
+    assert logs == [{"log_level": "info", **event}]
+    assert woken.is_set() == (slept_s > 0)
 
 
 async def ask(session: aiohttp.ClientSession, road: Road, world: World) -> int:
@@ -107,3 +137,80 @@ async def test_an_answer_that_a_sleep_cut_off_is_found_out_by_the_system(world: 
         line = answer.connection.transport.get_extra_info("socket")
 
         assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+@pytest.mark.parametrize("proxy", [True, False], ids=["its proxy", "its TLS"])
+async def test_a_road_that_hangs_before_the_request_is_written_leaves_no_doubt(
+    monkeypatch: pytest.MonkeyPatch, proxy: bool
+) -> None:
+    """It surely did not arrive, so it is sent later and nobody is told that it may have."""
+    monkeypatch.setattr("aouo.outbound.telegram_http._CONNECT_S", 0.2)
+    over = asyncio.Event()
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await over.wait()
+        writer.close()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    where = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    url = "https://service.test/bot1:a/sendMessage" if proxy else f"https://{where}/bot1:a/send"
+    try:
+        async with session_through(f"http://{where}" if proxy else "", environ={}) as session:
+            with pytest.raises(NotWritten):
+                await AiohttpRequest(session).do_request(
+                    url, "POST", RequestData([]), read_timeout=5.0
+                )
+    finally:
+        over.set()
+        server.close()
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 ", b"What?\r\n\r\n", b"\x05"])
+async def test_a_proxy_that_breaks_off_leaves_no_doubt_either(kind: str, said: bytes) -> None:
+    """Before its tunnel stands nothing of the request is written."""
+
+    async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(said)
+        writer.transport.abort() if not said else writer.close()
+
+    server = await asyncio.start_server(leave, "127.0.0.1", 0)
+    where = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        async with session_through(f"{kind}://{where}", environ={}) as session:
+            with pytest.raises(NotWritten, match=f"the proxy {where} cannot be used"):
+                await AiohttpRequest(session).do_request(
+                    "https://service.test/bot1:a/sendMessage", "POST", RequestData([])
+                )
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("hour_s", [3600.0, -3600.0], ids=["an hour on", "an hour back"])
+@pytest.mark.parametrize("at", ["model", "send", "poll"])
+async def test_a_clock_that_jumps_in_the_middle_of_an_answer_loses_and_doubles_nothing(
+    world: World, road: Road, at: str, hour_s: float
+) -> None:
+    """Leases and deadlines are counted by a clock that does not jump, or are renewed."""
+    clock = world.clock
+    assert isinstance(clock, FastClock)
+    gate = {"model": "", "send": "sendMessage", "poll": "getUpdates"}[at]
+    if at == "model":
+        world.model.stall(after_chunks=1, text="one two three")
+    async with world.running() as bot:
+        if gate:
+            await bot.people.fault("slow", method=gate, seconds=0.5)
+        await bot.people.say(ADA, ADA, "go")
+        if at == "model":
+            async with asyncio.timeout(WAIT_S):
+                await world.model.stalled.wait()
+        clock.sleep_through(hour_s)
+        await clock.sleep(3 * LOOK_EVERY_S)
+        world.model.release.set()
+        await settled(bot)
+        again = await bot.ask("next")
+        unknown = await bot.rows("SELECT id FROM deliveries WHERE state = 'unknown'")
+
+    assert (unknown, again.text) == ([], "next")
+    assert await answers(world) == ["one two three" if at == "model" else "go", "next"]

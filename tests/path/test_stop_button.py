@@ -16,6 +16,7 @@ from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.test_drafts import SPEED, WORDS, draft_with
+from tests.path.test_stop_promise import TALK
 from tests.path.world import ADA, BEN, World
 
 
@@ -47,7 +48,12 @@ async def test_stop_below_a_draft_ends_the_answer_as_the_command_does(world: Wor
         answer = await bot.ask("next")
 
     assert draft["params"]["can_stop"] is True
-    assert (turns, shown["open"]["draft"], len(told)) == ([{"status": "aborted"}], None, 1)
+    assert (turns, shown["open"]["draft"]) == ([{"status": "aborted"}], None)
+    stopped, seen = told
+    assert stopped == "Stopped. 1 message that waited will not be answered."
+    assert seen.startswith(draft["params"]["text"])
+    assert WORDS.startswith(seen.removesuffix("\n\n…"))
+    assert len(seen) < len(WORDS)
     assert (answer.text, prompts(world)) == ("next", ["go", "next"])
 
 
@@ -148,3 +154,32 @@ async def test_a_server_is_asked_to_tell_of_the_button(world: World) -> None:
         polls = await bot.people.calls("getUpdates")
 
     assert "stopped_message_generation" in polls[0]["params"]["allowed_updates"]
+
+
+async def test_words_that_had_a_draft_of_their_own_stay_too_and_no_status_line_does(
+    world: World,
+) -> None:
+    """The second message of an answer is being written; the first one gave way to it."""
+    world.model.reply(Says(TALK, chunks=20, stall_after=18))
+    world.model.stall(after_chunks=0)
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        await draft_with(world, "25. ")
+        await bot.people.say(ADA, ADA, "/stop")
+        await said(world, "Stopped.")
+        await settled(bot)
+        whole = await answers(world)
+        world.model.release.clear()
+        await bot.people.say(ADA, ADA, "again")
+        await draft_with(world, "Thinking…")
+        await bot.people.say(ADA, ADA, "/stop")
+        await eventually(
+            lambda: bot.rows("SELECT 1 FROM turns WHERE status = 'aborted' LIMIT 1 OFFSET 1")
+        )
+        await settled(bot)
+
+    assert whole[0] == "Stopped."
+    seen = "".join("".join(whole[1:]).removesuffix("…").split())
+    assert "".join(TALK.split()).startswith(seen)
+    assert "25." in seen
+    assert await answers(world) == [*whole, "Stopped."]

@@ -19,7 +19,7 @@ from aouo.flow.turns import Turns
 from aouo.outbound.live import LiveView
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Fails, Says
-from tests.path.looking import answers, cut_off, eventually, said, settled
+from tests.path.looking import answers, cut_off, eventually, in_steps, said, settled
 from tests.path.test_installing import put, shopping
 from tests.path.test_streaming import ALSO_SLOW, waiting_tool
 from tests.path.world import ADA, BEN, ROOT, WAIT_S, Running, World
@@ -295,19 +295,32 @@ async def test_flood_control_takes_nothing_of_a_whole_message_and_adds_none_behi
 
 async def test_words_before_a_tool_do_not_stay(world: World, notes: None) -> None:
     """Two messages of talk, then a tool at work, then /stop."""
+    world.clock = FastClock(speed=0.001)
     begun, release = asyncio.Event(), asyncio.Event()
     world.tools, world.config = [waiting_tool(begun, release)], ALSO_SLOW
     world.model.reply(Says(TALK, (CallPart("skill_slow"),), chunks=20, stall_after=18))
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "go")
-        await bot.people.next_message(ADA, contains="25. ")
+        await in_steps(world, 0.25, lambda: stands_there(world, "25. "))
         world.model.release.set()
         await within(begun)
-        await bot.people.next_message(ADA, contains="skill_slow")
-        await bot.ask("/stop")
-        await settled(bot)
+        await in_steps(world, 0.25, lambda: stands_there(world, "skill_slow"))
+        await bot.people.say(ADA, ADA, "/stop")
+        await in_steps(world, 0.25, lambda: stands_there(world, "Stopped."))
+        await in_steps(world, 0.25, lambda: all_is_sent(bot))
 
     assert await answers(world) == ["Stopped."]
+
+
+async def stands_there(world: World, words: str) -> bool:
+    return any(words in text for text in await answers(world))
+
+
+async def all_is_sent(bot: Running) -> bool:
+    return not await bot.rows(
+        "SELECT 1 FROM jobs WHERE state IN ('ready', 'running') "
+        "UNION ALL SELECT 1 FROM deliveries WHERE state IN ('queued', 'sending', 'live')"
+    )
 
 
 async def test_a_group_that_moves_is_not_told_the_beginning_again(

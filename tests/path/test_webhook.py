@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 from aouo.errors import SetupError, TokenContested
 from aouo.inbound.webhook import CONNECTIONS, MAX_BODY_BYTES, REQUEST_S, SECRET_HEADER
 from tests.fakes.clock import FastClock
+from tests.fakes.road import Road
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, WAIT_S, Running, World
 
@@ -294,6 +295,33 @@ async def test_status_says_what_telegram_makes_of_us(world: World) -> None:
         assert state["url"] == URL
         assert state["pending"] == 1
         assert state["last_error"] == "Connection refused"
+
+
+async def test_a_telegram_that_is_not_reached_is_told_of_until_it_is_again(world: World) -> None:
+    """The hour is said, as with polling."""
+    clock = world.clock = FastClock(speed=1)
+    config = {"transport": "webhook", "webhook": HOOK}
+    async with Road(int(world.emulator.base_url.rpartition(":")[2])).running() as road:
+        world.config = {"telegram": {**config, "api_base_url": road.base_url}}
+        async with world.running() as bot:
+            await eventually(lambda: _in_state(bot, "listening"))
+            road.down()
+            clock.jump(61)
+            lost = await eventually(lambda: _in_state(bot, "failing"))
+            await road.up()
+            clock.jump(61)
+            found = await eventually(lambda: _in_state(bot, "listening"))
+
+    assert lost["problem"]
+    assert lost["failing_since"] > "2026"
+    assert (found["problem"], found["failing_since"]) == ("", "")
+
+
+async def _in_state(bot: Running, wanted: str) -> dict[str, str]:
+    assert bot.app.telegram
+    await bot.people.calls()
+    state = bot.app.telegram.state
+    return {key: str(value) for key, value in state.items()} if state["state"] == wanted else {}
 
 
 async def _failing(bot: Running) -> dict[str, object] | None:

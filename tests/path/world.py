@@ -38,6 +38,8 @@ class World:
     config: dict[str, Any] = field(default_factory=dict[str, Any])
     clock: Clock | None = None
     """Another time than the real one."""
+    bot: Running | None = None
+    """What runs, or ran last."""
 
     @property
     def people(self) -> EmulatorClient:
@@ -72,7 +74,8 @@ class World:
             async with asyncio.timeout(WAIT_S):
                 await runtime.ready.wait()
             try:
-                yield Running(app, runtime, self.emulator.client)
+                self.bot = Running(app, runtime, self.emulator.client)
+                yield self.bot
             finally:
                 runtime.stop()
 

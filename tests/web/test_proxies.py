@@ -6,6 +6,7 @@ import pytest
 from yarl import URL
 
 from aouo.errors import SetupError
+from aouo.redact import Redactor
 from aouo.web.proxies import Proxies, of_environment
 
 API = "https://api.example.com/v1"
@@ -70,3 +71,15 @@ def test_a_proxys_password_is_a_secret_however_it_is_spelled() -> None:
 
     assert proxies.secrets == ("p%40ssword", "p@ssword")
     assert Proxies().secrets == ()
+
+
+@pytest.mark.parametrize("password", ["a", "abc", "a@b", "p%40"])
+@pytest.mark.parametrize("said", ["no way to {}", "no way to http://{}/", "{}: refused"])
+def test_a_short_password_is_not_told_either(password: str, said: str) -> None:
+    """Alone it is an ordinary word; where it stands in its address it is none."""
+    where = f"ada:{password}@proxy.corp:3128"
+    proxies = of_environment({"HTTPS_PROXY": f"http://{where}"})
+
+    told = Redactor(proxies.secrets).text(said.format(where))
+    assert f"{password}@" not in told
+    assert "b@proxy" not in told
