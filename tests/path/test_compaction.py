@@ -54,7 +54,7 @@ def model() -> Model:
 @pytest.fixture
 def talk(world: World, model: Model) -> World:
     world.install("notes")
-    world.model._script = model
+    world.model.script = model
     world.config = {"advanced": {"context_window": 5600}, "provider": PROVIDER}
     return world
 
