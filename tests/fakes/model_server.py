@@ -30,6 +30,8 @@ Script: TypeAlias = Callable[[Body], Reply | str]
 
 CONTEXT = "[From the runtime, not the person. "
 """What stands before the words that began a turn begins so."""
+USAGE = (10, 0, 5)
+"""Of an answer that says none: counted tokens would move with every word of our prompts."""
 ANY = {"*": Model("here", window=10**9, sees=True)}
 _WIRES: Mapping[str, Wire] = {"/chat/completions": "chat", "/responses": "responses"}
 _CHAT: tuple[Wire, ...] = ("chat",)
@@ -127,10 +129,15 @@ class ModelServer(ModelService):
         for end, fails in self.refused.items():
             if self.profile.paths[asked.wire].endswith(end):
                 return fails
+        reply = self._told(asked)
+        reply = Says(reply) if isinstance(reply, str) else reply
+        counted = not isinstance(reply, Says) or reply.usage
+        return reply if counted else replace(reply, usage=USAGE)
+
+    def _told(self, asked: Asked) -> Said | str:
         if self.script is not None:
-            reply = self.script(asked.body)
-            return Says(reply) if isinstance(reply, str) else reply
-        return super().next_reply(asked) if self.left else Says(words_of({"content": asked.words}))
+            return self.script(asked.body)
+        return super().next_reply(asked) if self.left else words_of({"content": asked.words})
 
 
 def last_words(body: Body) -> str:

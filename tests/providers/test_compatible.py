@@ -261,7 +261,7 @@ async def test_thoughts_before_a_call_go_back_to_who_had_them_and_to_nobody_else
 
 
 async def test_an_empty_answer_is_an_answer(server: ModelServer, model: CompatibleModel) -> None:
-    server.say("", usage=(10, 0, 5))
+    server.say("")
 
     assert await events(model) == [Finished(AssistantSaid(""), Usage(10, 0, 5), "stop")]
 

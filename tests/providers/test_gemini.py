@@ -403,7 +403,7 @@ async def test_why_it_ended(
 async def test_an_unreadable_call_is_an_empty_answer_but_never_half_of_one(
     server: GeminiServer, model: GeminiModel
 ) -> None:
-    server.reply(Says("", usage=(10, 0, 5), reason="MALFORMED_FUNCTION_CALL"))
+    server.reply(Says("", reason="MALFORMED_FUNCTION_CALL"))
     server.reply(Says("I will add", reason="MALFORMED_FUNCTION_CALL"))
 
     assert await finished(model) == Finished(AssistantSaid(""), Usage(10, 0, 5), "unknown")
