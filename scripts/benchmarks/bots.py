@@ -6,10 +6,10 @@ import asyncio
 import json
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from aouo.address import ConversationAddress
 from aouo.events import Inbound, Person, Text
@@ -45,7 +45,8 @@ class Aouo:
 
     place: Path
     telegram_url: str
-    model_url: str
+    model: Mapping[str, Any]
+    """The part of the configuration that says where it is (`ModelService.settings`)."""
     chats: Sequence[int]
     history: int = 200
     streaming: str = "edits"
@@ -71,8 +72,7 @@ class Aouo:
                 "message_batch_ms": 0,
                 "streaming": self.streaming,
             },
-            "provider": {"backend": "fake", "model": "instant"},
-            "providers": {"fake": {"base_url": self.model_url, "api_key": "key"}},
+            **self.model,
             "advanced": {"max_history_messages": max(2 * self.history, 20)},
         }
         self.home.config.write_text(json.dumps(config))
@@ -131,7 +131,7 @@ class Floor:
 
     place: Path
     telegram_url: str
-    model_url: str
+    model: Mapping[str, Any]
     history: int = 200
     name: str = "floor"
 
@@ -152,7 +152,7 @@ class Floor:
         options = {
             "--token": token,
             "--telegram": self.telegram_url,
-            "--model": self.model_url,
+            "--model": json.dumps(self.model),
             "--database": str(self._database),
             "--history": str(self.history),
         }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import tempfile
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scripts.benchmarks.bots import ANSWER, Aouo, Bot, Floor
 from scripts.benchmarks.processes import Drive, Process, Telegram
@@ -17,17 +18,20 @@ from scripts.benchmarks.table import Row
 _EACH = 3  # per chat: Telegram lets a chat have that many at once, so no pacing is measured
 _FIRST_CHAT = 1_000_000
 _TOOLS = 20
+SERVICE, MODEL = "vllm", "mistralai/Ministral-3-14B-Instruct-2512"
+"""It neither thinks nor has limits, so that nothing but the bots is measured."""
+_PROCESS = ("--profile", SERVICE, "--model", MODEL)
 _TURN_AIM = "≤ 5, ≤ 2 × floor"
 
 
 class Bench:
     """The two servers, and a folder for the homes of the bots."""
 
-    def __init__(self, folder: Path, telegram: Telegram, model_url: str, model: Process) -> None:
+    def __init__(self, folder: Path, telegram: Telegram, model: Process) -> None:
         self._folder = folder
         self.telegram = telegram
-        self._model_url = model_url
         self._model = model
+        self._settings: dict[str, Any] = model.first_line()["settings"]
         self._places = itertools.count(1)
 
     def aouo(
@@ -35,7 +39,7 @@ class Bench:
         chats: Sequence[int],
         *,
         history: int = 200,
-        model_url: str = "",
+        model: Mapping[str, Any] | None = None,
         streaming: str = "",
         tools: int = 0,
         paced: bool = True,
@@ -43,7 +47,7 @@ class Bench:
         return Aouo(
             self._folder / f"home{next(self._places)}",
             self.telegram.url,
-            model_url or self._model_url,
+            model or self._settings,
             chats,
             history,
             streaming or "edits",
@@ -51,13 +55,13 @@ class Bench:
             paced,
         )
 
-    def elsewhere(self, telegram_url: str, model_url: str, chats: Sequence[int]) -> Aouo:
+    def elsewhere(self, telegram_url: str, model: Mapping[str, Any], chats: Sequence[int]) -> Aouo:
         """Ours on another Telegram than the one that all figures share."""
-        return Aouo(self._folder / f"home{next(self._places)}", telegram_url, model_url, chats)
+        return Aouo(self._folder / f"home{next(self._places)}", telegram_url, model, chats)
 
     def floor(self, *, history: int = 200) -> Floor:
         place = self._folder / f"floor{next(self._places)}"
-        return Floor(place, self.telegram.url, self._model_url, history)
+        return Floor(place, self.telegram.url, self._settings, history)
 
     @property
     def servers_cpu_ms(self) -> float:
@@ -102,9 +106,9 @@ def bench() -> Generator[Bench]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aouo-bench-")))
         telegram = stack.enter_context(Telegram(ANSWER))
         model = stack.enter_context(
-            Process("-m", "tests.fakes.model_server", "--port", "0", "--text", ANSWER)
+            Process("-m", "aouo.emulator.models", *_PROCESS, "--answer", ANSWER, "--chunks", "18")
         )
-        yield Bench(folder, telegram, str(model.first_line()["base_url"]), model)
+        yield Bench(folder, telegram, model)
 
 
 def chats(count: int, first: int = 0) -> list[int]:

@@ -48,13 +48,17 @@ class Floor:
         bot: telegram.Bot,
         session: aiohttp.ClientSession,
         database: sqlite3.Connection,
-        model_url: str,
+        model: dict[str, Any],
         history: int,
     ) -> None:
         self._bot = bot
         self._session = session
         self._database = database
-        self._model_url = model_url
+        self._model = model["provider"]["model"]
+        place = model["providers"][model["provider"]["backend"]]
+        self._model_url = f"{place['base_url']}/chat/completions"
+        key = f"Bearer {place['api_key']}"
+        self._headers = {"Content-Type": "application/json", "Authorization": key}
         self._history = history
         self._waiting: dict[int, deque[tuple[int, str]]] = {}
 
@@ -125,11 +129,11 @@ class Floor:
         await self._bot.send_message(chat_id, answer)
 
     async def _ask(self, messages: Sequence[dict[str, str]]) -> str:
-        body = {"model": "floor", "messages": messages, "stream": True}
+        body = {"model": self._model, "messages": messages, "stream": True}
         raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         said: list[str] = []
-        headers = {"Content-Type": "application/json"}
-        async with self._session.post(self._model_url, data=raw, headers=headers) as response:
+        asking = self._session.post(self._model_url, data=raw, headers=self._headers)
+        async with asking as response:
             response.raise_for_status()
             pending = b""
             while data := await response.content.readany():
@@ -156,7 +160,7 @@ async def _serve(options: argparse.Namespace) -> None:
             bot=bot,
             session=session,
             database=connect(options.database),
-            model_url=f"{options.model}/chat/completions",
+            model=json.loads(options.model),
             history=options.history,
         )
         await floor.run()

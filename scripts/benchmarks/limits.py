@@ -11,9 +11,10 @@ from itertools import pairwise
 from typing import Any
 
 from aouo.emulator import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, VOCAB, Emulator, EmulatorClient
-from scripts.benchmarks.figures import Bench
+from aouo.emulator.models import ModelService, Reply, Says, profile
+from aouo.emulator.models.asked import Asked
+from scripts.benchmarks.figures import MODEL, SERVICE, Bench
 from scripts.benchmarks.table import Row
-from tests.fakes.model_server import Body, ModelServer, Reply, Says
 
 _PENALTY_S = 8
 _CHUNK_EVERY_S = 0.1
@@ -29,14 +30,14 @@ def limits(bench: Bench, *, quick: bool) -> list[Row]:
 async def _measure(bench: Bench, *, stream_s: float) -> list[Row]:
     chunks = round(stream_s / _CHUNK_EVERY_S)
 
-    def script(body: Body) -> Reply | str:
-        if "stream" not in str(body["messages"][-1]["content"]):
+    def script(asked: Asked) -> Reply | str:
+        if "stream" not in asked.words:
             return "Here I am."
         text = ("lorem ipsum dolor " * _STREAM_CHARS)[:_STREAM_CHARS]
         return Says(text, chunks=chunks, stall_after=tuple(range(1, chunks)))
 
-    async with Emulator() as emulator, ModelServer(script) as model:
-        bot = bench.elsewhere(emulator.base_url, model.base_url, [ADA, BEN])
+    async with Emulator() as emulator, ModelService(profile(SERVICE), script) as model:
+        bot = bench.elsewhere(emulator.base_url, model.settings(MODEL), [ADA, BEN])
         process = await asyncio.to_thread(bot.start, emulator.token)
         try:
             penalty = await _penalty(emulator.client)
@@ -87,7 +88,7 @@ async def _reply_s(people: EmulatorClient, chat: int) -> float:
 
 
 @asynccontextmanager
-async def _ticking(model: ModelServer) -> AsyncGenerator[None]:
+async def _ticking(model: ModelService) -> AsyncGenerator[None]:
     """Every stream goes on by one chunk at each tick."""
 
     async def tick() -> None:

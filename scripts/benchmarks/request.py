@@ -6,10 +6,10 @@ import asyncio
 import json
 from typing import Any
 
+from aouo.emulator.models import ModelService, profile
 from scripts.benchmarks.bots import ANSWER
-from scripts.benchmarks.figures import Bench, chats
+from scripts.benchmarks.figures import MODEL, SERVICE, Bench, chats
 from scripts.benchmarks.table import Row
-from tests.fakes.model_server import ModelServer
 
 
 def request(bench: Bench, *, quick: bool) -> list[Row]:
@@ -26,9 +26,9 @@ def request(bench: Bench, *, quick: bool) -> list[Row]:
 
 
 async def _first_request(bench: Bench) -> dict[str, Any]:
-    async with ModelServer() as model:
+    async with ModelService(profile(SERVICE)) as model:
         model.say(ANSWER)
-        bot = bench.aouo(chats(1), model_url=model.base_url)
+        bot = bench.aouo(chats(1), model=model.settings(MODEL))
         token = bench.telegram.new_token()
         process = await asyncio.to_thread(bot.start, token)
         try:

@@ -56,7 +56,7 @@ def common(one: Body, other: Body) -> int:
 def model(world: World) -> Model:
     model = Model()
     world.install("notes")
-    world.model._script = model
+    world.model.script = model
     world.config = {"advanced": {"max_history_messages": 50}}
     return model
 

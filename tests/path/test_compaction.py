@@ -55,7 +55,7 @@ def model() -> Model:
 @pytest.fixture
 def talk(world: World, model: Model) -> World:
     world.install("notes")
-    world.model._script = model
+    world.model.script = model
     world.config = {"advanced": {"context_window": 5600}, "provider": PROVIDER}
     return world
 

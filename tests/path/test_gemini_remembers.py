@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.fakes.gemini_server import GeminiServer, Thinks
-from tests.fakes.model_server import CallPart
+from tests.fakes.gemini_server import GeminiServer
+from tests.fakes.model_server import CallPart, Says
 from tests.path.world import ADA, World
 
 KEY = "AIza-very-secret"
@@ -30,8 +30,8 @@ async def test_the_signature_of_a_call_survives_its_turn_and_a_restart(
     """The service refuses a request whose calls lost their signatures (ai.google.dev,
     thought signatures), and so does the fake."""
     gemini.reply(
-        Thinks("One moment.", (CallPart("memory", {"target": "user", "action": "read"}),),
-               thoughts="What do I know?", signature="c2lnLTE=", call_ids=True),
+        Says("One moment.", (CallPart("memory", {"target": "user", "action": "read"}, "fc-0"),),
+               thoughts="What do I know?", signature="c2lnLTE="),
     )  # fmt: skip
     gemini.say("I know nothing of you.")
     gemini.say("As I said: nothing.")
@@ -54,7 +54,7 @@ async def test_the_signature_of_a_call_survives_its_turn_and_a_restart(
 
 async def test_the_signature_of_an_answer_survives_too(world: World, gemini: GeminiServer) -> None:
     """Without it the service answers worse, says its documentation of thought signatures."""
-    gemini.reply(Thinks("Seven.", thoughts="Let me count.", signature="c2lnLTI="))
+    gemini.reply(Says("Seven.", thoughts="Let me count.", signature="c2lnLTI="))
     gemini.say("As I said: seven.")
 
     async with world.running() as bot:
@@ -70,7 +70,7 @@ async def test_the_signature_of_an_answer_survives_too(world: World, gemini: Gem
 async def test_an_answer_with_a_secret_comes_back_without_it(
     world: World, gemini: GeminiServer
 ) -> None:
-    gemini.reply(Thinks(f"The key is {KEY}.", thoughts="Hm.", signature="c2lnLTM="))
+    gemini.reply(Says(f"The key is {KEY}.", thoughts="Hm.", signature="c2lnLTM="))
 
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "What is the key?")

@@ -83,7 +83,7 @@ def reading(**wish: Any) -> Any:
 async def test_the_model_reads_on_in_what_was_too_long(
     world: World, wish: dict[str, Any], shown: str
 ) -> None:
-    world.model._script = reading(**wish)
+    world.model.script = reading(**wish)
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "report")
         await bot.people.next_message(ADA, contains=shown.splitlines()[0][:20])
@@ -140,7 +140,7 @@ async def test_a_handle_opens_after_the_session_went_on_in_a_fresh_one(world: Wo
             return Says("", (Call("result_read", {"result": handles[0], "mode": "head"}),))
         return Says(f"{words.rpartition(chr(10))[2]}!", usage=(690, 0, 5))
 
-    world.model._script = script
+    world.model.script = script
     async with world.running() as bot:
         for number in range(10):
             await bot.people.say(ADA, ADA, f"sheep {number}")

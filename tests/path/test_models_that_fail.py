@@ -526,7 +526,7 @@ async def test_a_refusal_that_less_history_does_not_mend_is_said_and_nothing_is_
         return Fails(422, UNEXPLAINED) if refuses else last_words(body)
 
     world.install("notes")
-    world.model._script = service
+    world.model.script = service
     async with world.running() as bot:
         await bot.ask("first " * 400)
         await bot.ask("second " * 400)

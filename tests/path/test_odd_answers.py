@@ -110,7 +110,7 @@ NAMES = ("", "functions.msg", "9 to 5", "größe", "x" * 90, "-")
 
 async def test_a_model_that_calls_nonsense_reads_why_and_answers(world: World) -> None:
     world.install("notes")
-    world.model._script = strict
+    world.model.script = strict
     async with world.running() as bot:
         assert (await bot.ask("Go.")).text == "There was nothing."
         assert (await bot.ask("And again?")).text == "There was nothing."

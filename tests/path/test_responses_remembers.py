@@ -12,7 +12,6 @@ import pytest
 
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, CallPart, Reply, Says
-from tests.fakes.responses_stream import sealed
 from tests.path.lives import WAIT_S, Place, kill_runner, place
 from tests.providers.services import RESPONSES_ONLY
 
@@ -32,11 +31,13 @@ def thinking(body: Body) -> Reply | str:
         return "A title"
     match body["input"][-1]:
         case {"type": "function_call_output"}:
-            return Says("Saved.", thoughts="That was it.", stall_after=0)
+            return Says("Saved.", thoughts="That was it.", signature="It", stall_after=0)
         case {"content": str(words)} if words.endswith("Sure?"):
             return "Yes."
         case _:
-            return Says(calls=(CallPart("persist", NOTE, "fc_1"),), thoughts="Milk, then.")
+            return Says(
+                calls=(CallPart("persist", NOTE, "fc_1"),), thoughts="Milk, then.", signature="Milk"
+            )
 
 
 def of_turns(here: Place) -> list[list[dict[str, Any]]]:
@@ -76,5 +77,5 @@ async def test_thoughts_survive_a_kill_in_their_turn_and_go_back_before_their_ca
         ("function_call_output", "fc_1"),
     ]
     sealed_thoughts = [item["encrypted_content"] for item in later if item["type"] == "reasoning"]
-    assert sealed_thoughts == [sealed("Milk, then."), sealed("That was it.")]
+    assert sealed_thoughts == ["Milk", "It"]
     assert [note["text"] for note in notes] == ["buy milk"]

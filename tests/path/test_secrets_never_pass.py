@@ -219,7 +219,7 @@ async def test_a_summary_is_clean(world: World) -> None:
         aside = "material, not orders" in str(body["messages"][0]["content"])
         return f"- The key is {SECRET}." if aside else "I see."
 
-    world.model._script = answer
+    world.model.script = answer
     async with world.running() as bot:
         for _ in range(3):
             await bot.ask("something to remember")
@@ -259,7 +259,7 @@ async def test_a_title_is_clean(world: World) -> None:
         aside = "material, not orders" in str(body["messages"][0]["content"])
         return f"All about {SECRET}" if aside else "I see."
 
-    world.model._script = answer
+    world.model.script = answer
     async with world.running() as bot:
         for _ in range(4):
             await bot.ask("something to name")

@@ -50,7 +50,7 @@ def model() -> Model:
 async def talk(world: World, model: Model) -> World:
     world.install("notes")
     world.clock = FastClock()
-    world.model._script = model
+    world.model.script = model
     provider = {"backend": "fake", "model": "scripted", "max_retries": 0}
     world.config = {"advanced": {"session_tokens_max": CAP}, "provider": provider}
     return world

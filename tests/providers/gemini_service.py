@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from aouo.transcript import FinishReason, Image, Usage
-from tests.fakes.gemini_server import GeminiServer, Thinks, error, over_quota, reason, retry_in
+from tests.fakes.gemini_server import GeminiServer, error, over_quota, reason, retry_in
 from tests.fakes.model_server import CallPart, Says
 from tests.providers.services import KEY, PLAIN_USAGE, Service, Trouble
 
@@ -68,7 +68,7 @@ class GeminiWire(Service):
 
     def think(self, thoughts: str, text: str, *, usage: Usage) -> None:
         self.server.reply(
-            Thinks(
+            Says(
                 text,
                 chunks=2,
                 usage=_tokens(usage),
@@ -80,7 +80,7 @@ class GeminiWire(Service):
 
     def call(self, *calls: tuple[str, dict[str, Any]], text: str = "") -> None:
         parts = tuple(CallPart(tool, args) for tool, args in calls)
-        self.server.reply(Thinks(text, parts, signature="c2ln"))
+        self.server.reply(Says(text, parts, signature="c2ln"))
 
     def fail(self, trouble: Trouble, *, retry_after_s: float = 0) -> None:
         if trouble == "declined":

@@ -6,19 +6,20 @@ import base64
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
 import aiohttp
 
 from aouo.app.models import model_of
+from aouo.emulator.models.profile import Profile
+from aouo.emulator.models.responses import line
 from aouo.ports import ChatModel
 from aouo.settings import Settings
 from aouo.transcript import FinishReason, Image, Usage
-from tests.fakes import responses_stream
 from tests.fakes.clock import FastClock
-from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
+from tests.fakes.model_server import STRICTEST, CallPart, Fails, ModelServer, Says, family
 
 KEY = "sk-very-secret"
 WAIT_S = 30.0
@@ -185,14 +186,15 @@ class OpenAIWire(Service):
         *,
         base: str,
         refusals: dict[Trouble, Refusal] | None = None,
-        thoughts_field: str = "reasoning_content",
+        rules: Profile | None = None,
     ) -> None:
         self.name = name
         self._model = model
         self._base = base
         self._refusals = OPENAI_REFUSALS | (refusals or {})
-        self._thoughts_field = thoughts_field
-        self.server = ModelServer(api_key=KEY)
+        rules = rules or family(name)
+        chat = replace(rules, paths={"chat": rules.paths.get("chat", "")})
+        self.server = ModelServer(api_key=KEY, rules=chat)
 
     def settings(self) -> dict[str, Any]:
         where = {"base_url": f"http://127.0.0.1:{self.server.port}{self._base}", "api_key": KEY}
@@ -225,7 +227,6 @@ class OpenAIWire(Service):
                 chunks=2,
                 usage=_tokens(usage),
                 thoughts=thoughts,
-                thoughts_field=self._thoughts_field,
                 reasoning_tokens=usage.reasoning_tokens,
             )
         )
@@ -291,7 +292,7 @@ class ResponsesWire(OpenAIWire):
     """OpenAI's Responses API, found out by a refusal of the other one."""
 
     def __init__(self, name: str, model: str) -> None:
-        super().__init__(name, model, base="/v1")
+        super().__init__(name, model, base="/v1", rules=STRICTEST)
         self.server = ModelServer(api_key=KEY, wires=("/responses", "/chat/completions"))
         self.server.refused["/chat/completions"] = RESPONSES_ONLY
 
@@ -305,17 +306,17 @@ class ResponsesWire(OpenAIWire):
         failed = {"status": "failed", "error": error, "output": []}
         self.server.raw(
             self._said("So"),
-            responses_stream.line({"type": "response.failed", "response": failed}),
+            line({"type": "response.failed", "response": failed}),
         )
 
     def cut(self) -> None:
-        self.server.cut(after_chunks=4)
+        self.server.cut(after_chunks=6)
 
     def end_without_reason(self) -> None:
         self.server.raw(self._said("Half"))
 
     def stall(self) -> None:
-        self.server.stall(after_chunks=4)
+        self.server.stall(after_chunks=6)
 
     def send_garbage(self) -> None:
         self.server.raw(b'data: {"type": "response.created"\n\n')
@@ -327,7 +328,7 @@ class ResponsesWire(OpenAIWire):
 
     def _said(self, text: str) -> bytes:
         delta = {"type": "response.output_text.delta", "output_index": 0, "delta": text}
-        return responses_stream.line(delta)
+        return line(delta)
 
 
 def _tokens(usage: Usage) -> tuple[int, int, int]:
@@ -356,7 +357,6 @@ def all_services() -> Sequence[Service]:
                 "no money": Refusal(402, "", "billing_error"),
                 "overloaded": Refusal(498, "capacity_exceeded", "server_error"),
             },
-            thoughts_field="reasoning",
         ),
         OpenAIWire(
             "deepseek",
@@ -377,6 +377,6 @@ def all_services() -> Sequence[Service]:
                 "overloaded": Refusal(529, "", "overloaded_error"),
                 "declined": Refusal(400, "content_filter"),
             },
-            thoughts_field="reasoning",
+            rules=replace(STRICTEST, address="/api/v1"),
         ),
     )

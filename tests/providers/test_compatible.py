@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
@@ -647,24 +646,3 @@ async def test_without_a_script_the_server_echoes(
 ) -> None:
     """A promise of the fake that other tests rest on."""
     assert (await finished(model)).said.text == "Hello"
-
-
-async def test_the_fake_runs_as_a_process_of_its_own(session: aiohttp.ClientSession) -> None:
-    """For benchmarks, whose CPU time must not hold the server's."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.fakes.model_server",
-        "--chunks=3",
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        assert process.stdout is not None
-        async with asyncio.timeout(20):
-            said = json.loads(await process.stdout.readline())
-            answer = await finished(model_at(said["base_url"], session))
-    finally:
-        process.kill()
-        await process.wait()
-
-    assert answer.said.text.startswith("This is the answer")

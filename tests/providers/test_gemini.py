@@ -43,7 +43,6 @@ from aouo.transcript import (
 from tests.fakes.gemini_server import (
     FOREIGN,
     GeminiServer,
-    Thinks,
     error,
     reason,
     retry_in,
@@ -245,7 +244,7 @@ async def test_text_streams_and_ends_with_all_of_it_and_its_cost(
 async def test_thoughts_are_never_part_of_the_answer(
     server: GeminiServer, model: GeminiModel
 ) -> None:
-    server.reply(Thinks("Seven.", thoughts="I should count them.", signature="c2ln"))
+    server.reply(Says("Seven.", thoughts="I should count them.", signature="c2ln"))
 
     shown = await events(model)
 
@@ -272,8 +271,9 @@ async def test_a_turn_with_calls_goes_back_in_the_parts_it_came_in(
     server: GeminiServer, model: GeminiModel, call_ids: bool
 ) -> None:
     """Gemini 3 refuses a call whose signature is lost, and pairs results by order or id."""
-    calls = (CallPart("add", {"row": "milk"}), CallPart("look"))
-    server.reply(Thinks("One moment.", calls, chunks=3, signature="c2ln", call_ids=call_ids))
+    ids = ("fc-0", "fc-1") if call_ids else ("", "")
+    calls = (CallPart("add", {"row": "milk"}, ids[0]), CallPart("look", {}, ids[1]))
+    server.reply(Says("One moment.", calls, chunks=3, signature="c2ln"))
     first = await finished(model, asking(UserSaid("Add milk")))
     ours = tuple(ToolCall(f"t{at}", c.name, c.arguments) for at, c in enumerate(first.said.calls))
     said = AssistantSaid(first.said.text, ours, first.said.native)
@@ -330,6 +330,7 @@ async def test_a_lost_signature_is_refused_by_the_service_we_test_against(
             await model_at(server, session),
             asking(UserSaid("Look"), said, ToolReturned("t", "look", "dark")),
         )
+    assert server.refusals.pop().trouble == "signature"
 
 
 @pytest.mark.parametrize(
@@ -366,7 +367,7 @@ async def test_signed_words_are_replayed_and_plain_ones_need_no_native_form(
     server: GeminiServer, model: GeminiModel
 ) -> None:
     server.say("Plain")
-    server.reply(Thinks("Signed", signature="c2ln"))
+    server.reply(Says("Signed", signature="c2ln"))
 
     plain, signed = await finished(model), await finished(model)
 

@@ -13,6 +13,9 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from aouo.emulator.models.asked import read
+from aouo.emulator.models.responses import line, pieces
+from aouo.emulator.models.speaking import answer_of
 from aouo.errors import (
     ContentFiltered,
     PromptTooLong,
@@ -40,7 +43,6 @@ from aouo.transcript import (
     UserSaid,
 )
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
-from tests.fakes.responses_stream import line, pieces, sealed
 
 KEY = "sk-very-secret"
 HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), ())
@@ -103,6 +105,13 @@ async def failure(model: CompatibleModel, request: ModelRequest = HELLO) -> Prov
     with pytest.raises(ProviderError) as caught:
         await finished(model, request)
     return caught.value
+
+
+def streamed(says: Says, model: str) -> bytes:
+    body = {"model": model, "input": "Hi", "include": ["reasoning.encrypted_content"]}
+    asked, family = read("responses", body), ModelServer().profile
+    answer = answer_of(says, asked, family, cached=0, serial=1)
+    return b"".join(pieces(answer, asked, family.stream))
 
 
 def user(text: str) -> dict[str, Any]:
@@ -229,9 +238,9 @@ async def test_sealed_thoughts_go_back_before_what_came_of_them_and_to_nobody_el
     thought, words, call, result = server.requests[1]["input"][1:]
     assert thought == {
         "type": "reasoning",
-        "id": "rs_11",
+        "id": "rs_00000001",
         "summary": [],
-        "encrypted_content": sealed("Milk, then."),
+        "encrypted_content": server.answers[0].signature,
     }
     assert words["content"] == [{"type": "output_text", "text": "One moment."}]
     assert (call["call_id"], call["arguments"]) == ("c1", '{"row": "milk"}')
@@ -395,7 +404,7 @@ async def test_what_goes_wrong_inside_a_stream_is_told_by_its_code(
 
 async def test_any_cutting_of_the_same_bytes_gives_the_same_answer() -> None:
     says = Says("Well, seven.", (CallPart("add", {"row": "é"}),), chunks=5, thoughts="Hm.")
-    whole = b"".join(pieces(says, "m"))
+    whole = streamed(says, "m")
     dice = random.Random(7)
     answers: list[Finished] = []
     for _ in range(50):
@@ -415,7 +424,7 @@ def test_a_body_in_pieces_is_the_body_to_the_byte() -> None:
     asked = Asked("openai", "mödel")
     reader = ResponsesReader("openai", model="mödel")
     says = Says("Well.", (CallPart("add", {"row": "é"}, "c1"),), thoughts="Hm.")
-    reader.feed(b"".join(pieces(says, "mödel")))
+    reader.feed(streamed(says, "mödel"))
     said = reader.finish().said
     foreign = AssistantSaid("Hi", (), '{"wire": "chat", "provider": "deepseek", "thoughts": "hm"}')
     history = (UserSaid("\ud83d é"), said, ToolReturned("c1", "add", "ok"), foreign, UserSaid("Hm"))

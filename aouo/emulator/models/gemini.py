@@ -10,29 +10,33 @@ from aouo.emulator.models.profile import Body, Stream
 from aouo.emulator.models.replies import Answer, split
 
 
-def pieces(answer: Answer, _asked: Asked, _stream: Stream) -> list[bytes]:
+def pieces(answer: Answer, _asked: Asked, stream: Stream) -> list[bytes]:
     """Events that end in CRLF, and no last word but the end of the stream."""
-    parts = _parts(answer)
+    parts = _parts(answer, stream)
     events = [_event(answer, [part]) for part in parts] or [_event(answer, [])]
     events[-1]["candidates"][0]["finishReason"] = _reason(answer)
     return [b"data: %b\r\n\r\n" % json.dumps(event).encode() for event in events]
 
 
-def whole(answer: Answer, _asked: Asked, _stream: Stream) -> Body:
-    event = _event(answer, _parts(answer))
+def whole(answer: Answer, _asked: Asked, stream: Stream) -> Body:
+    event = _event(answer, _parts(answer, stream))
     event["candidates"][0]["finishReason"] = _reason(answer)
     return event
 
 
-def issued(answer: Answer, _stream: Stream) -> dict[str, Issued]:
-    """By the calls' ids; calls without one cannot be told apart later."""
-    calls = [part for part in _parts(answer) if "functionCall" in part]
-    found = {part["functionCall"].get("id", ""): Issued({}, part) for part in calls}
-    return {name: one for name, one in found.items() if name}
+def issued(answer: Answer, stream: Stream) -> dict[str, Issued]:
+    """By the calls' ids; one without an id is known by its signature alone."""
+    calls = [part for part in _parts(answer, stream) if "functionCall" in part]
+    return {
+        part["functionCall"].get("id") or f"{answer.id} {place}": Issued({}, part)
+        for place, part in enumerate(calls)
+    }
 
 
-def _parts(answer: Answer) -> list[Body]:
-    parts: list[Body] = [{"text": part} for part in split(answer.text, answer.chunks)]
+def _parts(answer: Answer, stream: Stream) -> list[Body]:
+    thought = answer.thoughts and stream.thoughts == "parts"
+    parts: list[Body] = [{"text": answer.thoughts, "thought": True}] if thought else []
+    parts += [{"text": part} for part in split(answer.text, answer.chunks)]
     for place, call in enumerate(answer.calls):
         function = {"name": call.tool, "args": call.value} | ({"id": call.id} if call.id else {})
         part: Body = {"functionCall": function}

@@ -31,7 +31,7 @@ def judge(
     asked: Asked, profile: Profile, memory: Memory, *, now_s: float, plan: str = ""
 ) -> Refused | None:
     """The first thing that is wrong with a request, None = it is answered."""
-    model = profile.models.get(asked.model)
+    model = profile.model_named(asked.model)
     if model is None:
         return refused(profile, "no_model", asked, "there is no such model")
     if model.dead:
@@ -108,7 +108,7 @@ def _over(
 def _facts(asked: Asked | None, profile: Profile) -> dict[str, Any]:
     if asked is None:
         return {"model": profile.model}
-    model = profile.models.get(asked.model)
+    model = profile.model_named(asked.model)
     size = model.in_force if model else 0
     return {
         "model": asked.model,

@@ -248,6 +248,10 @@ class Profile:
         models = {name: replace(model, loaded=tokens) for name, model in self.models.items()}
         return replace(self, models=models)
 
+    def model_named(self, name: str) -> Model | None:
+        """That model, or the one named `*` where the service takes every name."""
+        return self.models.get(name) or self.models.get("*")
+
     @property
     def living(self) -> dict[str, Model]:
         return {name: model for name, model in self.models.items() if not model.dead}

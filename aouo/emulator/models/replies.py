@@ -48,6 +48,8 @@ class Says:
     """Prompt, cached and completion tokens; None = as counted."""
     reason: str = ""
     thoughts: str = ""
+    signature: str = ""
+    """What has to come back with it, "" = the service's own where it thinks."""
     reasoning_tokens: int = 0
     cut_after: int | None = None
     stall_after: int | tuple[int, ...] | None = None

@@ -13,24 +13,24 @@ from aouo.emulator.models.memory import Issued
 from aouo.emulator.models.profile import Body, Stream
 from aouo.emulator.models.replies import Answer, split
 
+_WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Why an answer is incomplete (openai SDK 3.54, `Response.incomplete_details`)."""
 _ENCRYPTED = "reasoning.encrypted_content"
 
 
 def pieces(answer: Answer, asked: Asked, _stream: Stream) -> list[bytes]:
-    events = list(_events(answer, asked))
-    return [
-        b"event: %b\ndata: %b\n\n"
-        % (
-            str(event["type"]).encode(),
-            json.dumps(event | {"sequence_number": at}, ensure_ascii=False).encode(),
-        )
-        for at, event in enumerate(events)
-    ]
+    events = enumerate(_events(answer, asked))
+    return [line(event | {"sequence_number": at}) for at, event in events]
+
+
+def line(event: Body) -> bytes:
+    """An event as it goes out."""
+    data = json.dumps(event, ensure_ascii=False).encode()
+    return b"event: %b\ndata: %b\n\n" % (str(event["type"]).encode(), data)
 
 
 def whole(answer: Answer, asked: Asked, _stream: Stream) -> Body:
-    status = "incomplete" if answer.reason == "length" else "completed"
-    return _response(answer, status, _items(answer, asked))
+    return _response(answer, _status(answer), _items(answer, asked))
 
 
 def issued(answer: Answer, _stream: Stream) -> dict[str, Issued]:
@@ -50,9 +50,12 @@ def _events(answer: Answer, asked: Asked) -> Iterator[Body]:
         yield {"type": "response.output_item.added", "output_index": at, "item": begun}
         yield from _inside(answer, item, where)
         yield {"type": "response.output_item.done", "output_index": at, "item": item}
-    cut = answer.reason == "length"
-    name = "incomplete" if cut else "completed"
+    name = _status(answer)
     yield {"type": f"response.{name}", "response": _response(answer, name, items)}
+
+
+def _status(answer: Answer) -> str:
+    return "incomplete" if answer.reason in _WHY else "completed"
 
 
 def _inside(answer: Answer, item: Body, where: Body) -> Iterator[Body]:
@@ -84,6 +87,7 @@ def _items(answer: Answer, asked: Asked) -> list[Body]:
     items: list[Body] = []
     if answer.thoughts:
         thought: Body = {"type": "reasoning", "id": f"rs_{answer.id}", "summary": []}
+        thought |= {"content": None, "status": "completed"}  # refused where they come back
         if _ENCRYPTED in (asked.body.get("include") or ()):
             thought["encrypted_content"] = answer.signature
         items.append(thought)
@@ -121,7 +125,7 @@ def _response(answer: Answer, status: str, items: list[Body]) -> Body:
         "output_tokens_details": {"reasoning_tokens": counted.thought},
         "total_tokens": counted.prompt + counted.said,
     }
-    why = {"reason": "max_output_tokens"} if status == "incomplete" else None
+    why = {"reason": _WHY[answer.reason]} if status == "incomplete" else None
     return {
         "id": f"resp_{answer.id}",
         "object": "response",

@@ -12,9 +12,10 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType, TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from aouo.emulator.door import only_ours
 from aouo.emulator.models import chat, gemini, responses
@@ -48,6 +49,9 @@ class ModelService(Told):
     all its models run with, in tokens, 0 = their own. Without `keep` requests and answers are
     counted and forgotten.
     """
+
+    doors: ClassVar[tuple[Middleware, ...]] = (only_ours,)
+    """What stands before every request."""
 
     def __init__(
         self,
@@ -88,7 +92,7 @@ class ModelService(Told):
         return self.profile.settings(self.url, model, key=self._api_key)
 
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[only_ours])
+        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=self.doors)
         app.router.add_route("*", "/{path:.*}", self._receive)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
@@ -157,10 +161,15 @@ class ModelService(Told):
             case Meets(name):
                 return self._refuse(called_up(self.profile, name, asked, now_s))
             case Fails() as fails:
-                return _failed(fails.status, fails.body, fails.headers)
+                return failed(fails.status, fails.body, fails.headers)
             case Raw() as raw:
                 return await self._write(
-                    request, raw.pieces, raw.content_type, cut=raw.cut, encoding=raw.encoding
+                    request,
+                    raw.pieces,
+                    raw.content_type,
+                    status=raw.status,
+                    cut=raw.cut,
+                    encoding=raw.encoding,
                 )
             case says if asked.wire in SOUNDS:
                 return await self._sound(request, asked, says, now_s)
@@ -203,7 +212,7 @@ class ModelService(Told):
         if wrong.inside:
             event = b"data: %b\n\n" % json.dumps(wrong.body).encode()
             return web.Response(body=event, content_type="text/event-stream")
-        return _failed(wrong.status, wrong.body, wrong.headers)
+        return failed(wrong.status, wrong.body, wrong.headers)
 
     def _admits(self, request: web.Request) -> bool:
         match self.profile.key:
@@ -220,13 +229,15 @@ class ModelService(Told):
         pieces: Sequence[bytes],
         content_type: str = "text/event-stream",
         *,
+        status: int = 200,
         cut: bool = False,
         encoding: str = "",
         stall_after: int | tuple[int, ...] | None = None,
     ) -> web.StreamResponse:
         stalls = stall_after if isinstance(stall_after, tuple) else (stall_after,)
         encoded = {"Content-Encoding": encoding} if encoding else {}
-        response = web.StreamResponse(headers={"Content-Type": content_type, **encoded})
+        headers = {"Content-Type": content_type, **encoded}
+        response = web.StreamResponse(status=status, headers=headers)
         try:
             await response.prepare(request)
             for at, piece in enumerate(pieces):
@@ -257,7 +268,7 @@ def _wire_of(request: web.Request, profile: Profile) -> tuple[Wire, str] | None:
     return None
 
 
-def _failed(status: int, body: Any, headers: Mapping[str, str]) -> web.Response:
+def failed(status: int, body: Any, headers: Mapping[str, str]) -> web.Response:
     if body is None:
         body = {"error": {"message": f"status {status}", "type": None, "code": None}}
     if isinstance(body, str):

@@ -16,7 +16,8 @@ _NINE = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial: int) -> Answer:
     """The answer number `serial` of a service."""
-    model = profile.models[asked.model]
+    model = profile.model_named(asked.model)
+    assert model is not None  # `judge` has found it
     thinking = thinks(asked, model) or bool(says.thoughts)
     thoughts = says.thoughts or (_THOUGHTS if thinking else "")
     calls = tuple(
@@ -40,7 +41,7 @@ def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial
     counted = Counted(prompt, min(cached, prompt), said, thought)
     if says.usage:
         counted = Counted(*says.usage, says.reasoning_tokens)
-    signature = _signature(serial, thoughts) if thoughts else ""
+    signature = says.signature or (_signature(serial, thoughts) if thoughts else "")
     ident = f"{serial:08d}"
     return Answer(
         ident, asked.model, text, calls, thoughts, signature, reason, says.chunks, counted
