@@ -126,8 +126,9 @@ class ModelServer(ModelService):
         return await super()._receive(request)
 
     def next_reply(self, asked: Asked) -> Said:
+        path = next((path for wire, path in self.profile.paths.items() if wire == asked.wire), "")
         for end, fails in self.refused.items():
-            if self.profile.paths[asked.wire].endswith(end):
+            if path.endswith(end):
                 return fails
         reply = self._told(asked)
         reply = Says(reply) if isinstance(reply, str) else reply

@@ -438,7 +438,7 @@ async def test_thoughts_that_go_back_with_calls_are_part_of_what_fills_the_windo
             return Fails(400, {"error": {"code": "context_length_exceeded"}})
         return model(body)
 
-    talk.model._script = service
+    talk.model.script = service
     async with talk.running() as bot:
         for number in range(9):
             await say(talk, bot, model, f"Part {number}")

@@ -62,7 +62,7 @@ def oldest(model: ModelServer) -> list[bool]:
 def service(world: World) -> Service:
     service = Service()
     world.install("notes")
-    world.model._script = service
+    world.model.script = service
     return service
 
 
@@ -134,7 +134,7 @@ async def test_one_that_nobody_mends_is_said_and_costs_the_session_nothing(
     def refuses(_: Body) -> Reply:
         return REFUSED
 
-    other._script = refuses
+    other.script = refuses
     async with world.running() as bot:
         await talk(bot)
         service.refuses = True
@@ -200,7 +200,7 @@ async def test_numbers_that_speak_of_the_size_are_no_matter_of_thoughts(
         full = body["max_tokens"] > 16_384 - 3_616
         return Fails(400, {"error": {"message": words}}) if full else service(body)
 
-    world.model._script = rule
+    world.model.script = rule
     async with world.running() as bot:
         answer = await bot.ask("hello")
 
