@@ -61,10 +61,13 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
                 f"The owner finds out more with: aouo doctor, and in the log under {reference}"
             )
         case errors.ProviderBroke():
-            return (
-                "The machine that the model runs on says that it cannot run it now. The owner "
-                f"finds out more with: aouo doctor, and in the log under {reference}"
+            told = "The machine that the model runs on says that it cannot run it now."
+            owners = (
+                " Load it there, if it is not. If memory is short, end other programs there, give "
+                "the model a smaller window (in Ollama: OLLAMA_CONTEXT_LENGTH), or choose a "
+                f"smaller one with provider.model {_CONFIG}"
             )
+            return told + (owners if for_owner else " The owner finds out more with: aouo doctor")
         case _:
             return f"The model service failed. Try again; the log has details under {reference}."
 

@@ -119,7 +119,6 @@ async def test_a_model_that_calls_nonsense_reads_why_and_answers(world: World) -
         assert [row["scope"] for row in scopes] == ["llm", "tool:unknown"]
 
 
-REJECTED = "The model service does not accept our request or the model's name."
 OTHER = "The model's address is answered by something that is no model service."
 GONE = "The model service has no model “scripted”, or not for our key."
 SILENT = "The model service stopped answering. Try again."
@@ -131,7 +130,7 @@ BUSY = "The model service is busy or cannot be reached. Try again in a minute."
     [
         (Raw((b"<!doctype html><p>Log in</p>",), content_type="text/html"), OTHER),
         (Raw((b'{"error": {"message": "no", "code": "model_not_found"}}',)), GONE),
-        (Fails(307, "elsewhere", {"Location": "/v2/chat/completions"}), REJECTED),
+        (Fails(307, "elsewhere", {"Location": "/v2/chat/completions"}), OTHER),
         (Raw((b"\n\n",)), SILENT),
         (Raw((b"data: [1, 2]\n\n",)), BUSY),
     ],

@@ -129,7 +129,7 @@ async def test_an_answer_that_a_sleep_cut_off_is_found_out_by_the_system(world: 
     """It asks on the line now and then whether somebody is there, so that a model that was writing
     is given up after a minute, and not after all the patience that a model gets."""
     world.model.stall(after_chunks=1)
-    body = {"model": "any", "stream": True, "messages": []}
+    body = {"model": "any", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
     url = f"{world.model.base_url}/chat/completions"
     async with session_through() as session, session.post(url, json=body) as answer:
         assert answer.connection

@@ -384,7 +384,7 @@ async def test_an_empty_part_does_not_go_back(server: GeminiServer, model: Gemin
     native = dump_native(
         [
             {"text": ""},
-            {"functionCall": {"name": "add", "args": {}}, "thoughtSignature": "c2ln"},
+            {"functionCall": {"name": "add", "args": {}}, "thoughtSignature": FOREIGN},
             {"text": "", "thoughtSignature": "ZW5k"},
             {"text": ""},
         ]
@@ -394,7 +394,7 @@ async def test_an_empty_part_does_not_go_back(server: GeminiServer, model: Gemin
     await finished(model, asking(UserSaid("Add"), said, ToolReturned("t1", "add", "added")))
 
     assert server.requests[0]["contents"][1]["parts"] == [
-        {"functionCall": {"name": "add", "args": {}}, "thoughtSignature": "c2ln"},
+        {"functionCall": {"name": "add", "args": {}}, "thoughtSignature": FOREIGN},
         {"text": "", "thoughtSignature": "ZW5k"},
     ]
 
