@@ -73,7 +73,11 @@ class Aouo:
                 "streaming": self.streaming,
             },
             **self.model,
-            "advanced": {"max_history_messages": max(2 * self.history, 20)},
+            "advanced": {
+                "max_history_messages": max(2 * self.history, 20),
+                "session_tokens_max": 0,
+                "daily_tokens_max": 0,  # thousands of turns a day, each counted as it is sent
+            },
         }
         self.home.config.write_text(json.dumps(config))
         log = self.home.logs / "stderr.log"
