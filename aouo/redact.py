@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import cast
 from urllib.parse import quote, quote_plus
 
+from aouo.logins import SHORTEST_SECRET
 from aouo.secret_shapes import (
     LOOKED_THROUGH,
     Span,
@@ -24,7 +25,6 @@ from aouo.secret_shapes import (
     shape_spans,
     shapes_settled,
 )
-from aouo.settings import SHORTEST_SECRET
 
 REDACTED = "[redacted]"
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from typing import Annotated, Literal, NamedTuple, TypeAlias, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -20,6 +20,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from aouo.errors import SetupError
+from aouo.logins import secrets_in
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 """A whole number; 0 means off wherever the field says so."""
@@ -678,22 +679,6 @@ def _is_place(text: str) -> bool:
     """A folder or file of this machine is no secret, and hiding it would hide what is asked about
     other paths that begin like it."""
     return text.startswith("/") and os.path.exists(text)  # noqa: PTH110 - false for any text
-
-
-_LOGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/\s:]*:([^/\s]+)@)", re.IGNORECASE)
-SHORTEST_SECRET = 6
-"""A shorter one would blank out ordinary words."""
-
-
-def secrets_in(address: str) -> tuple[str, ...]:
-    """The password of an address, as it is written and as it is meant; with one that is too short
-    to be known by itself also all that stands before the host."""
-    found = _LOGIN.match(address)
-    if not found:
-        return ()
-    login, password = found[1], found[2]
-    whole = (login,) if len(unquote(password)) < SHORTEST_SECRET else ()
-    return password, unquote(password), *whole
 
 
 def _collect_secrets(value: object, found: set[str]) -> None:

@@ -17,7 +17,7 @@ from ipaddress import ip_address, ip_network
 from yarl import URL
 
 from aouo.errors import SetupError
-from aouo.settings import secrets_in
+from aouo.logins import secrets_in
 
 _KNOWN = re.compile(r"(https?|socks5h?)://[^/\s]+/?", re.IGNORECASE)
 _ENTRIES = re.compile(r"[\s,]+")
