@@ -84,11 +84,12 @@ class Pages:
         `kept` is what of it the next life shall find, if that is something else.
         """
         if self._at < len(self._ids):
-            row_id = self._rows[self._at]
+            row_id, message_id = self._rows[self._at], self._ids[self._at]
             await self._database.transact(
                 lambda tx: deliveries.show_live(tx, row_id, kept or message), brief=True
             )
-            self._outbox.show(self._address, self._ids[self._at], message)
+            if message_id in self._ids:  # a tool may have spoken below it meanwhile
+                self._outbox.show(self._address, message_id, message)
             return
         if not self._ids and not self._stale:
             message = replace(message, reply_to=self._reply_to)

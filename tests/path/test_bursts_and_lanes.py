@@ -160,10 +160,13 @@ async def test_a_command_flushes_what_was_gathered_and_then_goes_alone(
         await bot.people.say(ADA, ADA, "/new")
         await bot.people.say(ADA, ADA, "two")
         await said(world, "one")
+        await gathered(bot, "two")
         bursts.jump(WINDOW_S)
         await said(world, "two")
 
-    assert (await answers(world))[1].startswith("Started a fresh session.")
+    kept = ("one", "Started a fresh session.", "two")  # on a busy machine a line says what waits
+    heard = [text for text in await answers(world) if text.startswith(kept)]
+    assert [text.partition(".")[0] for text in heard] == ["one", "Started a fresh session", "two"]
     told = [words_of(m) for m in world.model.requests[1]["messages"] if m["role"] == "user"]
     assert "one" not in told
 

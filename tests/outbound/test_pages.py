@@ -1,0 +1,50 @@
+"""What a turn's live messages owe to what is said beside them. Source: design §3.6."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+from aouo.address import ConversationAddress
+from aouo.outbound.pages import Filled, Pages
+from aouo.ports import Rendered
+from tests.fakes.clock import FastClock
+from tests.fakes.messenger import FakeMessenger
+from tests.outbound.test_outbox import outbox_over
+
+CHAT = ConversationAddress("cli", "1")
+
+
+async def test_a_page_that_is_left_behind_while_it_is_written_down_is_not_filled_any_more(
+    tmp_path: Path,
+) -> None:
+    """A tool may speak below it in that very moment; that ended the turn as a failure of ours."""
+    clock, messenger, asked = FastClock(), FakeMessenger(), threading.Event()
+    async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, database):
+        pages = Pages(
+            outbox=outbox,
+            database=database,
+            clock=clock,
+            address=CHAT,
+            turn_id="t1",
+            reply_to=0,
+            live=(),
+        )
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            sending = group.create_task(outbox.run())
+            await pages.show(Rendered("Working: msg"))
+            busy = group.create_task(database.transact(lambda tx: asked.wait(30)))
+            await asyncio.sleep(0)  # the writer has it
+            showing = group.create_task(pages.show(Rendered("Let me see")))
+            await asyncio.sleep(0)
+            pages.leave_behind()
+            asked.set()
+            await busy
+            await showing
+            filled = await pages.settle()
+            outbox.close()
+            await sending
+
+    assert messenger.texts(CHAT) == ["Working: msg"]
+    assert filled == Filled((), tuple(messenger.chats[CHAT]), 0)
