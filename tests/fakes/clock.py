@@ -1,4 +1,4 @@
-"""A clock whose time runs many times as fast as the event loop's, and jumps on request."""
+"""Clocks for tests: one that skips short pauses, and one that runs fast; both jump on request."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SKIPPED_S = 0.01
+"""What others get done meanwhile."""
 
 
 class FastClock:
@@ -45,3 +47,22 @@ class FastClock:
         """As if the machine had slept so long: the wall clock went on, the monotonic one did not.
         Less than 0 = somebody has set the wall clock back."""
         self._slept_s += seconds
+
+
+class SkippingClock(FastClock):
+    """The real time, but for pauses of `SHORT_S` and less, which are skipped: whoever makes one
+    goes on at once, and for everybody it is that much later."""
+
+    SHORT_S = 3.0
+
+    def __init__(self) -> None:
+        super().__init__(speed=1.0)
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds > self.SHORT_S:
+            await super().sleep(seconds)
+            return
+        until_s = self.monotonic_s() + seconds
+        await asyncio.sleep(SKIPPED_S)
+        if (left_s := until_s - self.monotonic_s()) > 0:
+            self.jump(left_s)

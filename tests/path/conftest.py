@@ -14,7 +14,7 @@ from aouo.emulator import Emulator
 from aouo.home import Home
 from aouo.providers.compatible import CompatibleModel
 from aouo.transcript import ModelRequest, UserSaid
-from tests.fakes.clock import FastClock
+from tests.fakes.clock import FastClock, SkippingClock
 from tests.fakes.model_server import ModelServer
 from tests.path.world import World
 
@@ -51,7 +51,7 @@ async def world(tmp_path: Path) -> AsyncGenerator[World]:
     home = Home(tmp_path / "home")
     home.create()
     async with Emulator() as emulator, ModelServer() as model:
-        yield World(home, emulator, model)
+        yield World(home, emulator, model, clock=SkippingClock())
         assert await emulator.client.violations() == []
 
 
