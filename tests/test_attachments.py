@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.address import ConversationAddress
-from aouo.attachments import NAME_BYTES, Attachment, safe_name
-from aouo.events import Album, Attached, Command, Content, Inbound, Person, Shown, Text
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import NAME_BYTES, Attachment, safe_name
+from aouo.facts.events import Album, Attached, Command, Content, Inbound, Person, Shown, Text
 from aouo.flow import media_files
 
 WHERE = ConversationAddress("tg", "-5", "7")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import HomeLocked, SetupError
-from aouo.home import (
+from aouo.facts.errors import HomeLocked, SetupError
+from aouo.plumbing.home import (
     RULES,
     SOUL,
     Home,
@@ -104,7 +104,7 @@ def test_a_lock_ends_with_its_process_even_when_killed(tmp_path: Path):
         [
             sys.executable,
             "-c",
-            "import sys; from pathlib import Path; from aouo.home import Home\n"
+            "import sys; from pathlib import Path; from aouo.plumbing.home import Home\n"
             "lock = Home(Path(sys.argv[1])).lock(); print('held', flush=True); input()",
             str(tmp_path),
         ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from aouo.ids import ulid
+from aouo.facts.ids import ulid
 
 
 def test_ids_sort_in_the_order_they_were_made_within_a_millisecond_too() -> None:

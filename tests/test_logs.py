@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from aouo.logs import Level, LogFile, Logs, get_logger
-from aouo.redact import Redactor
+from aouo.plumbing.logs import Level, LogFile, Logs, get_logger
+from aouo.plumbing.redact import Redactor
 
 SECRET = "correct-horse-battery"
 

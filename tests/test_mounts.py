@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aouo import mounts
-from aouo.mounts import file_system, is_network, kind_of
+from aouo.plumbing import mounts
+from aouo.plumbing.mounts import file_system, is_network, kind_of
 
 TABLE = r"""22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
 23 22 0:21 / /proc rw,nosuid shared:5 - proc proc rw

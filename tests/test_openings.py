@@ -46,7 +46,7 @@ WRITING = {
     "write_text",
 }
 RECURSIVE = {"walk", "fwalk", "rglob", "rmtree", "copytree", "TemporaryDirectory"}
-"""Of the standard library; `aouo.trees` has what takes their place."""
+"""Of the standard library; `aouo.plumbing.trees` has what takes their place."""
 
 
 def calls(file: Path) -> Iterator[tuple[str, ast.Call]]:
@@ -88,7 +88,7 @@ def test_nothing_walks_or_removes_by_recursion() -> None:
     found = {
         relative(file): names
         for file in SOURCE.rglob("*.py")
-        if relative(file) not in ("trees.py", "sandbox/run.py")
+        if relative(file) not in ("plumbing/trees.py", "sandbox/run.py")
         and (
             names := {
                 name

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.redact import REDACTED, Redactor
+from aouo.plumbing.redact import REDACTED, Redactor
 
 BODY = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 secrets = st.text(min_size=6, max_size=40).filter(lambda text: text not in REDACTED)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aouo.redact import REDACTED, Redactor, Trickle
+from aouo.plumbing.redact import REDACTED, Redactor, Trickle
 
 TOKEN = "7654321098:AAE-x_9fGhIjKlMnOpQrStUvWxYz012345"
 SECRETS = (TOKEN, "hunter2!hunter2", 'pa"ss/wörd ok', "ababab", "tvly-short")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aouo.app.models import configured
-from aouo.config_file import parse
+from aouo.config.file import parse
 from aouo.emulator.models import names, profile
 
 _DOCS = Path(__file__).parents[1] / "docs" / "operations.md"

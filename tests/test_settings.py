@@ -12,10 +12,10 @@ import pytest
 from pydantic import BaseModel
 
 import aouo
-from aouo.config_file import ConfigBroken, Loaded, dump, load_settings, parse, save
-from aouo.config_keys import get, known_keys, mask, nearest, plain, put, sample, schema
-from aouo.errors import SetupError
-from aouo.settings import NOT_YET, Endpoint, Settings, does_nothing
+from aouo.config.file import ConfigBroken, Loaded, dump, load_settings, parse, save
+from aouo.config.keys import get, known_keys, mask, nearest, plain, put, sample, schema
+from aouo.config.settings import NOT_YET, Endpoint, Settings, does_nothing
+from aouo.facts.errors import SetupError
 
 SECRET = "sk-this-must-never-be-printed"
 
@@ -453,7 +453,7 @@ def _reads(file: Path) -> tuple[set[str], set[str]]:
     tree = ast.parse(file.read_text())
     classes = dict(_sections(Settings))
     holders = {"settings", "_settings", *classes.values()}
-    if file.name == "settings.py":  # its own methods; what may not start is no use of a key
+    if file.name == "config/settings.py":  # its own methods; what may not start is no use of a key
         tree = ast.Module([node for node in ast.walk(tree) if _is_use(node)], [])
         holders.add("self")
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
@@ -469,7 +469,7 @@ def _is_use(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
 
 def test_every_key_is_read_by_something_or_said_to_do_nothing_yet() -> None:
     """Issue 11, 29: who sets a key that nothing reads has to learn it from `aouo doctor`."""
-    aside = {"settings_docs.py", "config_file.py", "config_keys.py"}
+    aside = {"config/docs.py", "config/file.py", "config/keys.py"}
     files = [file for file in Path(aouo.__file__).parent.rglob("*.py") if file.name not in aside]
     found = [_reads(file) for file in files]
     keys = [".".join(key) for key in _leaves(Settings)]

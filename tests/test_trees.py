@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo import trees
-from aouo.trees import DEEPEST, TooMuch
+from aouo.plumbing import trees
+from aouo.plumbing.trees import DEEPEST, TooMuch
 
 ROOT = Path(__file__).parents[1]
 

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from aouo.app import zones
-from aouo.app.zones import zone_of
+from aouo.plumbing import zones
+from aouo.plumbing.zones import zone_of
 
 
 def test_the_name_counts_then_the_owner_s_then_the_machine_s(

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import structlog
 
-from aouo.errors import ToolFailed
-from aouo.home import APART, Home, sync_folder
+from aouo.config.settings import Settings
+from aouo.facts.errors import ToolFailed
 from aouo.memory.files import NAMES
-from aouo.settings import Settings
+from aouo.plumbing.home import APART, Home, sync_folder
 from aouo.store.owners import is_owner, of_person
 
 log = structlog.get_logger()

@@ -11,13 +11,13 @@ from typing import TypeAlias
 
 import structlog
 
-from aouo.errors import PackError, ToolFailed
-from aouo.home import Home
+from aouo.facts.errors import PackError, ToolFailed
+from aouo.facts.ports import Clock
 from aouo.packs.data.backup import BackUps, restore_database
 from aouo.packs.data.reading import has_rows
 from aouo.packs.data.storage import PackStore, rehearse
 from aouo.packs.library import Library, Pack
-from aouo.ports import Clock
+from aouo.plumbing.home import Home
 
 log = structlog.get_logger()
 Note: TypeAlias = Callable[["MigratedDatabase"], None]

@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
+from aouo.facts.ports import Clock
 from aouo.packs.format.folder import SKIPPED
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Pack
 from aouo.packs.load import load_pack
-from aouo.ports import Clock
-from aouo.trees import Found, TooMuch, walk
+from aouo.plumbing.trees import Found, TooMuch, walk
 
 LOOK_EVERY_S = 1.0
 Looks: TypeAlias = Mapping[str, tuple[int, int]]

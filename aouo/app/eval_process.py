@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from aouo.app.eval_results import EvalResult, from_json
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 
 LIMIT_S = 600.0
 _KEPT = (

@@ -10,32 +10,32 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from aouo.app.clock import SystemClock
 from aouo.app.eval_home import OWNER, PERSON, Impatient, bind, configure, furnish, real_model
 from aouo.app.eval_results import EvalResult, Outcome, StepResult
-from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
 from aouo.app.inside import running
 from aouo.app.proxied import secrets_of
 from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.app.stores import PackStores
 from aouo.app.wiring import App
+from aouo.config.settings import Settings
 from aouo.emulator import ActRefused, Emulator, EmulatorClient
-from aouo.errors import AouoError
-from aouo.home import Home
-from aouo.logs import Logs, Nowhere
+from aouo.facts.errors import AouoError
+from aouo.facts.ports import Clock
 from aouo.packs import eval_rows
 from aouo.packs.eval_checks import Seen, failures
 from aouo.packs.eval_rows import WrongRows
 from aouo.packs.evals import Eval, ExpectedRows, Step
 from aouo.packs.load import Pack
-from aouo.ports import Clock
-from aouo.redact import Redactor
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.failing import one_setup_error
+from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.trees import workshop
 from aouo.sandbox.levels import Wish
-from aouo.settings import Settings
 from aouo.store import usage
 from aouo.store.database import Tx
-from aouo.trees import workshop
 
 LIMIT_S = 60.0
 _LOOK_EVERY_S = 0.005

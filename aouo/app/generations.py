@@ -23,15 +23,15 @@ from aouo.app.persona import PersonaFiles
 from aouo.app.proxied import secrets_of
 from aouo.app.speech import Speech, speech_of
 from aouo.app.stores import PackStores
-from aouo.app.zones import zone_of
+from aouo.facts.ports import ChatModel
 from aouo.flow.generation import Generation
 from aouo.flow.leases import GiveBack, Leases
 from aouo.guard.reach import Reach
 from aouo.memory.keeping import Keeping
 from aouo.outbound.clean import AsShown
 from aouo.packs.library import Library
-from aouo.ports import ChatModel
-from aouo.redact import Redactor
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db

@@ -8,8 +8,6 @@ from aouo.app.media import intake_of
 from aouo.app.packs import Packs
 from aouo.app.samples import sample_packs
 from aouo.app.telegram import CAPABILITIES
-from aouo.app.zones import zone_of
-from aouo.bus import Bus
 from aouo.flow.affording import Affording
 from aouo.flow.compacting import Compacting
 from aouo.flow.contexts import Contexts
@@ -28,6 +26,8 @@ from aouo.flow.topics import TopicEvents
 from aouo.flow.turns import Turns
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.outbox import Outbox
+from aouo.plumbing.bus import Bus
+from aouo.plumbing.zones import zone_of
 from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 

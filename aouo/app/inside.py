@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from aouo.app.lifecycle import Runtime
 from aouo.app.root import open_app
 from aouo.app.wiring import App
-from aouo.config_file import Loaded
-from aouo.home import Home
-from aouo.ports import ChatModel, Clock
+from aouo.config.file import Loaded
+from aouo.facts.ports import ChatModel, Clock
+from aouo.plumbing.home import Home
 
 
 @asynccontextmanager

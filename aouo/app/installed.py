@@ -11,13 +11,13 @@ from types import MappingProxyType
 import structlog
 
 from aouo.app.databases import unseen_rows
-from aouo.errors import SetupError
-from aouo.home import Home
+from aouo.config.settings import Settings
+from aouo.facts.errors import SetupError
 from aouo.packs import library as packs
 from aouo.packs.format.manifest import FILE as MANIFEST
 from aouo.packs.format.problems import Problem
 from aouo.packs.library import Library, Pack
-from aouo.settings import Settings
+from aouo.plumbing.home import Home
 from aouo.store import installs
 from aouo.store.database import Database
 from aouo.store.reading import reading

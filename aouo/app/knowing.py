@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo.app.owner import tell_owner
+from aouo.config.settings import Settings
+from aouo.facts.ports import ChatModel, Clock
 from aouo.outbound import wording
-from aouo.ports import ChatModel, Clock
 from aouo.providers import catalogue
 from aouo.providers.fallback import FallbackModel
 from aouo.providers.inquiry import Inquiry
 from aouo.providers.knowing import KnownModel, with_word
 from aouo.providers.told import nearest
-from aouo.settings import Settings
 from aouo.turn.money import Price
 
 if TYPE_CHECKING:

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.app.control import Control, Request
 from aouo.app.idle import idle
 from aouo.app.knowing import Knowing
 from aouo.app.menu import show_menu
 from aouo.app.off_record import erase_unanswered
-from aouo.app.orphans import bury
 from aouo.app.owner import tell_owner
 from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
 from aouo.app.schedules import switch_verb
 from aouo.app.taken_off import end_what_is_theirs
 from aouo.app.unfinished import Takeover
-from aouo.config_file import Loaded
-from aouo.events import Button, Inbound, Person, Text, told
+from aouo.config.file import Loaded
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Button, Inbound, Person, Text, told
+from aouo.facts.ports import iso
 from aouo.outbound import wording
-from aouo.ports import iso
+from aouo.plumbing.control import Control, Request
+from aouo.plumbing.orphans import bury
 from aouo.providers.fallback import FallbackModel
 from aouo.routing import lexer
 from aouo.sandbox.levels import in_words

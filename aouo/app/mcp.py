@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 import aiohttp
 import structlog
 
-from aouo.errors import OutcomeUnknown, SetupError, ToolFailed
-from aouo.ports import Clock
-from aouo.settings import McpServer
+from aouo.config.settings import McpServer
+from aouo.facts.errors import OutcomeUnknown, SetupError, ToolFailed
+from aouo.facts.ports import Clock
 from aouo.tools.mcp import Answer, prefix, tools_of
 from aouo.tools.registry import Tool
 from aouo.web.certificates import cure_of

@@ -32,9 +32,9 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from aouo.errors import OutcomeUnknown, SetupError
+from aouo.config.settings import McpServer
+from aouo.facts.errors import OutcomeUnknown, SetupError
 from aouo.providers.http import shared_client
-from aouo.settings import McpServer
 from aouo.tools.mcp import MAX_TOOLS, Answer, Offered
 
 _MAX_PAGES = 20

@@ -7,17 +7,17 @@ from functools import partial
 
 import aiohttp
 
-from aouo.app.zones import zone_of
-from aouo.errors import SetupError
+from aouo.config.settings import OpenAI, Settings
+from aouo.facts.errors import SetupError
+from aouo.facts.ports import ChatModel, Clock
 from aouo.outbound import wording_small
-from aouo.ports import ChatModel, Clock
+from aouo.plumbing.zones import zone_of
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
 from aouo.providers.inquiry import inquire
 from aouo.providers.knowing import KnownModel, OfService, facts_of
 from aouo.providers.service import Service
-from aouo.settings import OpenAI, Settings
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from aouo import notices
 from aouo.app.unfinished import Takeover
+from aouo.facts import notices
+from aouo.facts.ports import stamp
 from aouo.flow import ending, media_files
 from aouo.outbound import wording
-from aouo.ports import stamp
 from aouo.store import deliveries, jobs, off_record
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery

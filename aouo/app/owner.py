@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from aouo.address import ConversationAddress
-from aouo.home import Home, home_path
+from aouo.config.settings import Settings
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import stamp
 from aouo.outbound import wording
-from aouo.ports import stamp
-from aouo.settings import Settings
+from aouo.plumbing.home import Home, home_path
 from aouo.store import deliveries
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery

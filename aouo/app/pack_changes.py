@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import structlog
 
-from aouo import failpoint
-from aouo.address import ConversationAddress
 from aouo.app.databases import MigratedDatabase
 from aouo.app.stores import PackStores
-from aouo.errors import PackError
-from aouo.home import Home
+from aouo.config.settings import Settings
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import PackError
+from aouo.facts.ports import Clock, iso, stamp
 from aouo.packs import scheduling
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Library
@@ -23,8 +23,8 @@ from aouo.packs.load import Pack, load_pack
 from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.shipping.archive import content_hash
 from aouo.packs.shipping.place import Places
-from aouo.ports import Clock, iso, stamp
-from aouo.settings import Settings
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home
 from aouo.store import installs, memory_versions, onboarding, schedules
 from aouo.store.database import Database, Tx
 from aouo.store.installs import Change, Install

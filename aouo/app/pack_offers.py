@@ -8,14 +8,13 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from aouo import failpoint
 from aouo.app.eval_process import run_evals
 from aouo.app.pack_changes import clear
 from aouo.app.stores import PackStores
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, iso, stamp
 from aouo.flow.installing import Offer
-from aouo.home import Home
-from aouo.ids import ulid
 from aouo.packs.compare import compare
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
@@ -24,11 +23,12 @@ from aouo.packs.shipping.place import Places
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.shipping.sources import fetch_source
 from aouo.packs.summary import Summary, summarize, summarize_folder
-from aouo.ports import Clock, iso, stamp
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home
+from aouo.plumbing.trees import remove
 from aouo.store import installs
 from aouo.store.database import Database, Tx
 from aouo.store.installs import Change, Install, Kind, State
-from aouo.trees import remove
 
 OFFER_STANDS = timedelta(days=1)
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import structlog
 
-from aouo import failpoint
 from aouo.app.stores import PackStores
 from aouo.app.unfinished import Takeover, putting_back
-from aouo.errors import PackError
-from aouo.home import Home
+from aouo.facts.errors import PackError
+from aouo.facts.ports import Clock
 from aouo.packs import scheduling
 from aouo.packs.data.storage import rehearse
 from aouo.packs.library import Library
@@ -20,7 +19,8 @@ from aouo.packs.scheduling import ZoneOf
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.backup_file import Introduction, Known
 from aouo.packs.shipping.restoring import Plan, Unpacked
-from aouo.ports import Clock
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home
 from aouo.store import onboarding
 from aouo.store.database import Database, Tx
 

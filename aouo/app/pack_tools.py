@@ -16,7 +16,7 @@ from typing import Any, cast
 import structlog
 
 from aouo.app.stores import PackStores
-from aouo.errors import OutcomeUnknown, ToolFailed
+from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.format.tools_text import Calls, PackTool, Starts

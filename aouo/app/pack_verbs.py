@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from aouo.app.apart import bot_owner
-from aouo.app.clock import SystemClock
-from aouo.app.control import Request, Verb
 from aouo.app.installed import as_if, changed, scanned
 from aouo.app.pack_changes import TERMINAL, owners_chat
 from aouo.app.packs import Packs
 from aouo.app.samples import sample_packs
 from aouo.app.stores import PackStores
 from aouo.app.unfinished import Takeover
-from aouo.app.zones import zone_of
-from aouo.home import Home
+from aouo.config.settings import Settings
+from aouo.facts.ports import stamp
 from aouo.outbound.wording_packs import install_card
 from aouo.packs.library import Library
-from aouo.ports import stamp
-from aouo.settings import Settings
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.control import Request, Verb
+from aouo.plumbing.home import Home
+from aouo.plumbing.zones import zone_of
 from aouo.store.database import Database
 from aouo.store.migrate import migrate
 

@@ -13,29 +13,29 @@ from pathlib import Path
 
 import structlog
 
-from aouo import failpoint
 from aouo.app.installed import changed
 from aouo.app.pack_changes import PackChanges
 from aouo.app.pack_offers import PackOffers, settled
 from aouo.app.pack_restoring import PackRestoring
 from aouo.app.stores import PackStores
 from aouo.app.unfinished import AGAIN, UNDONE, Takeover, doing, said
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, stamp
 from aouo.flow.installing import Offer
-from aouo.home import Home
-from aouo.ids import ulid
 from aouo.packs import scheduling
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.place import leftovers
-from aouo.ports import Clock, stamp
-from aouo.shield import finish
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home
+from aouo.plumbing.shield import finish
+from aouo.plumbing.trees import remove
 from aouo.store import installs
 from aouo.store.database import Database
 from aouo.store.installs import Change
-from aouo.trees import remove
 
 log = structlog.get_logger()
 

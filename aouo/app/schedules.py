@@ -9,14 +9,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from aouo.app.clock import SystemClock
-from aouo.app.zones import zone_of
-from aouo.home import Home
+from aouo.config.settings import Settings
+from aouo.facts.ports import Clock, stamp
 from aouo.packs import scheduling
 from aouo.packs.format.manifest import Manifest
 from aouo.packs.scheduling import Place, Reconciled, ZoneOf
-from aouo.ports import Clock, stamp
-from aouo.settings import Settings
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.home import Home
+from aouo.plumbing.zones import zone_of
 from aouo.store import schedules
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate

@@ -9,11 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, cast
 
-from aouo.packs.eval_checks import SeenCall
-from aouo.packs.evals import Reply
-from aouo.ports import ChatModel
-from aouo.providers.wire import chat_body, encode
-from aouo.transcript import (
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     ModelEvent,
@@ -24,6 +21,9 @@ from aouo.transcript import (
     Usage,
     estimate_tokens,
 )
+from aouo.packs.eval_checks import SeenCall
+from aouo.packs.evals import Reply
+from aouo.providers.wire import chat_body, encode
 from aouo.turn.asides import is_aside
 
 _BEYOND = "(The eval scripts no further answer of the model.)"

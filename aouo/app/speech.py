@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from aouo.notices import Lack
+from aouo.config.settings import Settings, SpeechToText
+from aouo.facts.notices import Lack
 from aouo.providers.http import Session
 from aouo.providers.speech import Backend, Ears, Speaker, SpeechService, Transcriber, Voice
-from aouo.settings import Settings, SpeechToText
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from aouo.app.apart import TERMINAL, Apart
 from aouo.app.databases import MigratedDatabase, Note, PackDatabases, unnoted
-from aouo.home import Home
+from aouo.facts.ports import Clock
 from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Library, Pack
-from aouo.ports import Clock
-from aouo.trees import remove
+from aouo.plumbing.home import Home
+from aouo.plumbing.trees import remove
 
 NO_PACK = "_general"  # no pack can have this name
 

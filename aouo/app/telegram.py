@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.attachments import Attachment
-from aouo.errors import DeliveryError, DeliveryRefused, FloodControl
-from aouo.events import Arrival, Button, Inbound
+from aouo.config.settings import Settings, Telegram
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl
+from aouo.facts.events import Arrival, Button, Inbound
+from aouo.facts.ports import Clock, Rendered, Rights
 from aouo.inbound.downloads import Downloads
 from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.outbound.degrade import Capabilities
-from aouo.ports import Clock, Rendered, Rights
 from aouo.routing import lexer
 from aouo.routing.door import bypasses
-from aouo.settings import Settings, Telegram
 from aouo.store import topics, updates
 from aouo.store.database import Database
 

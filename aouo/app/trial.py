@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from aouo.app.edited import take_up_edits
-from aouo.app.failing import one_setup_error
 from aouo.app.idle import idle
 from aouo.app.inside import running
 from aouo.app.lifecycle import Runtime
@@ -20,17 +19,18 @@ from aouo.app.local_service import local_service, without_services
 from aouo.app.proxied import secrets_of
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
-from aouo.config_file import Loaded, load_settings
+from aouo.config.file import Loaded, load_settings
 from aouo.emulator.client import ChatMessage, EmulatorClient
-from aouo.errors import SetupError
-from aouo.home import Home, write_atomically
-from aouo.logs import Logs, Nowhere
+from aouo.facts.errors import SetupError
 from aouo.outbound.wording import ABOUT_MODEL
+from aouo.plumbing.failing import one_setup_error
+from aouo.plumbing.home import Home, write_atomically
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.trees import remove
 from aouo.providers.fallback import Preparing
 from aouo.providers.local import HONEST_NOTE
-from aouo.redact import Redactor
 from aouo.store import jobs, turns
-from aouo.trees import remove
 
 ADA, BEN = 1001, 1002
 ANSWER_S = 120.0

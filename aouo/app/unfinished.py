@@ -8,9 +8,9 @@ from dataclasses import astuple, dataclass
 
 import structlog
 
-from aouo.errors import SetupError
-from aouo.home import Home
+from aouo.facts.errors import SetupError
 from aouo.packs.shipping import restoring
+from aouo.plumbing.home import Home
 from aouo.store import installs
 from aouo.store.installs import Change, Kind
 from aouo.store.reading import reading

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from aouo.address import ConversationAddress
 from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
@@ -20,32 +19,33 @@ from aouo.app.packs import Packs
 from aouo.app.refreshing import Refreshing
 from aouo.app.schedules import Schedules
 from aouo.app.telegram import TelegramChannel
-from aouo.app.zones import zone_of
-from aouo.bus import Bus
 from aouo.commands.builtin import builtin
 from aouo.commands.memory import memory
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
+from aouo.config.settings import Settings
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ids import ulid
+from aouo.facts.ports import ChatModel, Clock, Messenger
 from aouo.flow.affording import Affording
 from aouo.flow.behind import Behind
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.flow.leases import Leases
-from aouo.home import Home
-from aouo.ids import ulid
 from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.terminal import TerminalMessenger
-from aouo.ports import ChatModel, Clock, Messenger
+from aouo.plumbing.bus import Bus
+from aouo.plumbing.home import Home
+from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Lanes
 from aouo.queue.running import Running
 from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
 from aouo.sandbox.run import Sandbox
-from aouo.settings import Settings
 from aouo.store.database import Database
 from aouo.tools.registry import Tool
 

@@ -13,12 +13,12 @@ import click
 from aouo.cli import doctor_models
 from aouo.cli.check import Check
 from aouo.cli.context import current_home, json_option, print_json, told
-from aouo.config_file import ConfigBroken, Loaded, load_settings
-from aouo.config_keys import get, known_keys, plain
-from aouo.errors import SetupError
-from aouo.home import Home, is_locked, running_pid
+from aouo.config.file import ConfigBroken, Loaded, load_settings
+from aouo.config.keys import get, known_keys, plain
+from aouo.config.settings import NOT_YET, Settings, does_nothing
+from aouo.facts.errors import SetupError
 from aouo.packs.format.problems import Problem
-from aouo.settings import NOT_YET, Settings, does_nothing
+from aouo.plumbing.home import Home, is_locked, running_pid
 
 _PYTHON = (3, 11)
 _SQLITE = (3, 38, 0)

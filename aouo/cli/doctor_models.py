@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from aouo.app.proxied import secrets_of
 from aouo.cli.check import Check
-from aouo.errors import SetupError
-from aouo.logs import Logs, Nowhere
-from aouo.redact import Redactor
-from aouo.settings import Settings
+from aouo.config.settings import Settings
+from aouo.facts.errors import SetupError
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.redact import Redactor
 
 if TYPE_CHECKING:
     from aouo.app.probing import Seen, Wanted
@@ -62,8 +62,8 @@ def served(facts: Facts | None) -> Price | None:
 
 def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequence[Seen]:
     """Ask the others; what is logged meanwhile is said in the findings."""
-    from aouo.app.clock import SystemClock
     from aouo.app.probing import look
+    from aouo.plumbing.clock import SystemClock
 
     ready = [one for one, check in found.items() if check is None]
     if not ready:

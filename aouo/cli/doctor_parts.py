@@ -9,21 +9,21 @@ from collections.abc import Iterator, Mapping
 from yarl import URL
 
 from aouo.app.budgets import budget_of
-from aouo.app.clock import SystemClock
 from aouo.app.mcp import Server, supervised
 from aouo.app.models import configured
 from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import own_ears
 from aouo.cli.check import Check
-from aouo.errors import SetupError, ToolFailed
-from aouo.home import Home
-from aouo.logs import Logs, Nowhere
-from aouo.mounts import file_system, is_network
-from aouo.notices import VOICE_INSTALL, Lack
+from aouo.config.settings import Settings, SpeechToText
+from aouo.facts.errors import SetupError, ToolFailed
+from aouo.facts.notices import VOICE_INSTALL, Lack
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.mounts import file_system, is_network
+from aouo.plumbing.redact import Redactor
 from aouo.providers.local_speech import lack_of_ears, lack_of_voice
-from aouo.redact import Redactor
 from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
-from aouo.settings import Settings, SpeechToText
 from aouo.turn.money import Price
 from aouo.web.certificates import trusted
 from aouo.web.proxies import of_environment

@@ -10,9 +10,9 @@ import click
 
 from aouo.app.proxied import secrets_of
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.logs import Logs, Nowhere
-from aouo.redact import Redactor
-from aouo.settings import Settings
+from aouo.config.settings import Settings
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.redact import Redactor
 
 if TYPE_CHECKING:
     from aouo.app.probing import Reply, Seen
@@ -53,8 +53,8 @@ def test(ctx: click.Context, as_json: bool) -> None:
 
 
 def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> list[Facts]:
-    from aouo.app.clock import SystemClock
     from aouo.app.probing import look, wanted_models
+    from aouo.plumbing.clock import SystemClock
 
     clock = SystemClock()
     wanted = wanted_models(settings)
@@ -110,8 +110,8 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
 
 def _price(settings: Settings, seen: Seen) -> Facts:
     from aouo.app.budgets import budget_of
-    from aouo.app.clock import SystemClock
     from aouo.cli.doctor_models import served
+    from aouo.plumbing.clock import SystemClock
 
     provider, model = seen.wanted.backend, seen.wanted.model
     prices = budget_of(settings, SystemClock()).prices

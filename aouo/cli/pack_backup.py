@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from aouo.app.clock import SystemClock
 from aouo.app.pack_restoring import known
 from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.pack_install import asked
 from aouo.cli.pack_named import installed
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from aouo.packs.shipping.backup_file import SUFFIX, Kept, Known
 from aouo.packs.shipping.export import export_data
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed
+from aouo.plumbing.clock import SystemClock
 from aouo.store.reading import reading
 
 _SHORTEST = 8

@@ -15,9 +15,9 @@ import click
 from aouo.app.proxied import secrets_of
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.control import NoAnswer, NotRunning, ask
-from aouo.errors import PackError
-from aouo.home import Home, is_locked, running_pid
+from aouo.facts.errors import PackError
 from aouo.packs.format.problems import did_you_mean
+from aouo.plumbing.home import Home, is_locked, running_pid
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -199,8 +199,8 @@ async def _asking() -> AsyncGenerator[Asking]:
 @asynccontextmanager
 async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
     from aouo.app.pack_verbs import at_rest
-    from aouo.logs import Logs, Nowhere
-    from aouo.redact import Redactor
+    from aouo.plumbing.logs import Logs, Nowhere
+    from aouo.plumbing.redact import Redactor
 
     home.create()
     settings = load(home).settings

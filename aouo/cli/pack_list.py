@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from aouo.app.clock import SystemClock
 from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_install import refresh
@@ -16,6 +15,7 @@ from aouo.packs.format.problems import errors
 from aouo.packs.library import Library, link
 from aouo.packs.library import validate as find_problems
 from aouo.packs.load import load_pack
+from aouo.plumbing.clock import SystemClock
 
 
 @click.command("list")

@@ -12,14 +12,14 @@ import click
 
 from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, load
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.signing import verify
 from aouo.packs.shipping.sources import fetch_source
 from aouo.packs.summary import Summary, sound_pack, summarize
-from aouo.trees import workshop
+from aouo.plumbing.trees import workshop
 
 
 @dataclass(frozen=True, slots=True)

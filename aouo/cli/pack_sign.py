@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from aouo.cli.context import json_option, print_json
-from aouo.errors import SetupError
-from aouo.home import write_atomically
+from aouo.facts.errors import SetupError
 from aouo.packs.shipping.archive import SIGNATURE_FILE
 from aouo.packs.shipping.signing import SecretKey, new_key, read_secret_key, sign_app
 from aouo.packs.summary import sound_pack
+from aouo.plumbing.home import write_atomically
 
 key_option = click.option(
     "--key",

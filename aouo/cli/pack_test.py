@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from aouo.packs import evals
 from aouo.packs.evals import Eval
 from aouo.packs.format.problems import Problem, errors
@@ -20,8 +20,8 @@ from aouo.packs.validate import validate
 
 if TYPE_CHECKING:
     from aouo.app.eval_results import EvalResult, StepResult
+    from aouo.config.settings import Settings
     from aouo.sandbox.levels import Wish
-    from aouo.settings import Settings
 
 
 class CannotTest(SetupError):

@@ -12,9 +12,9 @@ import aiohttp
 
 from aouo.app.proxied import secrets_of, session_through
 from aouo.cli.check import Check
-from aouo.errors import SetupError
-from aouo.redact import Redactor
-from aouo.settings import Settings
+from aouo.config.settings import Settings
+from aouo.facts.errors import SetupError
+from aouo.plumbing.redact import Redactor
 from aouo.web.certificates import cure_of
 
 _TIMEOUT_S = 5.0

@@ -16,7 +16,8 @@ from typing import Literal, TypeAlias
 from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import speech_of
 from aouo.cli.check import Check
-from aouo.errors import (
+from aouo.config.settings import Settings
+from aouo.facts.errors import (
     CertificateRefused,
     ModelGone,
     ProviderAuth,
@@ -24,10 +25,9 @@ from aouo.errors import (
     ProviderError,
     ProxyRefused,
 )
-from aouo.logs import Logs, Nowhere
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.redact import Redactor
 from aouo.providers.speech import Speaker, TermsAsked, Transcriber
-from aouo.redact import Redactor
-from aouo.settings import Settings
 
 Part: TypeAlias = Literal["tts", "stt"]
 _RATE_HZ = 16_000

@@ -7,7 +7,7 @@ import os
 import click
 
 from aouo.cli.context import current_home
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 
 @click.command("try")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aouo.cli.control import NoAnswer, NotRunning, ask
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 _WORDS = {
     "new": "in the folder, not loaded yet",

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from aouo.address import ConversationAddress
-from aouo.ports import Clock
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Clock
 
 _AFTER_S, _EVERY_S = 0.3, 4.5
 """Telegram forgets an activity after five seconds."""

@@ -8,16 +8,16 @@ from datetime import timedelta
 
 import structlog
 
-from aouo import notices
-from aouo.address import ConversationAddress
-from aouo.errors import BudgetExceeded, SetupError
-from aouo.events import Button, Inbound, Text
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import BudgetExceeded, SetupError
+from aouo.facts.events import Button, Inbound, Text
+from aouo.facts.notices import Notice
+from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
 from aouo.flow import outcomes
 from aouo.flow.approving import elsewhere, owners_chat
-from aouo.notices import Notice
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import ChatModel, Clock, Rendered, iso, stamp
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx

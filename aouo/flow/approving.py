@@ -8,16 +8,16 @@ from typing import TypeAlias
 
 import structlog
 
-from aouo import notices
-from aouo.address import ConversationAddress
-from aouo.events import Inbound
+from aouo.config.settings import Settings
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
+from aouo.facts.notices import Elsewhere
+from aouo.facts.ports import Rendered, iso
 from aouo.flow.patience import Patience
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
-from aouo.notices import Elsewhere
 from aouo.outbound import wording
-from aouo.ports import Rendered, iso
-from aouo.settings import Settings
 from aouo.store import gates, grants
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery

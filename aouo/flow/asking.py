@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.flow.patience import Patience
 from aouo.outbound.render import render
-from aouo.ports import ButtonSpec, Rendered
 from aouo.store.gates import Gate
 
 EXPIRES_AFTER = timedelta(hours=24)

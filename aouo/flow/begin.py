@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aouo import notices
-from aouo.errors import ChosenBefore, NothingToRetry
-from aouo.events import Button
+from aouo.facts import notices
+from aouo.facts.errors import ChosenBefore, NothingToRetry
+from aouo.facts.events import Button
 from aouo.flow import reacting
 from aouo.flow.onboarding import chosen, skill_of
 from aouo.outbound import choices, wording

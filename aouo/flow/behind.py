@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from aouo import notices
-from aouo.events import Album, Attached, Command, Content, Text
+from aouo.facts import notices
+from aouo.facts.events import Album, Attached, Command, Content, Text
+from aouo.facts.ports import Clock, stamp
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, stamp
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from aouo import notices
+from aouo.facts import notices
+from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.transcript import AssistantSaid
 from aouo.flow import outcomes
 from aouo.flow.affording import Affording, Asking, refusal_by
 from aouo.flow.editing import offer_untold
@@ -16,9 +18,8 @@ from aouo.outbound.clean import without_secrets
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
 from aouo.outbound.render import render
-from aouo.ports import Clock, Rendered, stamp
+from aouo.plumbing.redact import Redactor
 from aouo.queue.running import StopReason
-from aouo.redact import Redactor
 from aouo.store import (
     audit,
     budgets,
@@ -36,7 +37,6 @@ from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, Kind
 from aouo.store.jobs import Job
 from aouo.store.turns import OpenTurn, Status
-from aouo.transcript import AssistantSaid
 from aouo.turn.context import Ack, TurnContext
 from aouo.turn.journal import record_all
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import structlog
 
-from aouo import notices
-from aouo.errors import ProviderError, Refused, RouteRequiredError, StopAsked
+from aouo.facts import notices
+from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.flow.activity import typing
 from aouo.flow.begin import Begun
 from aouo.flow.contexts import Contexts
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
 from aouo.flow.leases import Leases
-from aouo.ids import ulid
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store import jobs, routes, sessions, summaries

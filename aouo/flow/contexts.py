@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aouo.bus import Bus
+from aouo.facts.ports import Clock
+from aouo.facts.transcript import ToolCall
 from aouo.flow.approving import approving_of
 from aouo.flow.asking import Asking
 from aouo.flow.begin import Begun
@@ -19,17 +20,16 @@ from aouo.guard.proposal import Outcome
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock
+from aouo.plumbing.bus import Bus
+from aouo.plumbing.redact import Redactor
 from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline
-from aouo.redact import Redactor
 from aouo.store.audit import Entry
 from aouo.store.database import Database
 from aouo.store.jobs import Job
 from aouo.tools.registry import ToolContext
 from aouo.tools.results import NAME as RESULT_READ
-from aouo.transcript import ToolCall
 from aouo.turn.calls import spent_by
 from aouo.turn.context import TurnContext
 from aouo.turn.quota import Quota

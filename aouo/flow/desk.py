@@ -8,18 +8,18 @@ from typing import Literal
 
 import structlog
 
-from aouo import notices
-from aouo.address import ConversationAddress
 from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import Call, Commands, Entry, Look, Lookup, Result
-from aouo.errors import DraftOver, LostClaim, TooMuchToRead
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
+from aouo.facts.ids import draft_id
+from aouo.facts.notices import Notice
+from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.flow import ending, outcomes
-from aouo.ids import draft_id
-from aouo.notices import Notice
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library
-from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import Refuse
 from aouo.routing.installed import Installed

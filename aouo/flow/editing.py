@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import structlog
 
-from aouo import notices
-from aouo.events import Album, Attached, Button, Command, Content, Edited, Inbound, Text
+from aouo.facts import notices
+from aouo.facts.events import Album, Attached, Button, Command, Content, Edited, Inbound, Text
+from aouo.facts.ports import Clock, stamp
+from aouo.facts.transcript import UserSaid
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, stamp
 from aouo.queue import edited
 from aouo.routing import lexer
 from aouo.store import asked as asked_jobs
@@ -20,7 +21,6 @@ from aouo.store.asked import Asked
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
-from aouo.transcript import UserSaid
 from aouo.turn import heard
 from aouo.turn.context import TurnContext
 

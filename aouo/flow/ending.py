@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Rendered
 from aouo.flow import outcomes
 from aouo.outbound import wording
-from aouo.ports import Rendered
 from aouo.store import audit, deliveries, turns
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery

@@ -9,15 +9,13 @@ from typing import Protocol
 
 import structlog
 
-from aouo import notices
-from aouo.address import ConversationAddress
-from aouo.attachments import Attachment
-from aouo.errors import FileGone, FileNotFetched, FileTooBig, PackError
-from aouo.events import Album, Attached, Button, Inbound
-from aouo.flow.activity import typing
-from aouo.flow.desk import Desk
-from aouo.notices import Notice
-from aouo.notices_install import (
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
+from aouo.facts.events import Album, Attached, Button, Inbound
+from aouo.facts.notices import Notice
+from aouo.facts.notices_install import (
     InstalledAlready,
     InstallUsage,
     NotInstalled,
@@ -25,13 +23,15 @@ from aouo.notices_install import (
     PackInstalled,
     PackOffered,
 )
+from aouo.facts.ports import Clock, Files
+from aouo.flow.activity import typing
+from aouo.flow.desk import Desk
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording_packs import install_card
 from aouo.packs.compare import Difference
 from aouo.packs.scheduling import Place
 from aouo.packs.summary import Summary
-from aouo.ports import Clock, Files
 from aouo.store.installs import Change
 from aouo.store.jobs import Job
 

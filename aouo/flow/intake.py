@@ -15,10 +15,10 @@ from typing import TypeVar
 
 import structlog
 
-from aouo import notices
-from aouo.address import ConversationAddress
-from aouo.attachments import PICTURES, Attachment
-from aouo.errors import (
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import PICTURES, Attachment
+from aouo.facts.errors import (
     CertificateRefused,
     EmptyAnswer,
     FileGone,
@@ -38,20 +38,20 @@ from aouo.errors import (
     Refused,
     RegionRefused,
 )
-from aouo.events import Album, Attached
+from aouo.facts.events import Album, Attached
+from aouo.facts.notices import Lack, MediaNotice
+from aouo.facts.ports import ChatModel, Clock, Files, stamp
+from aouo.facts.transcript import Image
 from aouo.flow import media_files
 from aouo.flow.activity import typing
 from aouo.flow.media_reach import Openers, Reach, reach_of
 from aouo.flow.media_words import words_of
-from aouo.notices import Lack, MediaNotice
-from aouo.ports import ChatModel, Clock, Files, stamp
 from aouo.providers.speech import Ears, Heard, TermsAsked
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 from aouo.store.media import Kept
 from aouo.store.usage import Spent
-from aouo.transcript import Image
 from aouo.turn.quota import Quota
 from aouo.turn.sight import Sight
 

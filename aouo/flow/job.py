@@ -7,9 +7,9 @@ from typing import assert_never
 
 import structlog
 
-from aouo import notices
-from aouo.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
-from aouo.events import Standing
+from aouo.facts import notices
+from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
+from aouo.facts.events import Standing
 from aouo.flow.compacting import Compacting
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from aouo.address import ConversationAddress
-from aouo.trees import remove as removed
+from aouo.facts.address import ConversationAddress
+from aouo.plumbing.trees import remove as removed
 
 QUOTA_BYTES = 2_000_000_000
 """All files together; above it the oldest go, whatever their age."""

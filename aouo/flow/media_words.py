@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aouo.attachments import Attachment
-from aouo.events import FORWARDED, Album, Attached
+from aouo.facts.attachments import Attachment
+from aouo.facts.events import FORWARDED, Album, Attached
 from aouo.flow.media_reach import Reach
 from aouo.guard.sent_files import FOLDER
 from aouo.store.media import Kept

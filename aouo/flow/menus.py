@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import structlog
 
-from aouo import notices
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import Call
-from aouo.errors import AouoError
-from aouo.events import Button
+from aouo.facts import notices
+from aouo.facts.errors import AouoError
+from aouo.facts.events import Button
+from aouo.facts.ports import Clock, stamp
 from aouo.flow.desk import Desk
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import LINES_MAX, Page
 from aouo.packs.load import Pack
-from aouo.ports import Clock, stamp
 from aouo.store import deliveries, turns
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aouo import notices
+from aouo.facts import notices
+from aouo.facts.ports import ChatModel, Rendered
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
 from aouo.outbound import choices, wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import ChatModel, Rendered
 from aouo.store import deliveries, onboarding, routes, turns
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
 from aouo.outbound import choices, wording
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx

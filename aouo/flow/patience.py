@@ -8,11 +8,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Clock, Rendered, iso
 from aouo.flow import outcomes
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, Rendered, iso
 from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline

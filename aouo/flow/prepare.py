@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from aouo.errors import RouteRequiredError, ToolFailed
+from aouo.facts.errors import RouteRequiredError, ToolFailed
+from aouo.facts.transcript import ToolCall
 from aouo.flow.begin import Begun
 from aouo.flow.generation import Generation
 from aouo.flow.media_files import folder_of
@@ -13,7 +14,6 @@ from aouo.memory.files import ALWAYS
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.load import Pack
 from aouo.store.jobs import Job
-from aouo.transcript import ToolCall
 from aouo.turn.context import Facts, PackView, SkillView
 from aouo.turn.toolbox import Toolbox
 

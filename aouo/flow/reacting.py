@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import structlog
 
-from aouo.events import Inbound, Reacted
-from aouo.ports import Clock, stamp
+from aouo.facts.events import Inbound, Reacted
+from aouo.facts.ports import Clock, stamp
 from aouo.queue import edited
 from aouo.store import asked, deliveries, jobs, reactions, turns
 from aouo.store.database import Database, Tx

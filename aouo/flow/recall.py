@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aouo.transcript import AssistantSaid, Message, UserSaid
+from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.turn.context import Facts
 
 MESSAGES_MAX = 40

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import tzinfo
 
-from aouo import notices
 from aouo.commands import memory
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import Call, Result
-from aouo.errors import ToolFailed
-from aouo.events import Button
+from aouo.facts import notices
+from aouo.facts.errors import ToolFailed
+from aouo.facts.events import Button
+from aouo.facts.ports import Clock, stamp
 from aouo.flow.desk import Desk
 from aouo.memory.keeping import EditedMeanwhile, Keeping, NothingToUndo, Undoing, Undone
-from aouo.ports import Clock, stamp
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 from aouo.store.memory_versions import Cause

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import structlog
 
-from aouo import notices
-from aouo.errors import ProviderError, Refused, StopAsked
+from aouo.facts import notices
+from aouo.facts.errors import ProviderError, Refused, StopAsked
+from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.flow.activity import typing
 from aouo.flow.compacting import Plan, plan_of, rotate
 from aouo.flow.contexts import Contexts
 from aouo.flow.generation import Generation
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import ChatModel, Clock, stamp
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decisions import RunTurn

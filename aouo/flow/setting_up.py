@@ -9,8 +9,8 @@ from typing import Literal, TypeVar
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.errors import (
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import (
     DeliveryError,
     DeliveryUnknown,
     FloodControl,
@@ -18,12 +18,12 @@ from aouo.errors import (
     NoTopics,
     NotSent,
 )
-from aouo.events import ChatKind
+from aouo.facts.events import ChatKind
+from aouo.facts.notices import Bound, NoTopicsHere, TopicsSetUp, TopicTrouble
+from aouo.facts.ports import Clock, Rights, Topics, stamp
 from aouo.flow.desk import Desk
-from aouo.notices import Bound, NoTopicsHere, TopicsSetUp, TopicTrouble
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, Rights, Topics, stamp
 from aouo.store import deliveries, jobs, routes, topics
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery

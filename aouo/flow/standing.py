@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import structlog
 
-from aouo.errors import MayNotWrite, RecipientGone
-from aouo.events import Standing
+from aouo.facts.errors import MayNotWrite, RecipientGone
+from aouo.facts.events import Standing
 from aouo.flow.desk import Desk
 from aouo.outbound.outbox import Outbox
 from aouo.store import gone

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import structlog
 
-from aouo import notices
-from aouo.callback_data import RUNTIMES
 from aouo.commands import builtin, summaries
-from aouo.events import Button, Inbound, Text
+from aouo.facts import notices
+from aouo.facts.callback_data import RUNTIMES
+from aouo.facts.events import Button, Inbound, Text
+from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.flow import installing, onboarding, outcomes
 from aouo.flow.affording import Affording
 from aouo.flow.approving import KIND as APPROVAL
@@ -18,7 +19,6 @@ from aouo.flow.menus import Menus
 from aouo.flow.remembering import Remembering
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.gates import Waiting
 from aouo.routing.decisions import AnswerGate
 from aouo.store import deliveries, gates, jobs

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import structlog
 
-from aouo.bus import Bus
-from aouo.errors import BudgetExceeded, ProviderError, QuotaExceededError, Refused
-from aouo.events import ResponseComplete, TurnCompleted, TurnSettled
+from aouo.facts.errors import BudgetExceeded, ProviderError, QuotaExceededError, Refused
+from aouo.facts.events import ResponseComplete, TurnCompleted, TurnSettled
+from aouo.facts.transcript import UserSaid
+from aouo.plumbing.bus import Bus
 from aouo.queue.running import StopReason
-from aouo.transcript import UserSaid
 from aouo.turn.context import Abort, Ack, Ending, Nack, TurnContext
 from aouo.turn.pipelines import failed_in
 

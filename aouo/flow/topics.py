@@ -9,9 +9,9 @@ import structlog
 
 from aouo.commands import builtin
 from aouo.commands.registry import Call
+from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.flow.desk import Desk
 from aouo.outbound import wording
-from aouo.ports import Clock, Rendered, stamp
 from aouo.routing.decisions import NameTopic
 from aouo.routing.installed import Installed
 from aouo.store import jobs, routes, topics

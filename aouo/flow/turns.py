@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import structlog
 
-from aouo import notices
-from aouo.bus import Bus
-from aouo.errors import StopAsked
-from aouo.events import Album, Attached, TurnStarted
+from aouo.facts import notices
+from aouo.facts.errors import StopAsked
+from aouo.facts.events import Album, Attached, TurnStarted
+from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.flow.affording import Affording
 from aouo.flow.begin import Begun, begin
 from aouo.flow.commit import Commit
@@ -29,10 +29,10 @@ from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
-from aouo.ports import ChatModel, Clock, stamp
+from aouo.plumbing.bus import Bus
+from aouo.plumbing.redact import Redactor
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
-from aouo.redact import Redactor
 from aouo.routing.decisions import RunTurn
 from aouo.store import jobs
 from aouo.store.database import Database, Tx

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from aouo.ports import Clock
+from aouo.facts.ports import Clock
 
 
 class Connections:

@@ -17,11 +17,12 @@ from urllib.parse import quote
 import aiohttp
 import structlog
 
-from aouo import bot_api, failpoint
-from aouo.attachments import Attachment
-from aouo.errors import FileGone, FileNotFetched, FileTooBig
+from aouo import bot_api
+from aouo.facts.attachments import Attachment
+from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
+from aouo.facts.ports import Clock
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
-from aouo.ports import Clock
+from aouo.plumbing import failpoint
 
 log = structlog.get_logger()
 

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import structlog
 
-from aouo.errors import SetupError, TokenContested
+from aouo.facts.errors import SetupError, TokenContested
+from aouo.facts.ports import Clock, stamp
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
-from aouo.ports import Clock, stamp
 
 log = structlog.get_logger()
 

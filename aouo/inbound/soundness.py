@@ -11,8 +11,8 @@ from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from aouo.address import ConversationAddress
-from aouo.events import Inbound, Migrated
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound, Migrated
 
 _LARGEST = 2**63 - 1
 """What a table holds."""

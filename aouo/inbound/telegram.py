@@ -14,9 +14,9 @@ from typing import Any
 
 import telegram
 
-from aouo.address import ConversationAddress
-from aouo.errors import place_of
-from aouo.events import (
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import place_of
+from aouo.facts.events import (
     Album,
     Arrival,
     Attached,

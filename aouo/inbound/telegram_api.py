@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import aiohttp
 
-from aouo import failpoint
-from aouo.errors import AouoError
+from aouo.facts.errors import AouoError
+from aouo.plumbing import failpoint
 from aouo.web.certificates import cure_of
 
 _CONNECT_S = 10.0

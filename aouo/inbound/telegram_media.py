@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import telegram
 
-from aouo.attachments import Attachment, Kind
+from aouo.facts.attachments import Attachment, Kind
 
 _FILES: tuple[Kind, ...] = ("voice", "audio", "video_note", "animation", "video", "document")
 """In this order: an animation comes with a document of the same file."""

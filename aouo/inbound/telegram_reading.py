@@ -9,7 +9,7 @@ from typing import Any
 
 import telegram
 
-from aouo.events import FORWARDED, AsChat, ChatKind, Standing, TopicNamed, TopicShut
+from aouo.facts.events import FORWARDED, AsChat, ChatKind, Standing, TopicNamed, TopicShut
 from aouo.inbound import telegram_media
 
 GENERAL = 1

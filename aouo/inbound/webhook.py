@@ -20,12 +20,12 @@ from typing import Any, cast
 import structlog
 from aiohttp import web
 
-from aouo.errors import SetupError, TokenContested, place_of
+from aouo.facts.errors import SetupError, TokenContested, place_of
+from aouo.facts.ports import Clock, stamp
 from aouo.inbound.connections import Connections
 from aouo.inbound.poller import ALLOWED_UPDATES, is_update
 from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
-from aouo.ports import Clock, stamp
-from aouo.shield import finish
+from aouo.plumbing.shield import finish
 
 log = structlog.get_logger()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from aouo.attachments import safe_name
+from aouo.facts.attachments import safe_name
+from aouo.facts.ports import Media, Rendered
 from aouo.outbound import wording
 from aouo.outbound.markdown import first_heading
 from aouo.outbound.render import Part, render, stable_prefix
-from aouo.ports import Media, Rendered
 
 _OPENING_UNITS = 1024
 _MORE = "\n\n…"

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from aouo.ports import Entity
+from aouo.facts.ports import Entity
 
 LIMIT = 4096  # Telegram counts characters or UTF-16 units; the latter is safe under both readings
 MAX_ENTITIES = 100  # Telegram drops the rest without a word

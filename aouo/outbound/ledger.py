@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.errors import MayNotWrite, RecipientGone, TopicGone
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import MayNotWrite, RecipientGone, TopicGone
+from aouo.facts.ports import Clock, stamp
 from aouo.outbound import wording
-from aouo.ports import Clock, stamp
 from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, State

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aouo.address import ConversationAddress
-from aouo.ports import Clock
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Clock
 
 CHAT_PER_S, CHAT_BURST = 1.0, 3
 GROUP_PER_S, GROUP_BURST = 20 / 60, 20

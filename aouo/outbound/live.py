@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aouo.address import ConversationAddress
-from aouo.ids import draft_id
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ids import draft_id
+from aouo.facts.ports import Clock, Payload, Rendered, Sent, stamp
+from aouo.facts.transcript import AsksAgain
 from aouo.outbound import wording
 from aouo.outbound.clean import without_end, without_secrets
 from aouo.outbound.degrade import Capabilities, degraded
@@ -25,12 +27,10 @@ from aouo.outbound.pages import Filled, Pages
 from aouo.outbound.payloads import messages_of
 from aouo.outbound.render import render, stable_prefix
 from aouo.outbound.saying import below
-from aouo.ports import Clock, Payload, Rendered, Sent, stamp
-from aouo.redact import Redactor
+from aouo.plumbing.redact import Redactor
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery
-from aouo.transcript import AsksAgain
 
 _TYPING_AFTER_S = 0.3  # an answer that is there by then needs no announcement
 _TYPING_EVERY_S = 4.5

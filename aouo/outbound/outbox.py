@@ -11,12 +11,18 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.errors import DeliveryError, DeliveryRefused, FloodControl, NotOffered, RecipientGone
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import (
+    DeliveryError,
+    DeliveryRefused,
+    FloodControl,
+    NotOffered,
+    RecipientGone,
+)
+from aouo.facts.ports import Clock, Messenger, Rendered
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.limits import Pace
 from aouo.outbound.sender import Sender
-from aouo.ports import Clock, Messenger, Rendered
 from aouo.store.deliveries import Delivery
 
 log = structlog.get_logger()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from aouo.facts.ports import Media, Payload, Rendered
 from aouo.outbound import wording
 from aouo.outbound.albums import grouped, media_of
 from aouo.outbound.render import render
-from aouo.ports import Media, Payload, Rendered
 
 MAX_CAPTION = 1024
 """UTF-16 units. Source: core.telegram.org/bots/api#sendphoto."""

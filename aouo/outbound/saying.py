@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.outbound.entities import LIMIT
-from aouo.ports import ButtonSpec, Rendered
 
 
 def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:

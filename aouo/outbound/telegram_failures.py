@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from telegram import error as failed
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ChatMoved,
     DeliveryRefused,
     DeliveryUnknown,

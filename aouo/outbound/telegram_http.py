@@ -16,7 +16,7 @@ from aiohttp.abc import AbstractStreamWriter
 from telegram.error import BadRequest, NetworkError, TimedOut
 from telegram.request import BaseRequest, RequestData
 
-from aouo import failpoint
+from aouo.plumbing import failpoint
 from aouo.web.certificates import cure_of
 
 _READ_S = 30.0

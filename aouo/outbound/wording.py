@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, assert_never
 
-from aouo import errors, notices
-from aouo.notices import Notice
-from aouo.notices_install import (
+from aouo.facts import errors, notices
+from aouo.facts.notices import Notice
+from aouo.facts.notices_install import (
     InstalledAlready,
     InstallUsage,
     NotInstalled,
@@ -18,6 +18,8 @@ from aouo.notices_install import (
     PackInstalled,
     PackOffered,
 )
+from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.transcript import AsksAgain
 from aouo.outbound import (
     wording_install,
     wording_media,
@@ -29,8 +31,6 @@ from aouo.outbound import (
     wording_topics,
 )
 from aouo.outbound.saying import say
-from aouo.ports import ButtonSpec, Rendered
-from aouo.transcript import AsksAgain
 
 THINKING = "Thinking…"
 ABOUT_MODEL = "About my model: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from aouo.notices_install import (
+from aouo.facts.notices_install import (
     InstalledAlready,
     InstallNotice,
     InstallUsage,
@@ -13,10 +13,10 @@ from aouo.notices_install import (
     PackInstalled,
     PackOffered,
 )
+from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.outbound.entities import LIMIT
 from aouo.outbound.render import render
 from aouo.outbound.saying import say
-from aouo.ports import ButtonSpec, Rendered
 
 _CUT = "… The card is too long for one message: read all of it with `aouo pack info`."
 _NAMED_MAX = 6

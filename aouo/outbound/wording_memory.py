@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from aouo.notices import KeptFile, MemoryChange, MemoryFileShown, MemoryShown
+from aouo.facts.notices import KeptFile, MemoryChange, MemoryFileShown, MemoryShown
+from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.outbound.entities import LIMIT, utf16_len
-from aouo.ports import ButtonSpec, Media, Rendered
 
 _EXCERPT_CHARS = 600
 _LINE_CHARS = 120

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from aouo.notices import MenuPage
+from aouo.facts.notices import MenuPage
+from aouo.facts.ports import ButtonSpec, Entity, Rendered
 from aouo.outbound.entities import LIMIT, utf16_len
-from aouo.ports import ButtonSpec, Entity, Rendered
 
 _GONE = "That page is not there any more; this is the first one."
 _UNREADABLE = "What belongs here could not be read. The owner finds out why in the log."

@@ -3,7 +3,7 @@ the owner."""
 
 from __future__ import annotations
 
-from aouo import errors
+from aouo.facts import errors
 
 _FAR_S = 20 * 3600.0
 _SOON_S = 60.0

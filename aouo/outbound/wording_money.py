@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo import errors, notices
+from aouo.facts import errors, notices
 
 
 def quota(error: errors.QuotaExceededError) -> str:

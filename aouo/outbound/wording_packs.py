@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
 from typing import assert_never
 
+from aouo.facts.schedule import NotASchedule
+from aouo.facts.schedule_words import text_in_words
 from aouo.outbound.quoting import code, plain, whole
 from aouo.outbound.wording_may import (
     everything,
@@ -27,8 +29,6 @@ from aouo.packs.card import FILES, Card, Line, card
 from aouo.packs.compare import Change, Difference, Topic
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.summary import Planned, Summary
-from aouo.schedule import NotASchedule
-from aouo.schedule_words import text_in_words
 
 _TEXT_MAX = 300
 _UNUSED_MAX = 10

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aouo.notices import ScheduleLine, Schedules
-from aouo.ports import ButtonSpec
+from aouo.facts.notices import ScheduleLine, Schedules
+from aouo.facts.ports import ButtonSpec
 
 NOT_STARTED = "Schedules do not run yet: this version keeps them and does not start them."
 _SHOWN = 40

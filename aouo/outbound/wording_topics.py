@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from aouo.notices import NoTopicsHere, TopicsSetUp, TopicTrouble
+from aouo.facts.notices import NoTopicsHere, TopicsSetUp, TopicTrouble
 
 
 def set_up(notice: TopicsSetUp) -> str:

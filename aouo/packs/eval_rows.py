@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.rows import Table, cell, shown
 from aouo.packs.data.schema import tables

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeAlias, get_args
 
-from aouo.address import ConversationAddress, Platform
-from aouo.events import ChatKind
+from aouo.facts.address import ConversationAddress, Platform
+from aouo.facts.events import ChatKind
+from aouo.facts.ports import iso
+from aouo.facts.schedule import NotASchedule, is_from_now, next_after, parse
 from aouo.packs.format.manifest import CronDefault, Manifest
-from aouo.ports import iso
-from aouo.schedule import NotASchedule, is_from_now, next_after, parse
 from aouo.store import schedules
 from aouo.store.database import Tx
 from aouo.store.schedules import Origin, Paused, Schedule

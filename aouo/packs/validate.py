@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 
-from aouo import schedule
+from aouo.facts import schedule
 from aouo.packs import evals
 from aouo.packs.data.schema_guard import SchemaRefused
 from aouo.packs.data.schema_trial import selected

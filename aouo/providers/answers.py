@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import uuid4
 
-from aouo.errors import NoModelService, ProviderBusy, ProviderTimeout
+from aouo.facts.errors import NoModelService, ProviderBusy, ProviderTimeout
+from aouo.facts.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
 from aouo.providers.thoughts import Thoughts, merged
-from aouo.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
 
 _REASONS: dict[str, FinishReason] = {
     "stop": "stop",

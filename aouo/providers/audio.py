@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from aouo.errors import ProviderBusy
+from aouo.facts.errors import ProviderBusy
 
 OPUS_RATES_HZ = (8_000, 12_000, 16_000, 24_000, 48_000)
 VOICE = "audio/ogg"

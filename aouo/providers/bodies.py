@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aouo.facts.transcript import Message, ModelRequest, ToolReturned, ToolSpec
 from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.order import in_order
 from aouo.providers.thoughts import native_of
@@ -19,7 +20,6 @@ from aouo.providers.wire import (
     options,
     system_message,
 )
-from aouo.transcript import Message, ModelRequest, ToolReturned, ToolSpec
 
 BYTES_MAX, PIECE_BYTES_MAX = 16_000_000, 100_000
 _TOOLS_KEPT = 16

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from aouo.errors import ProviderBusy, ProviderTimeout
+from aouo.facts.errors import ProviderBusy, ProviderTimeout
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 5.0

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from aouo.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
+from aouo.facts.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
+from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
 from aouo.providers.answers import AnswerReader
 from aouo.providers.bodies import Bodies
 from aouo.providers.dialect import Dialect, alternatives, is_about_us
@@ -22,7 +23,6 @@ from aouo.providers.room import counted_together
 from aouo.providers.service import Service, ServiceModel
 from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
 from aouo.providers.wire import wants_marks
-from aouo.transcript import ModelEvent, ModelRequest, PaidForNothing
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,

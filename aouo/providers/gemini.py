@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from aouo.errors import ProviderAuth, UnexplainedRefusal
+from aouo.facts.errors import ProviderAuth, UnexplainedRefusal
+from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
 from aouo.providers.gemini_answers import GeminiReader
 from aouo.providers.gemini_wire import gemini_body
 from aouo.providers.service import ServiceModel
 from aouo.providers.wire import encode
-from aouo.transcript import ModelEvent, ModelRequest, PaidForNothing
 
 if TYPE_CHECKING:
     from aouo.providers.gemini_line import GeminiLine

@@ -10,12 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
-from aouo.errors import ContentFiltered, ProviderBusy, ProviderRejected, ProviderTimeout, Stumbled
+from aouo.facts.errors import (
+    ContentFiltered,
+    ProviderBusy,
+    ProviderRejected,
+    ProviderTimeout,
+    Stumbled,
+)
+from aouo.facts.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
 from aouo.providers.answers import as_object, count
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
 from aouo.providers.gemini_wire import Part, dump_native
-from aouo.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
 
 _REASONS: dict[str, FinishReason] = {
     "STOP": "stop",

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 from google.genai import Client, errors, types
 
-from aouo.errors import ProviderRejected
+from aouo.facts.errors import ProviderRejected
 from aouo.providers.http import Session, shared_client
 
 VERSION = "v1beta"

@@ -14,11 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from aouo.providers.dialect import PLAIN, Dialect
-from aouo.providers.order import in_order
-from aouo.providers.thoughts import FOREIGN, NATIVE_CHARS_MAX, wants_signatures
-from aouo.providers.wire import sendable_name
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Message,
     ModelRequest,
@@ -28,6 +24,10 @@ from aouo.transcript import (
     ToolSpec,
     UserSaid,
 )
+from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.order import in_order
+from aouo.providers.thoughts import FOREIGN, NATIVE_CHARS_MAX, wants_signatures
+from aouo.providers.wire import sendable_name
 
 WIRE = "gemini"
 Part: TypeAlias = dict[str, Any]

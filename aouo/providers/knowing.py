@@ -10,14 +10,14 @@ from typing import Literal, Protocol
 
 import structlog
 
-from aouo.errors import ProviderError
-from aouo.ports import ChatModel
+from aouo.facts.errors import ProviderError
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
 from aouo.providers.inquiry import Inquiry
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.room import Room
 from aouo.providers.told import Told, nearest
 from aouo.providers.windows import known, window_of
-from aouo.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
 
 log = structlog.get_logger()
 

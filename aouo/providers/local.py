@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aouo.errors import ProviderBusy, ProviderTimeout, SetupError
+from aouo.facts.errors import ProviderBusy, ProviderTimeout, SetupError
+from aouo.facts.transcript import ModelEvent, ModelRequest
 from aouo.providers import child as child_process
 from aouo.providers import local_server
 from aouo.providers.http import Session
@@ -24,7 +25,6 @@ from aouo.providers.printed import read_printed
 from aouo.providers.tiny.answer import Words
 from aouo.providers.tiny.conversation import TinyConversation
 from aouo.providers.wire import chat_body, encode
-from aouo.transcript import ModelEvent, ModelRequest
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint

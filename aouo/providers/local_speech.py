@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import structlog
 
-from aouo.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
-from aouo.notices import Lack
+from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
+from aouo.facts.notices import Lack
 from aouo.providers import child as child_process
 from aouo.providers.audio import VOICE, Audio
 from aouo.providers.speech import Heard, SpeechCall, Spend, unspent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from aouo.facts.transcript import AssistantSaid, Message, ModelRequest, ToolReturned, ToolSpec
 from aouo.providers.bodies import (
     BESIDE_BYTES,
     BYTES_MAX,
@@ -22,7 +23,6 @@ from aouo.providers.responses_wire import (
     responses_tool,
 )
 from aouo.providers.wire import encode
-from aouo.transcript import AssistantSaid, Message, ModelRequest, ToolReturned, ToolSpec
 
 _TOOLS_KEPT = 16
 

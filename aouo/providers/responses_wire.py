@@ -18,11 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from aouo.providers.dialect import Dialect
-from aouo.providers.order import in_order
-from aouo.providers.thoughts import NATIVE_CHARS_MAX
-from aouo.providers.wire import chat_tool, sendable_arguments, sendable_name
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Image,
     Message,
@@ -32,6 +28,10 @@ from aouo.transcript import (
     ToolSpec,
     UserSaid,
 )
+from aouo.providers.dialect import Dialect
+from aouo.providers.order import in_order
+from aouo.providers.thoughts import NATIVE_CHARS_MAX
+from aouo.providers.wire import chat_tool, sendable_arguments, sendable_name
 
 WIRE = "responses"
 ID_CHARS_MAX = 64

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-from aouo.errors import (
+from aouo.facts.errors import (
     PromptTooLong,
     ProviderAuth,
     ProviderBusy,

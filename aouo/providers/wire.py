@@ -9,6 +9,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Image,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolReturned,
+    ToolSpec,
+    UserSaid,
+)
 from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.order import Ordered, in_order
 from aouo.providers.thoughts import (
@@ -21,16 +31,6 @@ from aouo.providers.thoughts import (
     native_of,
     sendable_id,
     signed,
-)
-from aouo.transcript import (
-    AssistantSaid,
-    Image,
-    Message,
-    ModelRequest,
-    ToolCall,
-    ToolReturned,
-    ToolSpec,
-    UserSaid,
 )
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from aouo.errors import EmptyAnswer
-from aouo.ids import ulid
-from aouo.ports import ChatModel
+from aouo.facts.errors import EmptyAnswer
+from aouo.facts.ids import ulid
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import Finished, ModelRequest, UserSaid
 from aouo.store.usage import Spent
-from aouo.transcript import Finished, ModelRequest, UserSaid
 from aouo.turn.quota import Quota
 
 WITHIN_S = 300.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aouo.errors import QuotaExceededError
+from aouo.facts.errors import QuotaExceededError
 from aouo.turn.context import TurnContext
 from aouo.turn.money import own_key
 

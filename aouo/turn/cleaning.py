@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import cast
 
-from aouo.redact import Redactor, Trickle
-from aouo.transcript import AssistantSaid, Finished, ModelEvent, StartedOver, TextDelta
+from aouo.facts.transcript import AssistantSaid, Finished, ModelEvent, StartedOver, TextDelta
+from aouo.plumbing.redact import Redactor, Trickle
 
 _OPAQUE = frozenset(
     {"thoughtSignature", "thought_signature", "signature", "data", "encrypted_content"}

@@ -12,16 +12,23 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from aouo.errors import EmptyAnswer, ProviderError, Refused
-from aouo.events import MemoryFlush
-from aouo.ids import ulid
-from aouo.ports import Clock, stamp
+from aouo.facts.errors import EmptyAnswer, ProviderError, Refused
+from aouo.facts.events import MemoryFlush
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, stamp
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Message,
+    SystemSaid,
+    ToolCall,
+    ToolReturned,
+    UserSaid,
+)
 from aouo.store import summaries
 from aouo.store.database import Database, Tx
 from aouo.store.summaries import Draft, Past, Reach, Summary
 from aouo.store.turns import Entry
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, Message, SystemSaid, ToolCall, ToolReturned, UserSaid
 from aouo.turn import history
 from aouo.turn.asides import Asides, Payer
 from aouo.turn.calls import spent_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from aouo.ports import Clock
+from aouo.facts.ports import Clock
 from aouo.store.database import Database
 from aouo.turn.caps import TurnCaps
 from aouo.turn.compaction import Compactor

@@ -7,10 +7,10 @@ import time
 from contextlib import aclosing
 from dataclasses import replace
 
-from aouo.errors import ProviderError
-from aouo.events import Thought
-from aouo.ids import ulid
-from aouo.transcript import (
+from aouo.facts.errors import ProviderError
+from aouo.facts.events import Thought
+from aouo.facts.ids import ulid
+from aouo.facts.transcript import (
     AsksAgain,
     Finished,
     ModelRequest,

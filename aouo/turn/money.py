@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from aouo.transcript import AssistantSaid, Message, ModelRequest, Usage, UserSaid
+from aouo.facts.transcript import AssistantSaid, Message, ModelRequest, Usage, UserSaid
 
 Kind: TypeAlias = Literal["day", "person", "pack"]
 """Whose spending a budget bounds: everybody's of a day, one person's, one pack's."""

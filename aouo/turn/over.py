@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aouo.errors import BudgetExceeded, QuotaExceededError
-from aouo.ports import ChatModel
-from aouo.transcript import Usage
+from aouo.facts.errors import BudgetExceeded, QuotaExceededError
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import Usage
 from aouo.turn.money import Prices, cheapest_that_fits, step_up
 from aouo.turn.purse import Limit, Name, OverLimit
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from aouo.facts.transcript import Finished, Usage
 from aouo.store.usage import Spent
-from aouo.transcript import Finished, Usage
 from aouo.turn.money import Price, cost_usd
 from aouo.turn.purse import Hold
 

@@ -11,17 +11,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import tzinfo
 
-from aouo.errors import (
-    PriceUnknown,
-    ProviderError,
-)
-from aouo.ids import ulid
-from aouo.ports import ChatModel, Clock, stamp
-from aouo.redact import Redactor
-from aouo.store import budgets, usage
-from aouo.store.database import Database
-from aouo.store.usage import Spent
-from aouo.transcript import (
+from aouo.facts.errors import PriceUnknown, ProviderError
+from aouo.facts.ids import ulid
+from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.transcript import (
     AsksAgain,
     Finished,
     ModelEvent,
@@ -31,6 +24,10 @@ from aouo.transcript import (
     TextDelta,
     Usage,
 )
+from aouo.plumbing.redact import Redactor
+from aouo.store import budgets, usage
+from aouo.store.database import Database
+from aouo.store.usage import Spent
 from aouo.turn.cleaning import Cleaning
 from aouo.turn.money import (
     FREE,

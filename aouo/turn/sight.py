@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 
-from aouo.errors import EmptyAnswer
-from aouo.ports import ChatModel
+from aouo.facts.errors import EmptyAnswer
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import Finished, Image, ModelRequest, UserSaid
 from aouo.store.usage import Spent
-from aouo.transcript import Finished, Image, ModelRequest, UserSaid
 from aouo.turn.asides import ANSWER_TOKENS, WITHIN_S
 from aouo.turn.quota import Quota
 

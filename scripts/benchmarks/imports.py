@@ -28,7 +28,7 @@ ALONE = (
     "pyromark",
     "telegram",
     "telegram.ext",
-    "aouo.settings",
+    "aouo.config.settings",
     "aouo.store.database",
     "aouo.app.serve",
 )

@@ -21,12 +21,12 @@ from click.testing import CliRunner, Result
 
 from aouo.app.installed import scan_at_rest
 from aouo.cli.main import aouo
-from aouo.config_file import load_settings
-from aouo.home import Home
+from aouo.config.file import load_settings
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive
 from aouo.packs.shipping.signing import SecretKey, new_key, sign_app
+from aouo.plumbing.home import Home
 
 PACK = """\
 name: {name}

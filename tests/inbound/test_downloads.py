@@ -10,10 +10,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from aouo.attachments import Attachment
 from aouo.bot_api import PUBLIC, PUBLIC_URL
 from aouo.emulator import ADA, Emulator
-from aouo.errors import FileGone, FileNotFetched, FileTooBig
+from aouo.facts.attachments import Attachment
+from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
 from aouo.inbound.downloads import TRIES, Downloads
 from aouo.inbound.telegram_api import TelegramApi
 from tests.fakes.clock import FastClock

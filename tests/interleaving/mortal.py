@@ -19,10 +19,10 @@ import aiohttp
 from aouo.app.base import Base
 from aouo.app.telegram import TelegramChannel
 from aouo.app.wiring import App, build
-from aouo.home import Home
-from aouo.ports import ChatModel, Clock, stamp
-from aouo.settings import Settings
-from aouo.shield import finish
+from aouo.config.settings import Settings
+from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.plumbing.home import Home
+from aouo.plumbing.shield import finish
 from aouo.store.database import Database, Tx, connect
 from aouo.store.migrate import migrate
 

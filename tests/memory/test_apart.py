@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from aouo.app import apart
 from aouo.app.apart import Apart
-from aouo.home import APART, Home
+from aouo.plumbing.home import APART, Home
 
 ADA, BEN = "tg_1001", "tg_-2001"
 OLD = {

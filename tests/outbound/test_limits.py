@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
 from aouo.outbound.limits import Pace
 from tests.fakes.clock import FastClock
 

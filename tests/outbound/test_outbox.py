@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from aouo.address import ConversationAddress
-from aouo.errors import FloodControl, NotSent
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import FloodControl, NotSent
+from aouo.facts.ports import Rendered, stamp
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.limits import CHAT_BURST
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Rendered, stamp
-from aouo.shield import finish
+from aouo.plumbing.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery

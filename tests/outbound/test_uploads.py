@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, web
 
-from aouo.address import ConversationAddress
 from aouo.bot_api import OWN, PUBLIC, limits_of
-from aouo.errors import DeliveryUnknown
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import DeliveryUnknown
+from aouo.facts.ports import Media, Rendered
 from aouo.outbound.telegram import TelegramMessenger
-from aouo.ports import Media, Rendered
 
 SIZE = 200_000_000
 MESSAGE = {"message_id": 7, "date": 1, "chat": {"id": 1, "type": "private"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aouo import notices
+from aouo.facts import notices
 from aouo.outbound import wording
 
 HERE = notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",))

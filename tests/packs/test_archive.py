@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.shipping.archive import app_files, content_hash, copy_app, pack_archive, unpack
 from aouo.packs.shipping.zipped import Limits
 from tests.packs.writing import MakePack

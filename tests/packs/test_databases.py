@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.app.stores import PackStores
-from aouo.errors import PackError, ToolFailed
-from aouo.home import Home
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.data.backup import KEPT, back_up, backups, restore_database
 from aouo.packs.data.opening import open_database
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard
 from aouo.packs.library import EMPTY, Library, Pack
 from aouo.packs.load import load_pack
+from aouo.plumbing.home import Home
 from tests.packs.writing import MakePack
 
 MANIFEST = "name: lab\nversion: {}\ndisplay_name: Lab\nschema: {{scope: person}}\n"

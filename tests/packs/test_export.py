@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aouo.errors import PackError
-from aouo.home import APART, Home
+from aouo.facts.errors import PackError
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.backup_file import Kept, Known, kept
 from aouo.packs.shipping.export import export_data, keeps_anything
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed, seal, unseal
+from aouo.plumbing.home import APART, Home
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 NAMES = st.text("aA.:\\äé~ b", min_size=1, max_size=6).filter(lambda name: name not in (".", ".."))

@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from aouo.address import ConversationAddress
 from aouo.app.schedules import Schedules
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Clock
 from aouo.packs.format.manifest import CronDefault, Manifest, Permissions
 from aouo.packs.format.manifest_text import parse
 from aouo.packs.scheduling import Place, Reconciled
-from aouo.ports import Clock
 from aouo.store import chats, schedules
 from aouo.store.database import Database
 from aouo.store.migrate import migrate

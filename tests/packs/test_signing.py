@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import PackError, SetupError
+from aouo.facts.errors import PackError, SetupError
 from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive
 from aouo.packs.shipping.signing import (
     SecretKey,

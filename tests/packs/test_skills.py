@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.format.overrides import with_overrides
 from aouo.packs.format.skills import Skill, load_skill, parse_skill
 

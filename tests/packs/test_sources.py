@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.shipping.archive import content_hash, pack_archive
 from aouo.packs.shipping.sources import MAX_ARCHIVE_BYTES, fetch_source
 from aouo.web.targets import Permits

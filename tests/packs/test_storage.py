@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.errors import PackError, ToolFailed
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.manifest import Manifest
 from aouo.packs.format.manifest_text import parse

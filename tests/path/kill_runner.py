@@ -20,10 +20,10 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from aouo import failpoint
 from aouo.app.serve import start
-from aouo.home import Home
 from aouo.packs import library
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home
 
 LATE = (
     "aouo.app.wiring",

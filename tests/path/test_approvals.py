@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from aouo.address import ConversationAddress
 from aouo.emulator import ChatMessage
-from aouo.events import Button, Inbound, Person, Text
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Button, Inbound, Person, Text
 from aouo.guard.approval import UNATTENDED
 from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.clock import FastClock

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from tests.fakes.model_server import CallPart
 from tests.packs import broken
 from tests.packs.test_broken_packs import digest

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, HOUSEHOLD
-from aouo.events import TurnSettled
+from aouo.facts.events import TurnSettled
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says, words_of

@@ -352,7 +352,7 @@ async def test_a_question_nobody_answered_says_so_after_a_day(
 
 
 def test_only_buttons_of_ours_bypass_a_lane() -> None:
-    from aouo.events import Button
+    from aouo.facts.events import Button
 
     own = Button("approval_x:allow", "", "1")
     forged = Button("approval_x:allow", "", "1", by_model=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator import ChatMessage
-from aouo.events import Event, MemoryFlush
+from aouo.facts.events import Event, MemoryFlush
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Fails, Reply, Says, text_of, words_of
 from tests.path.looking import eventually, settled

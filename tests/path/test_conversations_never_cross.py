@@ -19,16 +19,16 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.address import ConversationAddress
 from aouo.app.root import open_app
 from aouo.app.wiring import App
-from aouo.config_file import load_settings
+from aouo.config.file import load_settings
 from aouo.emulator import FAMILY, HOUSEHOLD
-from aouo.errors import DeliveryError, DeliveryUnknown, FloodControl, NotSent
-from aouo.events import Arrival, Button, Content, Inbound, Person, Text
-from aouo.home import Home
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import DeliveryError, DeliveryUnknown, FloodControl, NotSent
+from aouo.facts.events import Arrival, Button, Content, Inbound, Person, Text
+from aouo.facts.transcript import UserSaid
+from aouo.plumbing.home import Home
 from aouo.routing import lexer
-from aouo.transcript import UserSaid
 from tests.fakes.chat_model import EchoModel
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.shipping.export import export_data
-from aouo.trees import TooMuch, remove, walk
+from aouo.plumbing.trees import TooMuch, remove, walk
 from tests.fakes.model_server import CallPart
 from tests.path.looking import heard
 from tests.path.world import World

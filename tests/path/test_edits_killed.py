@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.emulator import ADA
-from aouo.notices import AnsweringEdited, EditedTooLate
+from aouo.facts.notices import AnsweringEdited, EditedTooLate
 from aouo.outbound.wording import word
 from tests.fakes.model_server import Body, Reply, words_of
 from tests.path.lives import Place, place

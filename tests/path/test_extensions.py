@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import SetupError
-from aouo.events import Event, LlmToken
+from aouo.facts.errors import SetupError
+from aouo.facts.events import Event, LlmToken
 from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.model_server import words_of
 from tests.path.looking import settled

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator import Emulator
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from tests.fakes.model_server import CallPart, ModelServer, words_of
 from tests.path.looking import said, settled
 from tests.path.world import ADA, Running, World

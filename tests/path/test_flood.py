@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.address import ConversationAddress
 from aouo.emulator import HOUSEHOLD
+from aouo.facts.address import ConversationAddress
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
 from tests.path.looking import answers, eventually, said, settled

@@ -9,9 +9,9 @@ import json
 
 import pytest
 
-from aouo.address import ConversationAddress
 from aouo.emulator import FAMILY, ChatMessage
 from aouo.emulator.jsons import JsonObject
+from aouo.facts.address import ConversationAddress
 from aouo.outbound import wording
 from aouo.store import deliveries
 from aouo.store.database import Tx

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aouo.emulator import FAMILY, HOUSEHOLD
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive
 from aouo.packs.shipping.signing import new_key, sign_app
 from tests.path.looking import answers, eventually, prompts, said, settled

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from aouo.app import pack_offers
-from aouo.errors import PackError
-from aouo.home import reachable
+from aouo.facts.errors import PackError
+from aouo.plumbing.home import reachable
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart
 from tests.path.looking import answers, eventually, settled

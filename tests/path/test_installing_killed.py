@@ -20,12 +20,12 @@ import pytest
 from aouo.app.installed import scan_at_rest
 from aouo.app.pack_verbs import at_rest
 from aouo.cli.control import NoAnswer, NotRunning, ask
-from aouo.config_file import load_settings
+from aouo.config.file import load_settings
 from aouo.emulator import ADA, BEN
-from aouo.home import Home
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import content_hash, pack_archive
+from aouo.plumbing.home import Home
 from tests.path.lives import WAIT_S, Place, place
 from tests.path.test_installing import SCHEMA, shopping
 from tests.path.test_kill_matrix import Run, killed_at, runner_port

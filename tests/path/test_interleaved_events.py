@@ -17,10 +17,10 @@ from dataclasses import replace
 
 import pytest
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Rendered
 from aouo.flow.job import Flow
 from aouo.outbound.telegram import TelegramMessenger
-from aouo.ports import Rendered
 from aouo.queue.lanes import Slot
 from aouo.store.jobs import Job
 from tests.interleaving.laws import Verdict, judge

@@ -16,8 +16,8 @@ import pytest
 
 from aouo.app.proxied import session_through
 from aouo.cli import doctor_models
-from aouo.config_file import load_settings
-from aouo.home import Home
+from aouo.config.file import load_settings
+from aouo.plumbing.home import Home
 from tests.fakes.model_server import ModelServer
 from tests.fakes.road import Road
 from tests.path.world import WAIT_S, World

@@ -13,11 +13,11 @@ from aouo.app import trial
 from aouo.app.local_service import local_service
 from aouo.app.samples import sample_packs
 from aouo.app.speech import speech_of
+from aouo.config.settings import Settings
 from aouo.emulator.models.sound import NOTE
-from aouo.errors import SetupError
-from aouo.home import Home
+from aouo.facts.errors import SetupError
+from aouo.plumbing.home import Home
 from aouo.providers.speech import Speaker, Transcriber
-from aouo.settings import Settings
 
 WAIT_S = 120.0
 ELSEWHERE = {

@@ -16,8 +16,8 @@ import pytest
 
 from aouo.app.mcp import Server, supervised
 from aouo.app.proxied import session_through
-from aouo.errors import OutcomeUnknown, ToolFailed
-from aouo.settings import McpServer
+from aouo.config.settings import McpServer
+from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from tests.fakes.clock import FastClock
 from tests.fakes.hostile_mcp_server import ORDER
 from tests.fakes.mcp_server import free_port

@@ -14,9 +14,9 @@ from structlog.testing import capture_logs
 
 from aouo.emulator import HOUSEHOLD, Emulator
 from aouo.emulator.updates import UpdateQueue
-from aouo.home import Home
 from aouo.inbound.poller import Poller
 from aouo.inbound.telegram_api import TelegramApi
+from aouo.plumbing.home import Home
 from aouo.routing.decide import decide
 from aouo.routing.installed import Installed
 from tests.fakes.clock import FastClock

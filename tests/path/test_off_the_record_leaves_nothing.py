@@ -15,8 +15,8 @@ import pytest
 import structlog
 
 from aouo.emulator import ADA
-from aouo.errors import ToolFailed
-from aouo.logs import Logs
+from aouo.facts.errors import ToolFailed
+from aouo.plumbing.logs import Logs
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.model_server import Body, CallPart, Fails, Raw, Reply, Says
 from tests.path.lives import Place, place

@@ -18,13 +18,13 @@ from aouo.app.eval_results import EvalResult
 from aouo.app.evaluating import evaluate
 from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.cli.main import aouo
-from aouo.config_file import load_settings
-from aouo.errors import PackError
+from aouo.config.file import load_settings
+from aouo.facts.errors import PackError
+from aouo.facts.transcript import Finished, ModelRequest, UserSaid
 from aouo.packs import eval_patterns, evals
 from aouo.packs.data import schema_guard
 from aouo.packs.evals import Reply
 from aouo.packs.load import load_pack
-from aouo.transcript import Finished, ModelRequest, UserSaid
 from aouo.turn import asides
 from aouo.web import client
 from tests.fakes.clock import FastClock

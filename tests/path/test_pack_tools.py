@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from aouo.sandbox.levels import Refused
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lives import place

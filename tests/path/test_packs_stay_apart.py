@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from aouo.emulator import Emulator
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, ModelServer
 from tests.path.world import ADA, World

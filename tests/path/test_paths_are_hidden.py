@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.tools.registry import Arguments, ToolContext, tool
 from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import said, settled

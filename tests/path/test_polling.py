@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.errors import SetupError, TokenContested
+from aouo.facts.errors import SetupError, TokenContested
 from aouo.inbound import poller
 from tests.fakes.clock import FastClock
 from tests.path.looking import answers, eventually, said

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from aouo.address import ConversationAddress
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.events import Arrival, Inbound, Person, Text
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Arrival, Inbound, Person, Text
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.looking import Withholding, answers, eventually, prompts, said, settled

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator import ADA
-from aouo.events import Event, LlmToken, ResponseComplete
+from aouo.facts.events import Event, LlmToken, ResponseComplete
 from aouo.outbound.render import render
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Raw, Says

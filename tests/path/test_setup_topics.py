@@ -9,8 +9,8 @@ import asyncio
 
 import pytest
 
-from aouo.address import ConversationAddress
 from aouo.emulator import FAMILY, HOUSEHOLD
+from aouo.facts.address import ConversationAddress
 from aouo.store.topics import intend
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import words_of

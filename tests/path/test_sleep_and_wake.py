@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from telegram.request import RequestData
 
 from aouo.app.proxied import session_through
-from aouo.app.waking import GAP_S, LOOK_EVERY_S, watch
 from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
+from aouo.plumbing.waking import GAP_S, LOOK_EVERY_S, watch
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.looking import answers, settled

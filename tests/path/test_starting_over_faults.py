@@ -187,7 +187,7 @@ async def test_the_bot_runs_where_no_control_socket_can_be(
         raise OSError(1, "Operation not permitted", str(path))
 
     await left(world)
-    monkeypatch.setattr("aouo.app.control.remove", fail)
+    monkeypatch.setattr("aouo.plumbing.control.remove", fail)
     await told(world, "Listening to aouo status")
 
 

@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from aouo.emulator import Emulator
-from aouo.home import Home
+from aouo.facts.transcript import ToolSpec
 from aouo.packs.shipping.export import export_data
-from aouo.transcript import ToolSpec
-from aouo.trees import walk
+from aouo.plumbing.home import Home
+from aouo.plumbing.trees import walk
 from tests.fakes.model_server import CallPart, ModelServer, Says, words_of
 from tests.path.looking import said, settled
 from tests.path.scripted import Lines

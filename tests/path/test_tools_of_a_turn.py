@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from aouo.events import ActionCompleted, ActionStarted
+from aouo.facts.events import ActionCompleted, ActionStarted
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import eventually, settled

@@ -10,8 +10,8 @@ import functools
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.address import ConversationAddress
 from aouo.emulator import FAMILY, HOUSEHOLD, NOTES, VOCAB
+from aouo.facts.address import ConversationAddress
 from aouo.store import routes
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart

@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from aouo.events import (
+from aouo.facts.events import (
     ActionCompleted,
     ActionStarted,
     Event,
@@ -17,7 +17,7 @@ from aouo.events import (
     Thought,
     TurnStarted,
 )
-from aouo.home import Home, reachable
+from aouo.plumbing.home import Home, reachable
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import said, settled
 from tests.path.world import ADA, BEN, Running, World

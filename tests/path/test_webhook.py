@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.errors import SetupError, TokenContested
+from aouo.facts.errors import SetupError, TokenContested
 from aouo.inbound.webhook import CONNECTIONS, MAX_BODY_BYTES, REQUEST_S, SECRET_HEADER
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road

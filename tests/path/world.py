@@ -13,11 +13,11 @@ from typing import Any
 from aouo.app.lifecycle import Runtime
 from aouo.app.root import open_app
 from aouo.app.wiring import App
-from aouo.config_file import load_settings
+from aouo.config.file import load_settings
 from aouo.emulator import ADA, BEN, ChatMessage, Emulator, EmulatorClient
-from aouo.events import Event, TurnSettled
-from aouo.home import Home
-from aouo.ports import Clock
+from aouo.facts.events import Event, TurnSettled
+from aouo.facts.ports import Clock
+from aouo.plumbing.home import Home
 from aouo.store.database import Tx
 from aouo.tools.registry import Tool
 from tests.fakes.model_server import ModelServer

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.errors import ProviderError
+from aouo.facts.errors import ProviderError
+from aouo.facts.transcript import AssistantSaid, Finished, ToolCall, Usage
 from aouo.providers.answers import AnswerReader
-from aouo.transcript import AssistantSaid, Finished, ToolCall, Usage
 
 
 def chunk(delta: dict[str, object], reason: str | None = None, **more: object) -> dict[str, object]:

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.providers.bodies import Bodies
-from aouo.providers.dialect import Dialect
-from aouo.providers.wire import chat_body, encode
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Image,
     Message,
@@ -21,6 +18,9 @@ from aouo.transcript import (
     ToolSpec,
     UserSaid,
 )
+from aouo.providers.bodies import Bodies
+from aouo.providers.dialect import Dialect
+from aouo.providers.wire import chat_body, encode
 
 WORDS = st.text(max_size=12) | st.sampled_from(["\ud83d", "é\n\"'\\", "\u2028", "\x00", "😀"])
 NATIVE = st.sampled_from(

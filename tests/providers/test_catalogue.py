@@ -10,8 +10,8 @@ import pytest
 
 from aouo.app.budgets import budget_of
 from aouo.app.models import DEFAULT_MODELS
+from aouo.config.settings import Settings
 from aouo.providers.catalogue import listed
-from aouo.settings import Settings
 from aouo.turn.money import FREE, Price
 from tests.fakes.clock import FastClock
 

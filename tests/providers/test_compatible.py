@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
@@ -26,9 +26,7 @@ from aouo.errors import (
     ProviderRejected,
     ProviderTimeout,
 )
-from aouo.providers.compatible import CompatibleModel
-from aouo.providers.thoughts import sendable_id
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     ModelEvent,
@@ -40,6 +38,8 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.compatible import CompatibleModel
+from aouo.providers.thoughts import sendable_id
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
 
 KEY = "sk-very-secret"

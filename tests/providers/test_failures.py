@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,

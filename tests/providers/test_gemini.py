@@ -11,7 +11,7 @@ from contextlib import aclosing
 import aiohttp
 import pytest
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
@@ -23,9 +23,7 @@ from aouo.errors import (
     RegionRefused,
     UnexplainedRefusal,
 )
-from aouo.providers.gemini import GeminiModel
-from aouo.providers.gemini_wire import dump_native, gemini_body
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     Image,
@@ -40,6 +38,8 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.gemini import GeminiModel
+from aouo.providers.gemini_wire import dump_native, gemini_body
 from tests.fakes.gemini_server import (
     FOREIGN,
     GeminiServer,

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from aouo.errors import ProviderBusy, ProviderRejected
+from aouo.config.settings import Endpoint
+from aouo.facts.errors import ProviderBusy, ProviderRejected
 from aouo.providers.inquiry import inquire
 from aouo.providers.knowing import facts_of, with_word
 from aouo.providers.refusals import refuses_pictures
 from aouo.providers.told import Told
-from aouo.settings import Endpoint
 from tests.fakes.model_server import ModelServer
 
 

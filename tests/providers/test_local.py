@@ -17,10 +17,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from aouo.errors import ProviderBusy, ProviderTimeout, SetupError
-from aouo.outbound import wording_small
-from aouo.providers.local import INSTALL, LocalModel, find_weights
-from aouo.transcript import (
+from aouo.facts.errors import ProviderBusy, ProviderTimeout, SetupError
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     ModelEvent,
@@ -30,6 +28,8 @@ from aouo.transcript import (
     ToolSpec,
     UserSaid,
 )
+from aouo.outbound import wording_small
+from aouo.providers.local import INSTALL, LocalModel, find_weights
 
 LIMIT_S = 60.0
 HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), (), max_tokens=24)

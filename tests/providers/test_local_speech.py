@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from aouo.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
-from aouo.notices import VOICE_INSTALL
+from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
+from aouo.facts.notices import VOICE_INSTALL
 from aouo.providers.audio import opus_of
 from aouo.providers.local_speech import LocalSpeech, Models
 from aouo.providers.speech import SpeechCall

@@ -12,11 +12,11 @@ import aiohttp
 import pytest
 
 from aouo.app.models import model_of
-from aouo.errors import SetupError
+from aouo.config.settings import Settings
+from aouo.facts.errors import SetupError
+from aouo.facts.transcript import ModelRequest, UserSaid
 from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
-from aouo.settings import Settings
-from aouo.transcript import ModelRequest, UserSaid
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.providers.printed import read_printed
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     ModelEvent,
@@ -21,6 +20,7 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.printed import read_printed
 
 SAVE = ToolSpec("save", "", {"type": "object"})
 CALL = '{"name": "save", "arguments": {"text": "milk"}}'

@@ -17,7 +17,7 @@ import pytest
 
 from aouo.emulator.models import ModelService, profile
 from aouo.emulator.models.sound import MS_A_CHARACTER, NOTE, tone
-from aouo.errors import (
+from aouo.facts.errors import (
     CertificateRefused,
     ModelGone,
     PromptTooLong,

@@ -14,11 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.providers.answers import AnswerReader
-from aouo.providers.thoughts import CHARS_MAX, FOREIGN, Signed, family, signed_in
-from aouo.providers.wire import PLAIN, Dialect, chat_body
-from aouo.redact import Redactor
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     Message,
@@ -28,6 +24,10 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.plumbing.redact import Redactor
+from aouo.providers.answers import AnswerReader
+from aouo.providers.thoughts import CHARS_MAX, FOREIGN, Signed, family, signed_in
+from aouo.providers.wire import PLAIN, Dialect, chat_body
 from aouo.turn.cleaning import Cleaning
 
 GEMINI: Mapping[str, Any] = {

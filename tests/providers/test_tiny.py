@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.facts.transcript import ToolCall, ToolReturned, ToolSpec
 from aouo.outbound import wording_small
 from aouo.outbound.render import render
 from aouo.providers.tiny import answer, choice, cuts, matching, options
-from aouo.transcript import ToolCall, ToolReturned, ToolSpec
 
 PROPERTIES: dict[str, Any] = {
     "action": {"type": "string", "enum": ["plant", "list"]},

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.address import ConversationAddress
-from aouo.attachments import Attachment
-from aouo.events import (
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.events import (
     Album,
     Attached,
     Button,

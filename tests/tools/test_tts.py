@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.providers.audio import Audio
 from aouo.providers.speech import Spend, unspent
 from aouo.tools.tts import SPEAKING_S, tts

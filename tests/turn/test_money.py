@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Image,
     Message,

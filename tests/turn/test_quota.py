@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.errors import (
+from aouo.facts.errors import (
     BudgetExceeded,
     PriceUnknown,
     ProviderBusy,
@@ -26,12 +26,7 @@ from aouo.errors import (
     QuotaExceededError,
     Refused,
 )
-from aouo.redact import Redactor
-from aouo.store import budgets, usage
-from aouo.store.database import Database, Tx
-from aouo.store.migrate import migrate
-from aouo.store.usage import Spent
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     ModelEvent,
@@ -42,6 +37,11 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.plumbing.redact import Redactor
+from aouo.store import budgets, usage
+from aouo.store.database import Database, Tx
+from aouo.store.migrate import migrate
+from aouo.store.usage import Spent
 from aouo.turn.money import Bounds, Budget, Price, Prices, cost_usd, most_usd
 from aouo.turn.quota import Quota
 

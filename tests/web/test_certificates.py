@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 from aouo.app.proxied import session_through
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from aouo.inbound.telegram_api import ApiUnreachable, TelegramApi
 from aouo.outbound.telegram_http import AiohttpRequest, NotWritten
 from aouo.web.certificates import cure_of

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
-from aouo.settings import Settings
+from aouo.config.settings import Settings
 
 Tree: TypeAlias = dict[str, Any]
 """What `json.loads` makes of a JSON object."""
@@ -30,7 +30,7 @@ def sample() -> Tree:
 
 def schema() -> Tree:
     """The JSON Schema of `config.json`."""
-    from aouo.settings_docs import describe  # reads the source: for whoever wants the schema
+    from aouo.config.docs import describe  # reads the source: for whoever wants the schema
 
     made = Settings.model_json_schema()
     describe(made)

@@ -13,8 +13,8 @@ from dataclasses import fields, is_dataclass, replace
 from typing import cast
 from urllib.parse import quote, quote_plus
 
-from aouo.logins import SHORTEST_SECRET
-from aouo.secret_shapes import (
+from aouo.plumbing.logins import SHORTEST_SECRET
+from aouo.plumbing.secret_shapes import (
     LOOKED_THROUGH,
     Span,
     bared,

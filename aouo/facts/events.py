@@ -11,8 +11,8 @@ import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from aouo.address import ConversationAddress
-from aouo.attachments import Attachment
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
 
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
 AsChat: TypeAlias = Literal["", "group", "channel"]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import structlog
 
-from aouo.ports import Clock
+from aouo.facts.ports import Clock
 
 log = structlog.get_logger()
 

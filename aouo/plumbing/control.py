@@ -14,9 +14,9 @@ from typing import Any, TypeAlias, cast
 
 import structlog
 
-from aouo.errors import SetupError
-from aouo.home import Home, reachable
-from aouo.trees import discard, remove
+from aouo.facts.errors import SetupError
+from aouo.plumbing.home import Home, reachable
+from aouo.plumbing.trees import discard, remove
 
 log = structlog.get_logger()
 Request: TypeAlias = Mapping[str, Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from aouo.events import Event
+from aouo.facts.events import Event
 
 log = structlog.get_logger()
 _WAITING = 1_000

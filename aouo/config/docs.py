@@ -10,7 +10,7 @@ import ast
 import inspect
 from typing import Any
 
-from aouo import settings
+from aouo.config import settings
 
 
 def describe(schema: dict[str, Any]) -> None:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from aouo.address import ConversationAddress
-from aouo.attachments import Attachment
-from aouo.transcript import AsksAgain, ModelEvent, ModelRequest
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.transcript import AsksAgain, ModelEvent, ModelRequest
 
 
 class Clock(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from aouo.errors import ProviderError
+from aouo.facts.errors import ProviderError
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, Protocol, TextIO, TypeAlias, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger
 
-from aouo.printable import printable
+from aouo.plumbing.printable import printable
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 Format: TypeAlias = Literal["auto", "json", "text"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import assert_never
 
-from aouo.schedule import Cron, Every, Once, Schedule, is_from_now, parse
+from aouo.facts.schedule import Cron, Every, Once, Schedule, is_from_now, parse
 
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _MONTHS = (

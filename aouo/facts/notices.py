@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from aouo.errors import Refused
-from aouo.events import AsChat
-from aouo.notices_install import InstallNotice
+from aouo.facts.errors import Refused
+from aouo.facts.events import AsChat
+from aouo.facts.notices_install import InstallNotice
 
 
 @dataclass(frozen=True, slots=True)

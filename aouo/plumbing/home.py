@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from aouo.errors import HomeLocked, SetupError
+from aouo.facts.errors import HomeLocked, SetupError
 
 APART = ".apart"
 """A file in a private folder: everything private has been brought there (`app.apart`)."""

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from aouo.ports import Clock
+from aouo.facts.ports import Clock
 
 EVERY_S = 60.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from aouo.errors import SetupError
-from aouo.logins import secrets_in
+from aouo.facts.errors import SetupError
+from aouo.plumbing.logins import secrets_in
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 """A whole number; 0 means off wherever the field says so."""

@@ -12,10 +12,10 @@ from typing import cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from aouo.config_keys import Tree, get, join, plain, put, unknown
-from aouo.errors import SetupError
-from aouo.home import write_atomically
-from aouo.settings import BUILT_IN_BACKENDS, Settings
+from aouo.config.keys import Tree, get, join, plain, put, unknown
+from aouo.config.settings import BUILT_IN_BACKENDS, Settings
+from aouo.facts.errors import SetupError
+from aouo.plumbing.home import write_atomically
 
 FILE = "config.json"
 LAST_GOOD = "config.last-good.json"
