@@ -7,7 +7,6 @@ from aouo.app.generations import Built
 from aouo.app.media import intake_of
 from aouo.app.packs import Packs
 from aouo.app.samples import sample_packs
-from aouo.app.telegram import CAPABILITIES
 from aouo.flow.affording import Affording
 from aouo.flow.compacting import Compacting
 from aouo.flow.contexts import Contexts
@@ -30,6 +29,7 @@ from aouo.plumbing.bus import Bus
 from aouo.plumbing.zones import zone_of
 from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
+from aouo.telegram.channel import CAPABILITIES
 
 
 def flow_of(

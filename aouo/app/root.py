@@ -17,7 +17,6 @@ import structlog
 
 from aouo.app.base import Base
 from aouo.app.proxied import session_through
-from aouo.app.telegram import TelegramChannel
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock, stamp
 from aouo.plumbing.clock import SystemClock
@@ -27,6 +26,7 @@ from aouo.plumbing.mounts import file_system, is_network
 from aouo.plumbing.waking import watch
 from aouo.store.database import Database
 from aouo.store.migrate import migrate
+from aouo.telegram.channel import TelegramChannel
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App

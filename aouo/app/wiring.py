@@ -18,7 +18,6 @@ from aouo.app.owner import letting_in
 from aouo.app.packs import Packs
 from aouo.app.refreshing import Refreshing
 from aouo.app.schedules import Schedules
-from aouo.app.telegram import TelegramChannel
 from aouo.commands.builtin import builtin
 from aouo.commands.memory import memory
 from aouo.commands.registry import Commands
@@ -47,6 +46,7 @@ from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
 from aouo.sandbox.run import Sandbox
 from aouo.store.database import Database
+from aouo.telegram.channel import TelegramChannel
 from aouo.tools.registry import Tool
 
 CONCURRENCY = 256

@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from aouo.inbound.poller import Poller
-from aouo.inbound.telegram_api import TelegramApi
+from aouo.telegram.api import TelegramApi
+from aouo.telegram.poller import Poller
 from tests.fakes.clock import FastClock
 
 

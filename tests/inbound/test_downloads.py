@@ -10,12 +10,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from aouo.bot_api import PUBLIC, PUBLIC_URL
 from aouo.emulator import ADA, Emulator
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
-from aouo.inbound.downloads import TRIES, Downloads
-from aouo.inbound.telegram_api import TelegramApi
+from aouo.telegram.api import TelegramApi
+from aouo.telegram.bot_api import PUBLIC, PUBLIC_URL
+from aouo.telegram.downloads import TRIES, Downloads
 from tests.fakes.clock import FastClock
 
 

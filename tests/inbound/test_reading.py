@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import telegram
 
-from aouo.inbound import telegram_media
-from aouo.inbound import telegram_reading as reading
+from aouo.telegram import media, reading
 
 
 def message(**fields: object) -> telegram.Message:
@@ -44,7 +43,7 @@ def test_a_name_cannot_end_the_bracket_it_stands_in(fields: dict[str, object], l
 def test_a_media_type_holds_only_what_one_may_hold() -> None:
     kind = "text/plain]\n[A: y; charset=utf-8"
     file = {"file_id": "a", "file_unique_id": "b", "mime_type": kind}
-    item = telegram_media.attachment(message(document=file), "")
+    item = media.attachment(message(document=file), "")
 
     assert item
     assert item.mime_type == "text/plainA y; charset=utf-8"

@@ -17,7 +17,6 @@ from typing import Any, TypeVar, cast
 import aiohttp
 
 from aouo.app.base import Base
-from aouo.app.telegram import TelegramChannel
 from aouo.app.wiring import App, build
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock, stamp
@@ -25,6 +24,7 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.shield import finish
 from aouo.store.database import Database, Tx, connect
 from aouo.store.migrate import migrate
+from aouo.telegram.channel import TelegramChannel
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, web
 
-from aouo.bot_api import OWN, PUBLIC, limits_of
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import DeliveryUnknown
 from aouo.facts.ports import Media, Rendered
-from aouo.outbound.telegram import TelegramMessenger
+from aouo.telegram.bot_api import OWN, PUBLIC, limits_of
+from aouo.telegram.messenger import TelegramMessenger
 
 SIZE = 200_000_000
 MESSAGE = {"message_id": 7, "date": 1, "chat": {"id": 1, "type": "private"}}
@@ -129,7 +129,7 @@ async def test_an_upload_that_stalls_is_given_up_however_large_the_file_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """2,000 MB may take an hour; a server that reads no more will not take them at all."""
-    monkeypatch.setattr("aouo.outbound.telegram_http._STALLED_S", 0.2)
+    monkeypatch.setattr("aouo.telegram.http._STALLED_S", 0.2)
     file = tmp_path / "film.mkv"
     with file.open("wb") as made:
         made.truncate(SIZE)
@@ -148,9 +148,9 @@ async def test_an_upload_that_goes_on_is_not_given_up_for_its_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twenty times it takes almost as long as nothing at all may take."""
-    monkeypatch.setattr("aouo.outbound.telegram_http._STALLED_S", 20.0)
-    monkeypatch.setattr("aouo.outbound.telegram_http._UPLOAD_S", 20.0)
-    monkeypatch.setattr("aouo.outbound.telegram_http._UPLOAD_BYTES_PER_S", SIZE)
+    monkeypatch.setattr("aouo.telegram.http._STALLED_S", 20.0)
+    monkeypatch.setattr("aouo.telegram.http._UPLOAD_S", 20.0)
+    monkeypatch.setattr("aouo.telegram.http._UPLOAD_BYTES_PER_S", SIZE)
     now_s = asyncio.get_running_loop().time
     ahead_s = 0.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now_s() + ahead_s)

@@ -27,8 +27,8 @@ from aouo.plumbing.home import Home
 
 LATE = (
     "aouo.app.wiring",
-    "aouo.inbound.telegram",
-    "aouo.outbound.telegram",
+    "aouo.telegram.normaliser",
+    "aouo.telegram.messenger",
     "aouo.providers.openai_line",
 )
 """What a runtime imports only after its first poll, or with its first model call."""

@@ -13,8 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.app.proxied import session_through
-from aouo.inbound.poller import Poller
-from aouo.inbound.telegram_api import TelegramApi
+from aouo.telegram.api import TelegramApi
+from aouo.telegram.poller import Poller
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.looking import answers, eventually, said

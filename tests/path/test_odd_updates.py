@@ -14,11 +14,11 @@ from structlog.testing import capture_logs
 
 from aouo.emulator import HOUSEHOLD, Emulator
 from aouo.emulator.updates import UpdateQueue
-from aouo.inbound.poller import Poller
-from aouo.inbound.telegram_api import TelegramApi
 from aouo.plumbing.home import Home
 from aouo.routing.decide import decide
 from aouo.routing.installed import Installed
+from aouo.telegram.api import TelegramApi
+from aouo.telegram.poller import Poller
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer
 from tests.fakes.odd_updates import OddUpdates

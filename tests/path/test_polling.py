@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.facts.errors import SetupError, TokenContested
-from aouo.inbound import poller
+from aouo.telegram import poller
 from tests.fakes.clock import FastClock
 from tests.path.looking import answers, eventually, said
 from tests.path.world import ADA, World

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from telegram.request import RequestData
 
 from aouo.app.proxied import session_through
-from aouo.outbound.telegram_http import AiohttpRequest, NoAnswer, NotWritten
 from aouo.plumbing.waking import GAP_S, LOOK_EVERY_S, watch
+from aouo.telegram.http import AiohttpRequest, NoAnswer, NotWritten
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.looking import answers, settled
@@ -144,7 +144,7 @@ async def test_a_road_that_hangs_before_the_request_is_written_leaves_no_doubt(
     monkeypatch: pytest.MonkeyPatch, proxy: bool
 ) -> None:
     """It surely did not arrive, so it is sent later and nobody is told that it may have."""
-    monkeypatch.setattr("aouo.outbound.telegram_http._CONNECT_S", 0.2)
+    monkeypatch.setattr("aouo.telegram.http._CONNECT_S", 0.2)
     over = asyncio.Event()
 
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

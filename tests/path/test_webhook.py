@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.facts.errors import SetupError, TokenContested
-from aouo.inbound.webhook import CONNECTIONS, MAX_BODY_BYTES, REQUEST_S, SECRET_HEADER
+from aouo.telegram.webhook import CONNECTIONS, MAX_BODY_BYTES, REQUEST_S, SECRET_HEADER
 from tests.fakes.clock import FastClock
 from tests.fakes.road import Road
 from tests.path.looking import answers, eventually, said, settled

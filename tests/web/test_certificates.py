@@ -17,8 +17,8 @@ import pytest
 
 from aouo.app.proxied import session_through
 from aouo.facts.errors import SetupError
-from aouo.inbound.telegram_api import ApiUnreachable, TelegramApi
-from aouo.outbound.telegram_http import AiohttpRequest, NotWritten
+from aouo.telegram.api import ApiUnreachable, TelegramApi
+from aouo.telegram.http import AiohttpRequest, NotWritten
 from aouo.web.certificates import cure_of
 from tests.fakes.tls_server import Made, make, serving
 

@@ -17,12 +17,12 @@ from urllib.parse import quote
 import aiohttp
 import structlog
 
-from aouo import bot_api
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
 from aouo.facts.ports import Clock
-from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.plumbing import failpoint
+from aouo.telegram import bot_api
+from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 
 log = structlog.get_logger()
 

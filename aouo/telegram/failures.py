@@ -24,7 +24,7 @@ from aouo.facts.errors import (
     RecipientGone,
     TopicGone,
 )
-from aouo.outbound.telegram_http import NoAnswer, NotWritten
+from aouo.telegram.http import NoAnswer, NotWritten
 
 _GONE = ("chat not found", "group chat was deactivated")
 _MUTED = (

@@ -11,11 +11,11 @@ from typing import Any, BinaryIO, TypeAlias
 
 import telegram
 
-from aouo.bot_api import FileLimits
 from aouo.facts.errors import DeliveryRefused, NoPhoto, ToolFailed
 from aouo.facts.ports import Entity, Media, Rendered
 from aouo.guard.opening import opened
 from aouo.guard.paths import looks_local
+from aouo.telegram.bot_api import FileLimits
 
 Item: TypeAlias = (
     telegram.InputMediaPhoto

@@ -37,9 +37,8 @@ from aouo.facts.events import (
     TopicShut,
     Unsupported,
 )
-from aouo.inbound import soundness, telegram_media
-from aouo.inbound import telegram_reading as reading
-from aouo.inbound.admission import admits
+from aouo.telegram import media, reading, soundness
+from aouo.telegram.admission import admits
 
 _STOPPED = "stopped_message_generation"
 _KINDS = (
@@ -259,15 +258,15 @@ class Normaliser:
                 reading.without_call(message.text, self._bot.username),
                 tuple(reading.about(message)),
             )
-            if item := telegram_media.referred(message, said):
+            if item := media.referred(message, said):
                 return Attached(item, about, command)
             return command or Text(said, about)
-        if line := telegram_media.line(message):
+        if line := media.line(message):
             return Shown(line, tuple(reading.about(message)))
         if found := self._attached(message):
             return found
         # Service messages (pins, joins, titles, …) ask for nothing.
-        what = telegram_media.unsupported(message)
+        what = media.unsupported(message)
         if not what and message.chat.type == "private" and message.api_kwargs:
             what = (
                 reading.UNKNOWN
@@ -281,7 +280,7 @@ class Normaliser:
             command = None
             if message.chat.type != "private":
                 return None  # another bot's, also where all talk is ours
-        item = telegram_media.attachment(message, reading.without_call(caption, self._bot.username))
+        item = media.attachment(message, reading.without_call(caption, self._bot.username))
         if item is None:
             return None
         about = tuple(reading.about(message))

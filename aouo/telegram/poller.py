@@ -15,7 +15,7 @@ import structlog
 
 from aouo.facts.errors import SetupError, TokenContested
 from aouo.facts.ports import Clock, stamp
-from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
+from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 
 log = structlog.get_logger()
 

@@ -22,10 +22,10 @@ from aiohttp import web
 
 from aouo.facts.errors import SetupError, TokenContested, place_of
 from aouo.facts.ports import Clock, stamp
-from aouo.inbound.connections import Connections
-from aouo.inbound.poller import ALLOWED_UPDATES, is_update
-from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.plumbing.shield import finish
+from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
+from aouo.telegram.connections import Connections
+from aouo.telegram.poller import ALLOWED_UPDATES, is_update
 
 log = structlog.get_logger()
 
@@ -42,7 +42,7 @@ _LEAVE_S = 5.0
 _LOOK_EVERY_S = 60.0
 _RETRY_AT_MOST_S = 30.0
 _TAKEN_AWAY_AT_MOST = 3
-_SILENT = logging.getLogger("aouo.inbound.webhook")
+_SILENT = logging.getLogger("aouo.telegram.webhook")
 _SILENT.disabled = True
 """aiohttp's own words, with a traceback for each request that is no HTTP."""
 _REVOKED = (401, 404)

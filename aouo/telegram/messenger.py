@@ -11,13 +11,13 @@ import aiohttp
 import structlog
 import telegram
 
-from aouo.bot_api import limits_of
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import DeliveryRefused, NoPhoto, TopicGone
 from aouo.facts.ports import ButtonSpec, Media, Rendered, Rights
-from aouo.outbound.telegram_failures import translated
-from aouo.outbound.telegram_http import AiohttpRequest
-from aouo.outbound.telegram_uploads import album_of, entities_of, source_of
+from aouo.telegram.bot_api import limits_of
+from aouo.telegram.failures import translated
+from aouo.telegram.http import AiohttpRequest
+from aouo.telegram.uploads import album_of, entities_of, source_of
 
 # Until its version 23 the library warns at every flood control unless told which type we want.
 os.environ.setdefault("PTB_TIMEDELTA", "1")

@@ -19,20 +19,20 @@ from aouo.facts.attachments import Attachment
 from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl
 from aouo.facts.events import Arrival, Button, Inbound
 from aouo.facts.ports import Clock, Rendered, Rights
-from aouo.inbound.downloads import Downloads
-from aouo.inbound.poller import Poller
-from aouo.inbound.telegram_api import ApiError, ApiUnreachable, TelegramApi
 from aouo.outbound.degrade import Capabilities
 from aouo.routing import lexer
 from aouo.routing.door import bypasses
 from aouo.store import topics, updates
 from aouo.store.database import Database
+from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
+from aouo.telegram.downloads import Downloads
+from aouo.telegram.poller import Poller
 
 if TYPE_CHECKING:
-    from aouo.inbound.telegram import Normaliser
-    from aouo.inbound.webhook import Webhook
-    from aouo.outbound.telegram import TelegramMessenger
     from aouo.queue.inbox import Inbox
+    from aouo.telegram.messenger import TelegramMessenger
+    from aouo.telegram.normaliser import Normaliser
+    from aouo.telegram.webhook import Webhook
 
 log = structlog.get_logger()
 _MENU_TRIES = 5
@@ -121,7 +121,7 @@ class TelegramChannel:
             return Poller(
                 api=self._api, clock=self._clock, store=self._store, recovered=self._recovered
             )
-        from aouo.inbound.webhook import Webhook  # a web server, which polling does without
+        from aouo.telegram.webhook import Webhook  # a web server, which polling does without
 
         return Webhook(
             api=self._api,
@@ -137,8 +137,8 @@ class TelegramChannel:
         """Import what reading and sending need, and learn who we are; retries until it is done."""
         await self._source.begun.wait()
         await asyncio.to_thread(_import_telegram)
-        from aouo.inbound.telegram import Bot, Normaliser
-        from aouo.outbound.telegram import TelegramMessenger
+        from aouo.telegram.messenger import TelegramMessenger
+        from aouo.telegram.normaliser import Bot, Normaliser
 
         self._messenger = TelegramMessenger(
             session=self._session, base_url=self._settings.api_base_url, token=self._token
@@ -274,7 +274,7 @@ def _import_telegram() -> None:
     if hidden:
         sys.modules["cryptography"] = None  # pyright: ignore[reportArgumentType]
     try:
-        for module in ("aouo.inbound.telegram", "aouo.outbound.telegram"):
+        for module in ("aouo.telegram.normaliser", "aouo.telegram.messenger"):
             import_module(module)
     finally:
         if hidden:

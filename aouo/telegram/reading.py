@@ -10,7 +10,7 @@ from typing import Any
 import telegram
 
 from aouo.facts.events import FORWARDED, AsChat, ChatKind, Standing, TopicNamed, TopicShut
-from aouo.inbound import telegram_media
+from aouo.telegram import media
 
 GENERAL = 1
 """The topic that every forum has; it is the forum itself, and sends must not name it."""
@@ -97,11 +97,11 @@ def about(message: telegram.Message) -> list[str]:
         lines.append(f'[about this part of an earlier message: "{_short(message.quote.text)}"]')
     elif replied and replied.forum_topic_created is None:
         who = replied.from_user.first_name if replied.from_user else "someone"
-        who = telegram_media.plain(who)
-        words = replied.text or replied.caption or telegram_media.called(replied)
+        who = media.plain(who)
+        words = replied.text or replied.caption or media.called(replied)
         lines.append(f'[in reply to {who}: "{_short(words)}"]')
     if message.forward_origin:
-        origin = telegram_media.plain(_origin(message.forward_origin))
+        origin = media.plain(_origin(message.forward_origin))
         lines.append(f"{FORWARDED}{origin}]")
     return [*lines, *_hidden_links(message)]
 
