@@ -11,7 +11,7 @@ from aouo.facts.errors import SetupError
 from aouo.facts.ports import Clock
 from aouo.packs.library import Library
 from aouo.providers import catalogue
-from aouo.turn.money import Budget, PackBudget, Price, Prices
+from aouo.spending.money import Budget, PackBudget, Price, Prices
 
 Served: TypeAlias = Callable[[str, str], Price | None]
 

@@ -33,6 +33,8 @@ from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox
+from aouo.spending.money import PackBudget
+from aouo.spending.quota import Quota
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db
 from aouo.tools.files import check_room
@@ -48,8 +50,6 @@ from aouo.tools.tts import tts
 from aouo.turn.asides import Asides
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
-from aouo.turn.money import PackBudget
-from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator
 from aouo.web.gate import Gate
 from aouo.web.offline import nobody_looks_up, nowhere

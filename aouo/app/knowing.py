@@ -19,7 +19,7 @@ from aouo.providers.fallback import FallbackModel
 from aouo.providers.inquiry import Inquiry
 from aouo.providers.knowing import KnownModel, with_word
 from aouo.providers.told import nearest
-from aouo.turn.money import Price
+from aouo.spending.money import Price
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App

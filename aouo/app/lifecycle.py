@@ -18,7 +18,6 @@ from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
 from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
-from aouo.app.schedules import switch_verb
 from aouo.app.taken_off import end_what_is_theirs
 from aouo.app.unfinished import Takeover
 from aouo.config.file import Loaded
@@ -31,6 +30,7 @@ from aouo.plumbing.orphans import bury
 from aouo.providers.fallback import FallbackModel
 from aouo.routing import lexer
 from aouo.sandbox.levels import in_words
+from aouo.triggers.schedules import switch_verb
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App

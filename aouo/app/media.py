@@ -8,7 +8,7 @@ from aouo.flow.intake import Intake, Senses
 from aouo.outbound.outbox import Outbox
 from aouo.providers.speech import Ears
 from aouo.providers.windows import window_of
-from aouo.turn.quota import Quota
+from aouo.spending.quota import Quota
 from aouo.turn.sight import Sight
 
 

@@ -16,11 +16,9 @@ from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import PackError
 from aouo.facts.ports import Clock, iso, stamp
-from aouo.packs import scheduling
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Library
 from aouo.packs.load import Pack, load_pack
-from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.shipping.archive import content_hash
 from aouo.packs.shipping.place import Places
 from aouo.plumbing import failpoint
@@ -28,6 +26,8 @@ from aouo.plumbing.home import Home
 from aouo.store import installs, memory_versions, onboarding, schedules
 from aouo.store.database import Database, Tx
 from aouo.store.installs import Change, Install
+from aouo.triggers import scheduling
+from aouo.triggers.scheduling import Place, ZoneOf
 
 log = structlog.get_logger()
 TERMINAL = "terminal"

@@ -12,10 +12,8 @@ from aouo.app.stores import PackStores
 from aouo.app.unfinished import Takeover, putting_back
 from aouo.facts.errors import PackError
 from aouo.facts.ports import Clock
-from aouo.packs import scheduling
 from aouo.packs.data.storage import rehearse
 from aouo.packs.library import Library
-from aouo.packs.scheduling import ZoneOf
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.backup_file import Introduction, Known
 from aouo.packs.shipping.restoring import Plan, Unpacked
@@ -23,6 +21,8 @@ from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 from aouo.store import onboarding
 from aouo.store.database import Database, Tx
+from aouo.triggers import scheduling
+from aouo.triggers.scheduling import ZoneOf
 
 log = structlog.get_logger()
 

@@ -23,10 +23,8 @@ from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
 from aouo.flow.installing import Offer
-from aouo.packs import scheduling
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
-from aouo.packs.scheduling import Place, ZoneOf
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.place import leftovers
 from aouo.plumbing import failpoint
@@ -36,6 +34,8 @@ from aouo.plumbing.trees import remove
 from aouo.store import installs
 from aouo.store.database import Database
 from aouo.store.installs import Change
+from aouo.triggers import scheduling
+from aouo.triggers.scheduling import Place, ZoneOf
 
 log = structlog.get_logger()
 

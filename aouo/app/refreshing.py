@@ -10,8 +10,8 @@ from aouo.app.generations import Built
 from aouo.app.installed import as_if, changed, going_on, scanned
 from aouo.app.pack_changes import owners_chat
 from aouo.app.packs import Packs
-from aouo.packs.scheduling import ZoneOf
 from aouo.store import installs
+from aouo.triggers.scheduling import ZoneOf
 
 
 class Refreshing:

@@ -17,7 +17,6 @@ from aouo.app.models import model_of
 from aouo.app.owner import letting_in
 from aouo.app.packs import Packs
 from aouo.app.refreshing import Refreshing
-from aouo.app.schedules import Schedules
 from aouo.commands.builtin import builtin
 from aouo.commands.memory import memory
 from aouo.commands.registry import Commands
@@ -48,6 +47,7 @@ from aouo.sandbox.run import Sandbox
 from aouo.store.database import Database
 from aouo.telegram.channel import TelegramChannel
 from aouo.tools.registry import Tool
+from aouo.triggers.schedules import Schedules
 
 CONCURRENCY = 256
 

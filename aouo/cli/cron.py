@@ -15,11 +15,11 @@ from aouo.cli.control import ask
 from aouo.commands.scheduling import line_of
 from aouo.facts.errors import SetupError
 from aouo.outbound.wording_schedules import NOT_STARTED
-from aouo.packs.scheduling import ZoneOf
 from aouo.plumbing.home import is_locked
 from aouo.store import schedules
 from aouo.store.reading import reading
 from aouo.store.schedules import Schedule
+from aouo.triggers.scheduling import ZoneOf
 
 
 class NoSuchSchedule(SetupError):
@@ -87,7 +87,7 @@ def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
 
 
 async def _switch_at_rest(schedule_id: str, *, on: bool) -> dict[str, Any]:
-    from aouo.app.schedules import at_rest, switch_verb
+    from aouo.triggers.schedules import at_rest, switch_verb
 
     home = current_home()
     async with at_rest(home, load(home).settings) as port:

@@ -18,7 +18,7 @@ from aouo.plumbing.redact import Redactor
 if TYPE_CHECKING:
     from aouo.app.probing import Seen, Wanted
     from aouo.providers.knowing import Facts
-    from aouo.turn.money import Price
+    from aouo.spending.money import Price
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def models(settings: Settings, *, fast: bool) -> Asked:
 
 def served(facts: Facts | None) -> Price | None:
     """What a model's server says that it costs."""
-    from aouo.turn.money import Price
+    from aouo.spending.money import Price
 
     told = facts.told if facts else None
     return Price(*told.usd) if told and told.usd else None

@@ -24,7 +24,7 @@ from aouo.plumbing.mounts import file_system, is_network
 from aouo.plumbing.redact import Redactor
 from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
-from aouo.turn.money import Price
+from aouo.spending.money import Price
 from aouo.web.certificates import trusted
 from aouo.web.proxies import of_environment
 

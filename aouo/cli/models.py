@@ -16,7 +16,7 @@ from aouo.plumbing.redact import Redactor
 
 if TYPE_CHECKING:
     from aouo.app.probing import Reply, Seen
-    from aouo.turn.money import Price
+    from aouo.spending.money import Price
 
 Facts: TypeAlias = dict[str, Any]
 _SPEECH = {"tts": "speaks", "stt": "hears"}

@@ -18,12 +18,12 @@ from aouo.flow import outcomes
 from aouo.flow.approving import elsewhere, owners_chat
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.spending.quota import Quota
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
 from aouo.store.jobs import Job
-from aouo.turn.quota import Quota
 
 log = structlog.get_logger()
 _HOUR = timedelta(hours=1)

@@ -25,6 +25,7 @@ from aouo.plumbing.redact import Redactor
 from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline
+from aouo.spending.quota import Quota
 from aouo.store.audit import Entry
 from aouo.store.database import Database
 from aouo.store.jobs import Job
@@ -32,7 +33,6 @@ from aouo.tools.registry import ToolContext
 from aouo.tools.results import NAME as RESULT_READ
 from aouo.turn.calls import spent_by
 from aouo.turn.context import TurnContext
-from aouo.turn.quota import Quota
 
 
 class Contexts:

@@ -30,10 +30,10 @@ from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording_packs import install_card
 from aouo.packs.compare import Difference
-from aouo.packs.scheduling import Place
 from aouo.packs.summary import Summary
 from aouo.store.installs import Change
 from aouo.store.jobs import Job
+from aouo.triggers.scheduling import Place
 
 log = structlog.get_logger()
 PREFIX = "install_"

@@ -47,12 +47,12 @@ from aouo.flow.activity import typing
 from aouo.flow.media_reach import Openers, Reach, reach_of
 from aouo.flow.media_words import words_of
 from aouo.providers.speech import Ears, Heard, TermsAsked
+from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 from aouo.store.media import Kept
 from aouo.store.usage import Spent
-from aouo.turn.quota import Quota
 from aouo.turn.sight import Sight
 
 log = structlog.get_logger()

@@ -19,6 +19,7 @@ from aouo.outbound.outbox import Outbox
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decisions import RunTurn
+from aouo.spending.quota import Quota
 from aouo.store import deliveries, jobs, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -27,7 +28,6 @@ from aouo.store.summaries import Draft
 from aouo.turn.compaction import KEPT_SHARE, budget_tokens, cut
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
-from aouo.turn.quota import Quota
 
 log = structlog.get_logger()
 LEAST_TURNS = 20

@@ -34,6 +34,7 @@ from aouo.plumbing.redact import Redactor
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decisions import RunTurn
+from aouo.spending.quota import Quota
 from aouo.store import jobs
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
@@ -45,7 +46,6 @@ from aouo.turn.execute import Executor
 from aouo.turn.journal import Journal, record_all
 from aouo.turn.loop import run_turn
 from aouo.turn.pipelines import settle
-from aouo.turn.quota import Quota
 
 log = structlog.get_logger()
 _MISSED = "a file could not be taken in"

@@ -17,8 +17,8 @@ from aouo.facts.errors import EmptyAnswer
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import Finished, ModelRequest, UserSaid
+from aouo.spending.quota import Quota
 from aouo.store.usage import Spent
-from aouo.turn.quota import Quota
 
 WITHIN_S = 300.0
 """As long as a model may be silent, for it thinks before a title too; two of them fit a turn."""

@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 import pytest
 from click.testing import CliRunner, Result
 
-from aouo.app.schedules import at_rest
 from aouo.cli.main import aouo
 from aouo.config.file import load_settings
 from aouo.facts.address import ConversationAddress
 from aouo.packs.load import load_pack
-from aouo.packs.scheduling import Place
 from aouo.packs.shipping.restoring import inspect
 from aouo.plumbing.home import Home
+from aouo.triggers.schedules import at_rest
+from aouo.triggers.scheduling import Place
 
 Run: TypeAlias = Callable[..., Result]
 

@@ -14,16 +14,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from aouo.app.schedules import Schedules
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock
 from aouo.packs.format.manifest import CronDefault, Manifest, Permissions
 from aouo.packs.format.manifest_text import parse
-from aouo.packs.scheduling import Place, Reconciled
 from aouo.store import chats, schedules
 from aouo.store.database import Database
 from aouo.store.migrate import migrate
 from aouo.store.schedules import Schedule
+from aouo.triggers.schedules import Schedules
+from aouo.triggers.scheduling import Place, Reconciled
 
 BERLIN = ZoneInfo("Europe/Berlin")
 PRIVATE = Place(ConversationAddress("tg", "1001"), "private", "1001")

@@ -12,7 +12,7 @@ from aouo.app.budgets import budget_of
 from aouo.app.models import DEFAULT_MODELS
 from aouo.config.settings import Settings
 from aouo.providers.catalogue import listed
-from aouo.turn.money import FREE, Price
+from aouo.spending.money import FREE, Price
 from tests.fakes.clock import FastClock
 
 NIGHT = datetime(2026, 11, 23, 2, tzinfo=UTC)

@@ -26,9 +26,9 @@ from aouo.facts.transcript import (
 )
 from aouo.plumbing.redact import Redactor
 from aouo.providers.answers import AnswerReader
+from aouo.providers.cleaning import Cleaning
 from aouo.providers.thoughts import CHARS_MAX, FOREIGN, Signed, family, signed_in
 from aouo.providers.wire import PLAIN, Dialect, chat_body
-from aouo.turn.cleaning import Cleaning
 
 GEMINI: Mapping[str, Any] = {
     "id": "function-call-1",

@@ -17,7 +17,7 @@ from aouo.facts.transcript import (
     Usage,
     UserSaid,
 )
-from aouo.turn.money import (
+from aouo.spending.money import (
     FREE,
     IMAGE_TOKENS,
     Bounds,
@@ -29,7 +29,7 @@ from aouo.turn.money import (
     most_usd,
     step_up,
 )
-from aouo.turn.purse import Account, Limit, judge
+from aouo.spending.purse import Account, Limit, judge
 
 DEAR = Price(2.5, 1.25, 10.0)
 CHEAP = Price(0.15, 0.075, 0.6)

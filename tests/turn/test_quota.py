@@ -38,12 +38,12 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.plumbing.redact import Redactor
+from aouo.spending.money import Bounds, Budget, Price, Prices, cost_usd, most_usd
+from aouo.spending.quota import Quota
 from aouo.store import budgets, usage
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
 from aouo.store.usage import Spent
-from aouo.turn.money import Bounds, Budget, Price, Prices, cost_usd, most_usd
-from aouo.turn.quota import Quota
 
 DEAR = Price(2.5, 1.25, 10.0)
 CHEAP = Price(0.15, 0.075, 0.6)

@@ -25,11 +25,8 @@ from aouo.facts.transcript import (
     Usage,
 )
 from aouo.plumbing.redact import Redactor
-from aouo.store import budgets, usage
-from aouo.store.database import Database
-from aouo.store.usage import Spent
-from aouo.turn.cleaning import Cleaning
-from aouo.turn.money import (
+from aouo.providers.cleaning import Cleaning
+from aouo.spending.money import (
     FREE,
     LEAST_ANSWER_TOKENS,
     Bounds,
@@ -41,9 +38,12 @@ from aouo.turn.money import (
     most_usd,
     own_key,
 )
-from aouo.turn.over import budget_exceeded, quota_exceeded
-from aouo.turn.paying import Paying
-from aouo.turn.purse import Hold, Limit, Name, OverLimit, Purse
+from aouo.spending.over import budget_exceeded, quota_exceeded
+from aouo.spending.paying import Paying
+from aouo.spending.purse import Hold, Limit, Name, OverLimit, Purse
+from aouo.store import budgets, usage
+from aouo.store.database import Database
+from aouo.store.usage import Spent
 
 _NOTHING = Usage()
 _NO_CEILING = PackBudget()

@@ -11,9 +11,7 @@ from typing import Any, TypeVar
 
 from aouo.config.settings import Settings
 from aouo.facts.ports import Clock, stamp
-from aouo.packs import scheduling
 from aouo.packs.format.manifest import Manifest
-from aouo.packs.scheduling import Place, Reconciled, ZoneOf
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 from aouo.plumbing.zones import zone_of
@@ -21,6 +19,8 @@ from aouo.store import schedules
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
 from aouo.store.schedules import Schedule
+from aouo.triggers import scheduling
+from aouo.triggers.scheduling import Place, Reconciled, ZoneOf
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from aouo.facts.transcript import Finished, Usage
+from aouo.spending.money import Price, cost_usd
+from aouo.spending.purse import Hold
 from aouo.store.usage import Spent
-from aouo.turn.money import Price, cost_usd
-from aouo.turn.purse import Hold
 
 _NOTHING = Usage()
 
