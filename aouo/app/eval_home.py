@@ -12,17 +12,17 @@ from pathlib import Path
 from aouo.app.models import model_of
 from aouo.app.proxied import session_through
 from aouo.app.scripted import ScriptedModel
-from aouo.app.stores import PackStores
 from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings
 from aouo.config.settings import Settings
 from aouo.emulator import Emulator
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import ChatModel, Clock, stamp
-from aouo.packs import eval_rows
-from aouo.packs.evals import Eval
+from aouo.packs.evals import rows as eval_rows
+from aouo.packs.evals.cases import Eval
 from aouo.packs.library import EMPTY, Library
 from aouo.packs.load import Pack
+from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home, write_atomically
 from aouo.sandbox.levels import Wish

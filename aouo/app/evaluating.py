@@ -11,22 +11,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from aouo.app.eval_home import OWNER, PERSON, Impatient, bind, configure, furnish, real_model
-from aouo.app.eval_results import EvalResult, Outcome, StepResult
 from aouo.app.idle import idle
 from aouo.app.inside import running
 from aouo.app.proxied import secrets_of
 from aouo.app.scripted import ScriptedModel, WatchedModel
-from aouo.app.stores import PackStores
 from aouo.app.wiring import App
 from aouo.config.settings import Settings
 from aouo.emulator import ActRefused, Emulator, EmulatorClient
 from aouo.facts.errors import AouoError
 from aouo.facts.ports import Clock
-from aouo.packs import eval_rows
-from aouo.packs.eval_checks import Seen, failures
-from aouo.packs.eval_rows import WrongRows
-from aouo.packs.evals import Eval, ExpectedRows, Step
+from aouo.packs.evals import rows as eval_rows
+from aouo.packs.evals.cases import Eval, ExpectedRows, Step
+from aouo.packs.evals.checks import Seen, failures
+from aouo.packs.evals.results import EvalResult, Outcome, StepResult
+from aouo.packs.evals.rows import WrongRows
 from aouo.packs.load import Pack
+from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from aouo.app.apart import bot_owner
 from aouo.app.base import Base
 from aouo.app.budgets import Served, budget_of, pack_budgets
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
-from aouo.app.installed import scanned
 from aouo.app.knowing import served_price
 from aouo.app.mcp import Servers, supervised
 from aouo.app.memories import Memories
@@ -22,14 +20,16 @@ from aouo.app.pack_tools import Workshop, pack_tools
 from aouo.app.persona import PersonaFiles
 from aouo.app.proxied import secrets_of
 from aouo.app.speech import Speech, speech_of
-from aouo.app.stores import PackStores
 from aouo.facts.ports import ChatModel
 from aouo.flow.generation import Generation
 from aouo.flow.leases import GiveBack, Leases
 from aouo.guard.reach import Reach
+from aouo.installer.installed import scanned
 from aouo.memory.keeping import Keeping
 from aouo.outbound.clean import AsShown
+from aouo.packs.apart import bot_owner
 from aouo.packs.library import Library
+from aouo.packs.stores import PackStores
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox

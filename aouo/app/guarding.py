@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aouo.app.stores import PackStores
 from aouo.config.settings import Security
 from aouo.facts.events import Event
 from aouo.facts.ports import Clock
@@ -16,6 +15,7 @@ from aouo.guard.naming import Naming
 from aouo.guard.protection import Protection
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.library import Library
+from aouo.packs.stores import PackStores
 from aouo.plumbing.home import Home
 from aouo.store.database import Database
 from aouo.tools.files import list_dir, read_file, write_file

@@ -5,8 +5,6 @@ from __future__ import annotations
 from aouo.app.base import Base
 from aouo.app.generations import Built
 from aouo.app.media import intake_of
-from aouo.app.packs import Packs
-from aouo.app.samples import sample_packs
 from aouo.flow.affording import Affording
 from aouo.flow.compacting import Compacting
 from aouo.flow.contexts import Contexts
@@ -23,6 +21,8 @@ from aouo.flow.standing import leave_chat
 from aouo.flow.taps import Taps
 from aouo.flow.topics import TopicEvents
 from aouo.flow.turns import Turns
+from aouo.installer.packs import Packs
+from aouo.installer.samples import sample_packs
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.bus import Bus

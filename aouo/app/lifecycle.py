@@ -16,14 +16,14 @@ from aouo.app.knowing import Knowing
 from aouo.app.menu import show_menu
 from aouo.app.off_record import erase_unanswered
 from aouo.app.owner import tell_owner
-from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
 from aouo.app.taken_off import end_what_is_theirs
-from aouo.app.unfinished import Takeover
 from aouo.config.file import Loaded
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person, Text, told
 from aouo.facts.ports import iso
+from aouo.installer.unfinished import Takeover
+from aouo.installer.verbs import pack_verbs
 from aouo.outbound import wording
 from aouo.plumbing.control import Control, Request
 from aouo.plumbing.orphans import bury

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from aouo.app.unfinished import Takeover
 from aouo.facts import notices
 from aouo.facts.ports import stamp
 from aouo.flow import ending, media_files
+from aouo.installer.unfinished import Takeover
 from aouo.outbound import wording
 from aouo.store import deliveries, jobs, off_record
 from aouo.store.database import Tx

@@ -15,13 +15,13 @@ from typing import Any, cast
 
 import structlog
 
-from aouo.app.stores import PackStores
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.guard.reach import Reach
 from aouo.guard.sent_files import SentFiles
 from aouo.packs.format.tools_text import Calls, PackTool, Starts
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
+from aouo.packs.stores import PackStores
 from aouo.sandbox.order import Command, Function, Limits, Order, Ran
 from aouo.sandbox.programs import found
 from aouo.sandbox.run import NotConfined, Sandbox

@@ -21,8 +21,8 @@ from aouo.facts.transcript import (
     Usage,
     estimate_tokens,
 )
-from aouo.packs.eval_checks import SeenCall
-from aouo.packs.evals import Reply
+from aouo.packs.evals.cases import Reply
+from aouo.packs.evals.checks import SeenCall
 from aouo.providers.wire import chat_body, encode
 from aouo.turn.asides import is_aside
 

@@ -15,7 +15,6 @@ from aouo.app.handling import flow_of
 from aouo.app.mcp import Servers
 from aouo.app.models import model_of
 from aouo.app.owner import letting_in
-from aouo.app.packs import Packs
 from aouo.app.refreshing import Refreshing
 from aouo.commands.builtin import builtin
 from aouo.commands.memory import memory
@@ -31,6 +30,7 @@ from aouo.flow.behind import Behind
 from aouo.flow.desk import Desk
 from aouo.flow.editing import Editing
 from aouo.flow.leases import Leases
+from aouo.installer.packs import Packs
 from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox

@@ -205,8 +205,8 @@ def _mending(home: Home, name: str, problem: Problem) -> str:
 
 
 def _packs(home: Home, settings: Settings) -> Iterator[Check]:
-    from aouo.app.installed import scan_at_rest
     from aouo.cli.unread import RELOAD, unread
+    from aouo.installer.installed import scan_at_rest
 
     library = scan_at_rest(home, settings)
     for name, problems in library.broken.items():
@@ -229,7 +229,7 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
 
 
 def _unfinished(home: Home) -> Iterator[Check]:
-    from aouo.app.unfinished import at_rest
+    from aouo.installer.unfinished import at_rest
 
     for item in at_rest(home):
         yield Check("unfinished", "warn", f"{item.what}: {told(item.why)}", f"{item.fix}.")

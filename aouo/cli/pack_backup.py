@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from aouo.app.pack_restoring import known
 from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.pack_install import asked
 from aouo.cli.pack_named import installed
 from aouo.facts.errors import SetupError
+from aouo.installer.restoring import known
 from aouo.packs.shipping.backup_file import SUFFIX, Kept, Known
 from aouo.packs.shipping.export import export_data
 from aouo.packs.shipping.restoring import inspect

@@ -151,7 +151,7 @@ def _absolute(source: str) -> str:
     path = Path(source).expanduser()
     if path.exists():
         return str(path.absolute())
-    from aouo.app.samples import sample_packs
+    from aouo.installer.samples import sample_packs
 
     along = {folder.name: folder for folder in sample_packs()}
     if source in along:
@@ -198,7 +198,7 @@ async def _asking() -> AsyncGenerator[Asking]:
 
 @asynccontextmanager
 async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
-    from aouo.app.pack_verbs import at_rest
+    from aouo.installer.verbs import at_rest
     from aouo.plumbing.logs import Logs, Nowhere
     from aouo.plumbing.redact import Redactor
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.pack_install import refresh
 from aouo.cli.unread import RELOAD, unread
+from aouo.installer.installed import scan_at_rest
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Library, link
 from aouo.packs.library import validate as find_problems

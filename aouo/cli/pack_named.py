@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from aouo.app.installed import scan_at_rest
 from aouo.cli.context import current_home, load
 from aouo.facts.errors import PackError
+from aouo.installer.installed import scan_at_rest
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.load import load_pack

@@ -12,15 +12,15 @@ import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.facts.errors import SetupError
-from aouo.packs import evals
-from aouo.packs.evals import Eval
+from aouo.packs.evals import cases as evals
+from aouo.packs.evals.cases import Eval
 from aouo.packs.format.problems import Problem, errors
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.validate import validate
 
 if TYPE_CHECKING:
-    from aouo.app.eval_results import EvalResult, StepResult
     from aouo.config.settings import Settings
+    from aouo.packs.evals.results import EvalResult, StepResult
     from aouo.sandbox.levels import Wish
 
 
@@ -53,7 +53,7 @@ def test(folder: Path, names: tuple[str, ...], real: bool, verbose: bool, as_jso
     results = asyncio.run(_run(loaded.pack, found, beside, own, verbose, quiet=as_json))
     passed = all(result.passed for result in results)
     if as_json:
-        from aouo.app.eval_results import as_json as facts
+        from aouo.packs.evals.results import as_json as facts
 
         evals_run = facts(results)
         print_json({"ok": passed, "pack": loaded.name, "problems": [], "evals": evals_run})

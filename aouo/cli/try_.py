@@ -26,7 +26,7 @@ def try_(text: str | None, pack: str, port: int, service: str) -> None:
     import asyncio
 
     from aouo.app import trial
-    from aouo.app.samples import sample_packs
+    from aouo.installer.samples import sample_packs
 
     if text is None:
         home = Home(current_home().path / "try")

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from aouo.app.installed import scan_at_rest
 from aouo.cli.main import aouo
 from aouo.config.file import load_settings
+from aouo.installer.installed import scan_at_rest
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive

@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.packs import eval_rows
 from aouo.packs.data.storage import PackStore
-from aouo.packs.eval_checks import Seen, SeenCall, failures
-from aouo.packs.eval_rows import WrongRows
-from aouo.packs.evals import Eval, Expect, ExpectedCall, ExpectedRows, Reply, Step, load, parse
+from aouo.packs.evals import rows as eval_rows
+from aouo.packs.evals.cases import (
+    Eval,
+    Expect,
+    ExpectedCall,
+    ExpectedRows,
+    Reply,
+    Step,
+    load,
+    parse,
+)
+from aouo.packs.evals.checks import Seen, SeenCall, failures
+from aouo.packs.evals.rows import WrongRows
 from aouo.packs.load import load_pack
 from aouo.packs.validate import validate
 from tests.packs.writing import MakePack

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from aouo.app import pack_offers
 from aouo.facts.errors import PackError
+from aouo.installer import offers as pack_offers
 from aouo.plumbing.home import reachable
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart

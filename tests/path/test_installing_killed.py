@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from aouo.app.installed import scan_at_rest
-from aouo.app.pack_verbs import at_rest
 from aouo.cli.control import NoAnswer, NotRunning, ask
 from aouo.config.file import load_settings
 from aouo.emulator import ADA, BEN
+from aouo.installer.installed import scan_at_rest
+from aouo.installer.verbs import at_rest
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import content_hash, pack_archive

@@ -13,17 +13,18 @@ from click.testing import CliRunner
 
 from aouo.app import evaluating
 from aouo.app.eval_home import Impatient
-from aouo.app.eval_process import run_evals
-from aouo.app.eval_results import EvalResult
 from aouo.app.evaluating import evaluate
 from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.cli.main import aouo
 from aouo.config.file import load_settings
 from aouo.facts.errors import PackError
 from aouo.facts.transcript import Finished, ModelRequest, UserSaid
-from aouo.packs import eval_patterns, evals
 from aouo.packs.data import schema_guard
-from aouo.packs.evals import Reply
+from aouo.packs.evals import cases as evals
+from aouo.packs.evals import patterns as eval_patterns
+from aouo.packs.evals.cases import Reply
+from aouo.packs.evals.process import run_evals
+from aouo.packs.evals.results import EvalResult
 from aouo.packs.load import load_pack
 from aouo.turn import asides
 from aouo.web import client

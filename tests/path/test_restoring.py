@@ -12,8 +12,8 @@ from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aouo.app.pack_restoring import known
 from aouo.cli.control import NoAnswer
+from aouo.installer.restoring import known
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.backup_file import FACTS, Known

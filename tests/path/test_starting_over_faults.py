@@ -17,9 +17,9 @@ from typing import Any, TypeAlias, cast
 import pytest
 
 from aouo.app.retention import keep_tidy
-from aouo.app.unfinished import at_rest
 from aouo.app.wiring import App
 from aouo.cli.control import ask
+from aouo.installer.unfinished import at_rest
 from tests.fakes.clock import FastClock
 from tests.path.world import ADA, World
 
@@ -71,7 +71,7 @@ async def test_a_begun_purge_that_fails_is_told_and_ended_by_a_later_start(
 
     await left(world, begun("remove", purge=1))
     with monkeypatch.context() as patch:
-        patch.setattr("aouo.app.stores.remove", fail)
+        patch.setattr("aouo.packs.stores.remove", fail)
         status = await told(world, "Removing scribe and all that it keeps")
         found = at_rest(world.home)
     again = await told(world)

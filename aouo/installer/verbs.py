@@ -8,17 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aouo.app.apart import bot_owner
-from aouo.app.installed import as_if, changed, scanned
-from aouo.app.pack_changes import TERMINAL, owners_chat
-from aouo.app.packs import Packs
-from aouo.app.samples import sample_packs
-from aouo.app.stores import PackStores
-from aouo.app.unfinished import Takeover
 from aouo.config.settings import Settings
 from aouo.facts.ports import stamp
+from aouo.installer.changes import TERMINAL, owners_chat
+from aouo.installer.installed import as_if, changed, scanned
+from aouo.installer.packs import Packs
+from aouo.installer.samples import sample_packs
+from aouo.installer.unfinished import Takeover
 from aouo.outbound.wording_packs import install_card
+from aouo.packs.apart import bot_owner
 from aouo.packs.library import Library
+from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.control import Request, Verb
 from aouo.plumbing.home import Home

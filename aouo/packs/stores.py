@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from aouo.app.apart import TERMINAL, Apart
-from aouo.app.databases import MigratedDatabase, Note, PackDatabases, unnoted
 from aouo.facts.ports import Clock
+from aouo.packs.apart import TERMINAL, Apart
 from aouo.packs.data.storage import PackStore
+from aouo.packs.databases import MigratedDatabase, Note, PackDatabases, unnoted
 from aouo.packs.library import Library, Pack
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import remove

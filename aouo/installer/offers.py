@@ -8,20 +8,20 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from aouo.app.eval_process import run_evals
-from aouo.app.pack_changes import clear
-from aouo.app.stores import PackStores
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.flow.installing import Offer
+from aouo.installer.changes import clear
 from aouo.packs.compare import compare
+from aouo.packs.evals.process import run_evals
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.place import Places
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.shipping.sources import fetch_source
+from aouo.packs.stores import PackStores
 from aouo.packs.summary import Summary, summarize, summarize_folder
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home

@@ -13,20 +13,20 @@ from pathlib import Path
 
 import structlog
 
-from aouo.app.installed import changed
-from aouo.app.pack_changes import PackChanges
-from aouo.app.pack_offers import PackOffers, settled
-from aouo.app.pack_restoring import PackRestoring
-from aouo.app.stores import PackStores
-from aouo.app.unfinished import AGAIN, UNDONE, Takeover, doing, said
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
 from aouo.flow.installing import Offer
+from aouo.installer.changes import PackChanges
+from aouo.installer.installed import changed
+from aouo.installer.offers import PackOffers, settled
+from aouo.installer.restoring import PackRestoring
+from aouo.installer.unfinished import AGAIN, UNDONE, Takeover, doing, said
 from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.place import leftovers
+from aouo.packs.stores import PackStores
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 from aouo.plumbing.shield import finish

@@ -10,17 +10,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import structlog
 
-from aouo.app.databases import MigratedDatabase
-from aouo.app.stores import PackStores
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import PackError
 from aouo.facts.ports import Clock, iso, stamp
+from aouo.packs.databases import MigratedDatabase
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Library
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.shipping.archive import content_hash
 from aouo.packs.shipping.place import Places
+from aouo.packs.stores import PackStores
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 from aouo.store import installs, memory_versions, onboarding, schedules

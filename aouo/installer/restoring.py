@@ -8,15 +8,15 @@ from pathlib import Path
 
 import structlog
 
-from aouo.app.stores import PackStores
-from aouo.app.unfinished import Takeover, putting_back
 from aouo.facts.errors import PackError
 from aouo.facts.ports import Clock
+from aouo.installer.unfinished import Takeover, putting_back
 from aouo.packs.data.storage import rehearse
 from aouo.packs.library import Library
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.backup_file import Introduction, Known
 from aouo.packs.shipping.restoring import Plan, Unpacked
+from aouo.packs.stores import PackStores
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 from aouo.store import onboarding

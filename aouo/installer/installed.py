@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 import structlog
 
-from aouo.app.databases import unseen_rows
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.packs import library as packs
+from aouo.packs.databases import unseen_rows
 from aouo.packs.format.manifest import FILE as MANIFEST
 from aouo.packs.format.problems import Problem
 from aouo.packs.library import Library, Pack

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from aouo.app.eval_results import EvalResult, from_json
 from aouo.facts.errors import PackError
+from aouo.packs.evals.results import EvalResult, from_json
 
 LIMIT_S = 600.0
 _KEPT = (

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from aouo.packs.eval_patterns import unmatched
-from aouo.packs.evals import Expect, ExpectedCall, ExpectedRows
+from aouo.packs.evals.cases import Expect, ExpectedCall, ExpectedRows
+from aouo.packs.evals.patterns import unmatched
 
 
 @dataclass(frozen=True, slots=True)
