@@ -12,12 +12,12 @@ from pathlib import Path
 import aouo
 
 SOURCE = Path(aouo.__file__).parent
-REACHED = ("tools", "guard", "documents", "app/pack_tools.py", "packs/shipping/export.py")
+REACHED = ("tools", "guard", "documents", "tools/pack_tools.py", "packs/shipping/export.py")
 """What works in folders that packs, tools and people write into."""
 WRITERS = {
     "tools/files.py": {"mkdir", "open"},  # the folder itself; by descriptors of `guard.opening`
     "tools/tts.py": {"mkdir"},  # the folder itself
-    "app/pack_tools.py": {"mkdir", "open"},  # the folder itself; the gate to the network
+    "tools/pack_tools.py": {"mkdir", "open"},  # the folder itself; the gate to the network
     "documents/office.py": {"open"},  # a part of an archive in memory
     "guard/opening.py": {"open"},  # reads, by the descriptor of the folder
     "packs/shipping/export.py": {"open", "chmod", "replace"},  # in a workshop of ours

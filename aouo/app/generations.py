@@ -12,11 +12,9 @@ from aouo.app.budgets import Served, budget_of, pack_budgets
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
 from aouo.app.knowing import served_price
-from aouo.app.mcp import Servers, supervised
 from aouo.app.memories import Memories
 from aouo.app.models import model_of
 from aouo.app.outside import outside
-from aouo.app.pack_tools import Workshop, pack_tools
 from aouo.app.persona import PersonaFiles
 from aouo.app.proxied import secrets_of
 from aouo.app.speech import Speech, speech_of
@@ -39,9 +37,11 @@ from aouo.tools.clarify import clarify
 from aouo.tools.db import db
 from aouo.tools.files import check_room
 from aouo.tools.load import load_skills, load_tools
+from aouo.tools.mcp_servers import Servers, supervised
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
 from aouo.tools.onboarding import onboarding_done
+from aouo.tools.pack_tools import Workshop, pack_tools
 from aouo.tools.persist import persist
 from aouo.tools.registry import Registry, Tool
 from aouo.tools.sessions import sessions

@@ -12,7 +12,6 @@ from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
 from aouo.app.handling import flow_of
-from aouo.app.mcp import Servers
 from aouo.app.models import model_of
 from aouo.app.owner import letting_in
 from aouo.app.refreshing import Refreshing
@@ -46,6 +45,7 @@ from aouo.routing.installed import Installed
 from aouo.sandbox.run import Sandbox
 from aouo.store.database import Database
 from aouo.telegram.channel import TelegramChannel
+from aouo.tools.mcp_servers import Servers
 from aouo.tools.registry import Tool
 from aouo.triggers.schedules import Schedules
 

@@ -22,7 +22,7 @@ def dev(folder: Path, port: int, language: str) -> None:
     """
     import asyncio
 
-    from aouo.app import trial
+    from aouo.local import trial
     from aouo.packs.library import validate
     from aouo.plumbing.clock import SystemClock
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from yarl import URL
 
 from aouo.app.budgets import budget_of
-from aouo.app.mcp import Server, supervised
 from aouo.app.models import configured
 from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import own_ears
@@ -25,6 +24,7 @@ from aouo.plumbing.redact import Redactor
 from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
 from aouo.spending.money import Price
+from aouo.tools.mcp_servers import Server, supervised
 from aouo.web.certificates import trusted
 from aouo.web.proxies import of_environment
 

@@ -72,7 +72,7 @@ async def _run(
     *,
     quiet: bool,
 ) -> list[EvalResult]:
-    from aouo.app.evaluating import evaluate  # the whole runtime
+    from aouo.local.evaluating import evaluate  # the whole runtime
 
     results: list[EvalResult] = []
     sandbox = _sandbox()

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from aouo.app.idle import idle
-from aouo.app.inside import running
 from aouo.config.file import load_settings
 from aouo.emulator import ADA, Emulator
 from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
 from aouo.emulator.models.asked import Asked
 from aouo.installer.samples import sample_packs
+from aouo.local.inside import running
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.store import jobs

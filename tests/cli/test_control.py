@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 import pytest
 from click.testing import CliRunner
 
-from aouo.app import conversing
 from aouo.cli import control
 from aouo.cli.control import NoAnswer, NotRunning, ask, stream
 from aouo.cli.main import aouo
 from aouo.cli.status import duration
+from aouo.local import conversing
 from aouo.plumbing.home import Home, is_locked, reachable
 
 Handle: TypeAlias = Callable[[dict[str, Any]], list[dict[str, Any]]]

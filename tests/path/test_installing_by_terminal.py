@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aouo.app.edited import take_up_edits
+from aouo.local.dev_reload import take_up_edits
 from tests.path.test_installing import SCHEMA, save, shopping
 from tests.path.world import ROOT, WAIT_S, Running, World
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from aouo.app import trial
-from aouo.app.local_service import local_service
 from aouo.app.speech import speech_of
 from aouo.config.settings import Settings
 from aouo.emulator.models.sound import NOTE
 from aouo.facts.errors import SetupError
 from aouo.installer.samples import sample_packs
+from aouo.local import trial
+from aouo.local.model_service import local_service
 from aouo.plumbing.home import Home
 from aouo.providers.speech import Speaker, Transcriber
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from aouo.app.mcp import Server, supervised
 from aouo.app.proxied import session_through
 from aouo.config.settings import McpServer
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
+from aouo.tools.mcp_servers import Server, supervised
 from tests.fakes.clock import FastClock
 from tests.fakes.hostile_mcp_server import ORDER
 from tests.fakes.mcp_server import free_port
@@ -298,7 +298,7 @@ async def test_a_call_that_is_stopped_leaves_the_server_usable(
     journal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when it took longer than connecting may."""
-    monkeypatch.setattr("aouo.app.mcp.CONNECT_S", 5.0)
+    monkeypatch.setattr("aouo.tools.mcp_servers.CONNECT_S", 5.0)
     async with one(stdio(journal), FastClock()) as server:
         await server.tools()
         with pytest.raises(TimeoutError):
@@ -345,7 +345,7 @@ async def _down(server: Server) -> str:
 async def test_a_server_that_never_answers_is_given_up_and_ended(
     journal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aouo.app.mcp.CONNECT_S", 4.0)
+    monkeypatch.setattr("aouo.tools.mcp_servers.CONNECT_S", 4.0)
     async with one(stdio(journal, "--silent"), FastClock()) as server:
         with pytest.raises(ToolFailed, match=r"it did not answer in 4 s"):
             await server.tools()

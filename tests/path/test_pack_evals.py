@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from aouo.app import evaluating
-from aouo.app.eval_home import Impatient
-from aouo.app.evaluating import evaluate
-from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.cli.main import aouo
 from aouo.config.file import load_settings
 from aouo.facts.errors import PackError
 from aouo.facts.transcript import Finished, ModelRequest, UserSaid
+from aouo.local import evaluating
+from aouo.local.eval_home import Impatient
+from aouo.local.evaluating import evaluate
+from aouo.local.scripted import ScriptedModel, WatchedModel
 from aouo.packs.data import schema_guard
 from aouo.packs.evals import cases as evals
 from aouo.packs.evals import patterns as eval_patterns

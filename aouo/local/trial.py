@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aouo.app.edited import take_up_edits
 from aouo.app.idle import idle
-from aouo.app.inside import running
 from aouo.app.lifecycle import Runtime
-from aouo.app.local_service import local_service, without_services
 from aouo.app.proxied import secrets_of
 from aouo.app.serve import stop_on_signals
 from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings
 from aouo.emulator.client import ChatMessage, EmulatorClient
 from aouo.facts.errors import SetupError
+from aouo.local.dev_reload import take_up_edits
+from aouo.local.inside import running
+from aouo.local.model_service import local_service, without_services
 from aouo.outbound.wording import ABOUT_MODEL
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, write_atomically

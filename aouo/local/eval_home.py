@@ -11,13 +11,13 @@ from pathlib import Path
 
 from aouo.app.models import model_of
 from aouo.app.proxied import session_through
-from aouo.app.scripted import ScriptedModel
 from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings
 from aouo.config.settings import Settings
 from aouo.emulator import Emulator
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.local.scripted import ScriptedModel
 from aouo.packs.evals import rows as eval_rows
 from aouo.packs.evals.cases import Eval
 from aouo.packs.library import EMPTY, Library

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 from pydantic import SecretStr
 
 from aouo.app.idle import idle
-from aouo.app.inside import running
 from aouo.app.lifecycle import terminal_inbound
 from aouo.app.proxied import secrets_of
 from aouo.app.wiring import App
 from aouo.config.file import Loaded, load_settings
 from aouo.facts.errors import SetupError
+from aouo.local.inside import running
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, is_locked, reachable
 from aouo.plumbing.logs import Logs, Nowhere

@@ -21,7 +21,7 @@ from aouo.tools.registry import Tool
 from aouo.web.certificates import cure_of
 
 if TYPE_CHECKING:
-    from aouo.app.mcp_link import Link
+    from aouo.tools.mcp_link import Link
 
 log = structlog.get_logger()
 CONNECT_S = 8.0
@@ -99,7 +99,7 @@ class Server:
         link = await self._link()
         if structlog.contextvars.get_contextvars().get("off_record"):
             self._heard_off_record = True
-        from aouo.app.mcp_link import LinkLost
+        from aouo.tools.mcp_link import LinkLost
 
         try:
             answer = await link.call(name, arguments)
@@ -143,7 +143,7 @@ class Server:
         self._heard_off_record = False
         self._end = asyncio.Event()
         try:
-            connecting = await asyncio.to_thread(import_module, "aouo.app.mcp_link")
+            connecting = await asyncio.to_thread(import_module, "aouo.tools.mcp_link")
             async with (
                 asyncio.timeout(CONNECT_S) as limit,
                 connecting.connected(self._settings, stderr, self._session) as link,

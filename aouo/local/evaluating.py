@@ -10,16 +10,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from aouo.app.eval_home import OWNER, PERSON, Impatient, bind, configure, furnish, real_model
 from aouo.app.idle import idle
-from aouo.app.inside import running
 from aouo.app.proxied import secrets_of
-from aouo.app.scripted import ScriptedModel, WatchedModel
 from aouo.app.wiring import App
 from aouo.config.settings import Settings
 from aouo.emulator import ActRefused, Emulator, EmulatorClient
 from aouo.facts.errors import AouoError
 from aouo.facts.ports import Clock
+from aouo.local.eval_home import OWNER, PERSON, Impatient, bind, configure, furnish, real_model
+from aouo.local.inside import running
+from aouo.local.scripted import ScriptedModel, WatchedModel
 from aouo.packs.evals import rows as eval_rows
 from aouo.packs.evals.cases import Eval, ExpectedRows, Step
 from aouo.packs.evals.checks import Seen, failures
