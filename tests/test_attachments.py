@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import NAME_BYTES, Attachment, safe_name
 from aouo.facts.events import Album, Attached, Command, Content, Inbound, Person, Shown, Text
-from aouo.flow import media_files
+from aouo.flow.files import media_files
 
 WHERE = ConversationAddress("tg", "-5", "7")
 

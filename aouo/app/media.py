@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aouo.app.base import Base
 from aouo.facts.notices import Lack
-from aouo.flow.intake import Intake, Senses
+from aouo.flow.files.intake import Intake, Senses
 from aouo.outbound.outbox import Outbox
 from aouo.providers.speech import Ears
 from aouo.providers.windows import window_of

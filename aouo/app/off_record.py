@@ -8,7 +8,8 @@ import structlog
 
 from aouo.facts import notices
 from aouo.facts.ports import stamp
-from aouo.flow import ending, media_files
+from aouo.flow import ending
+from aouo.flow.files import media_files
 from aouo.installer.unfinished import Takeover
 from aouo.outbound import wording
 from aouo.store import deliveries, jobs, off_record

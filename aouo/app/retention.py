@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo.facts.ports import iso
-from aouo.flow import media_files
+from aouo.flow.files import media_files
 from aouo.store import (
     asked,
     deliveries,

@@ -24,10 +24,10 @@ from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ChatModel, Clock, Messenger
-from aouo.flow.affording import Affording
-from aouo.flow.behind import Behind
 from aouo.flow.desk import Desk
-from aouo.flow.editing import Editing
+from aouo.flow.handlers.affording import Affording
+from aouo.flow.handlers.behind import Behind
+from aouo.flow.handlers.editing import Editing
 from aouo.flow.leases import Leases
 from aouo.installer.packs import Packs
 from aouo.outbound.clean import CleanMessenger

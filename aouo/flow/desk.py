@@ -16,7 +16,8 @@ from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
 from aouo.facts.ids import draft_id
 from aouo.facts.notices import Notice
 from aouo.facts.ports import Clock, Rendered, stamp
-from aouo.flow import ending, outcomes
+from aouo.flow import ending
+from aouo.flow.questions import outcomes
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.packs.library import Library

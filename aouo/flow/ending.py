@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
-from aouo.flow import outcomes
+from aouo.flow.questions import outcomes
 from aouo.outbound import wording
 from aouo.store import audit, deliveries, turns
 from aouo.store.database import Tx

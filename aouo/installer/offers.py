@@ -11,7 +11,7 @@ from pathlib import Path
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, iso, stamp
-from aouo.flow.installing import Offer
+from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import clear
 from aouo.packs.compare import compare
 from aouo.packs.evals.process import run_evals

@@ -16,7 +16,7 @@ import structlog
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
-from aouo.flow.installing import Offer
+from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import PackChanges
 from aouo.installer.installed import changed
 from aouo.installer.offers import PackOffers, settled

@@ -12,10 +12,10 @@ from typing import Any, cast
 import pytest
 
 from aouo.emulator import FAMILY
-from aouo.flow.compacting import Compacting
+from aouo.flow.answering.compacting import Compacting
+from aouo.flow.answering.turns import Turns
 from aouo.flow.desk import Desk
 from aouo.flow.job import Flow
-from aouo.flow.turns import Turns
 from aouo.outbound.live import LiveView
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Fails, Says

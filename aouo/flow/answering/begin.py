@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from aouo.facts import notices
 from aouo.facts.errors import ChosenBefore, NothingToRetry
 from aouo.facts.events import Button
-from aouo.flow import reacting
-from aouo.flow.onboarding import chosen, skill_of
+from aouo.flow.handlers import reacting
+from aouo.flow.handlers.onboarding import chosen, skill_of
 from aouo.outbound import choices, wording
 from aouo.routing.decisions import RunTurn
 from aouo.store import deliveries, jobs, media, onboarding, routes, sessions, turns

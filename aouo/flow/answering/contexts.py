@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from aouo.facts.ports import Clock
 from aouo.facts.transcript import ToolCall
-from aouo.flow.approving import approving_of
-from aouo.flow.asking import Asking
-from aouo.flow.begin import Begun
+from aouo.flow.answering.begin import Begun
+from aouo.flow.answering.prepare import facts_of, proposal_of, toolbox_of
+from aouo.flow.answering.recall import Recall
+from aouo.flow.files.media_files import folder_of
 from aouo.flow.generation import Generation
-from aouo.flow.media_files import folder_of
-from aouo.flow.patience import Patience
-from aouo.flow.prepare import facts_of, proposal_of, toolbox_of
-from aouo.flow.recall import Recall
+from aouo.flow.questions.approving import approving_of
+from aouo.flow.questions.asking import Asking
+from aouo.flow.questions.patience import Patience
 from aouo.guard.chain import Guard
 from aouo.guard.proposal import Outcome
 from aouo.outbound.degrade import Capabilities

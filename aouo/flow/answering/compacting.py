@@ -10,10 +10,10 @@ from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, Rendered, stamp
-from aouo.flow.activity import typing
-from aouo.flow.begin import Begun
-from aouo.flow.contexts import Contexts
+from aouo.flow.answering.begin import Begun
+from aouo.flow.answering.contexts import Contexts
 from aouo.flow.desk import Desk
+from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
 from aouo.flow.leases import Leases
 from aouo.outbound import wording

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from aouo.facts.attachments import Attachment
 from aouo.facts.events import FORWARDED, Album, Attached
-from aouo.flow.media_reach import Reach
+from aouo.flow.files.media_reach import Reach
 from aouo.guard.sent_files import FOLDER
 from aouo.store.media import Kept
 from aouo.web.envelope import forwarded, untrusted

@@ -14,7 +14,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Elsewhere
 from aouo.facts.ports import Rendered, iso
-from aouo.flow.patience import Patience
+from aouo.flow.questions.patience import Patience
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
 from aouo.outbound import wording

@@ -13,19 +13,19 @@ from aouo.facts import notices
 from aouo.facts.errors import StopAsked
 from aouo.facts.events import Album, Attached, TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
-from aouo.flow.affording import Affording
-from aouo.flow.begin import Begun, begin
-from aouo.flow.commit import Commit
-from aouo.flow.contexts import Contexts
+from aouo.flow.answering.begin import Begun, begin
+from aouo.flow.answering.commit import Commit
+from aouo.flow.answering.contexts import Contexts
+from aouo.flow.answering.prepare import openers
+from aouo.flow.answering.renewing import Renewing
+from aouo.flow.answering.telling import log_failure, said_by_person, status_of, tell
 from aouo.flow.desk import Desk
-from aouo.flow.editing import Editing
+from aouo.flow.files.intake import Intake, Reader
 from aouo.flow.generation import Generation
-from aouo.flow.intake import Intake, Reader
+from aouo.flow.handlers.affording import Affording
+from aouo.flow.handlers.editing import Editing
+from aouo.flow.handlers.onboarding import may_begin
 from aouo.flow.leases import Leases
-from aouo.flow.onboarding import may_begin
-from aouo.flow.prepare import openers
-from aouo.flow.renewing import Renewing
-from aouo.flow.telling import log_failure, said_by_person, status_of, tell
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled

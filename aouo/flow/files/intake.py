@@ -42,10 +42,10 @@ from aouo.facts.events import Album, Attached
 from aouo.facts.notices import Lack, MediaNotice
 from aouo.facts.ports import ChatModel, Clock, Files, stamp
 from aouo.facts.transcript import Image
-from aouo.flow import media_files
-from aouo.flow.activity import typing
-from aouo.flow.media_reach import Openers, Reach, reach_of
-from aouo.flow.media_words import words_of
+from aouo.flow.files import media_files
+from aouo.flow.files.activity import typing
+from aouo.flow.files.media_reach import Openers, Reach, reach_of
+from aouo.flow.files.media_words import words_of
 from aouo.providers.speech import Ears, Heard, TermsAsked
 from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage

@@ -24,8 +24,8 @@ from aouo.facts.notices_install import (
     PackOffered,
 )
 from aouo.facts.ports import Clock, Files
-from aouo.flow.activity import typing
 from aouo.flow.desk import Desk
+from aouo.flow.files.activity import typing
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording_packs import install_card

@@ -9,14 +9,15 @@ from aouo.facts import notices
 from aouo.facts.callback_data import RUNTIMES
 from aouo.facts.events import Button, Inbound, Text
 from aouo.facts.ports import Clock, Rendered, stamp
-from aouo.flow import installing, onboarding, outcomes
-from aouo.flow.affording import Affording
-from aouo.flow.approving import KIND as APPROVAL
 from aouo.flow.desk import Desk
-from aouo.flow.editing import Editing
-from aouo.flow.installing import Installing
-from aouo.flow.menus import Menus
-from aouo.flow.remembering import Remembering
+from aouo.flow.handlers import installing, onboarding
+from aouo.flow.handlers.affording import Affording
+from aouo.flow.handlers.editing import Editing
+from aouo.flow.handlers.installing import Installing
+from aouo.flow.handlers.menus import Menus
+from aouo.flow.handlers.remembering import Remembering
+from aouo.flow.questions import outcomes
+from aouo.flow.questions.approving import KIND as APPROVAL
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.queue.gates import Waiting

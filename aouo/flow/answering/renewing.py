@@ -10,9 +10,9 @@ import structlog
 from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, StopAsked
 from aouo.facts.ports import ChatModel, Clock, stamp
-from aouo.flow.activity import typing
-from aouo.flow.compacting import Plan, plan_of, rotate
-from aouo.flow.contexts import Contexts
+from aouo.flow.answering.compacting import Plan, plan_of, rotate
+from aouo.flow.answering.contexts import Contexts
+from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.transcript import ToolCall
-from aouo.flow.begin import Begun
+from aouo.flow.answering.begin import Begun
+from aouo.flow.files.media_files import folder_of
+from aouo.flow.files.media_reach import Openers, openers_of
 from aouo.flow.generation import Generation
-from aouo.flow.media_files import folder_of
-from aouo.flow.media_reach import Openers, openers_of
-from aouo.flow.onboarding import skill_of
+from aouo.flow.handlers.onboarding import skill_of
 from aouo.guard.proposal import Proposal
 from aouo.memory.files import ALWAYS
 from aouo.packs.format.names import DEFAULT_TOOLS

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import ButtonSpec, Rendered
-from aouo.flow.patience import Patience
+from aouo.flow.questions.patience import Patience
 from aouo.outbound.render import render
 from aouo.store.gates import Gate
 

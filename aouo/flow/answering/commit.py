@@ -9,9 +9,9 @@ from typing import TypeAlias
 from aouo.facts import notices
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.transcript import AssistantSaid
-from aouo.flow import outcomes
-from aouo.flow.affording import Affording, Asking, refusal_by
-from aouo.flow.editing import offer_untold
+from aouo.flow.handlers.affording import Affording, Asking, refusal_by
+from aouo.flow.handlers.editing import offer_untold
+from aouo.flow.questions import outcomes
 from aouo.outbound import wording
 from aouo.outbound.answers import messages_of_answer
 from aouo.outbound.clean import without_secrets

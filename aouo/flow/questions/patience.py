@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock, Rendered, iso
-from aouo.flow import outcomes
+from aouo.flow.questions import outcomes
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.queue.gates import Waiting

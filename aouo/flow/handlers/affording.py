@@ -14,8 +14,8 @@ from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Button, Inbound, Text
 from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
-from aouo.flow import outcomes
-from aouo.flow.approving import elsewhere, owners_chat
+from aouo.flow.questions import outcomes
+from aouo.flow.questions.approving import elsewhere, owners_chat
 from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
 from aouo.spending.quota import Quota
