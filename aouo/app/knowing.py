@@ -13,7 +13,7 @@ import structlog
 from aouo.app.owner import tell_owner
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock
-from aouo.outbound import wording
+from aouo.outbound.wording import sentences
 from aouo.providers import catalogue
 from aouo.providers.fallback import FallbackModel
 from aouo.providers.inquiry import Inquiry
@@ -178,7 +178,7 @@ class Knowing:
         for one in found:
             if not one.urgent:
                 continue
-            await tell_owner(self._app, wording.model_concern(one.what, one.fix), daily=False)
+            await tell_owner(self._app, sentences.model_concern(one.what, one.fix), daily=False)
 
 
 def served_price(model: ChatModel, provider: str, name: str) -> Price | None:

@@ -24,7 +24,7 @@ from aouo.facts.events import Button, Inbound, Person, Text, told
 from aouo.facts.ports import iso
 from aouo.installer.unfinished import Takeover
 from aouo.installer.verbs import pack_verbs
-from aouo.outbound import wording
+from aouo.outbound.wording import sentences
 from aouo.plumbing.control import Control, Request
 from aouo.plumbing.orphans import bury
 from aouo.providers.fallback import FallbackModel
@@ -113,9 +113,9 @@ class Runtime:
         if os.getpid() == 1:
             self._background.append(group.create_task(bury(app.clock), name="orphans"))
         if self._loaded.from_last_good:
-            await tell_owner(app, wording.config_broken(self._loaded.problems))
+            await tell_owner(app, sentences.config_broken(self._loaded.problems))
         if self._takeover.unfinished:
-            await tell_owner(app, wording.unfinished(self._takeover.told))
+            await tell_owner(app, sentences.unfinished(self._takeover.told))
         if app.telegram:
             ingress.append(group.create_task(self._load(app), name="load"))
         log.info("started", packs=list(app.leases.library.names), waiting=waiting)

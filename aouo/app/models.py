@@ -10,7 +10,7 @@ import aiohttp
 from aouo.config.settings import OpenAI, Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import ChatModel, Clock
-from aouo.outbound import wording_small
+from aouo.outbound.wording import small as wording_small
 from aouo.plumbing.zones import zone_of
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import stamp
-from aouo.outbound import wording
+from aouo.outbound.wording import sentences
 from aouo.plumbing.home import Home, home_path
 from aouo.store import deliveries
 from aouo.store.database import Tx
@@ -46,7 +46,7 @@ async def tell_owner(app: App, text: str, *, daily: bool = True) -> None:
 
     def write(tx: Tx) -> Delivery:
         key = f"owner:{now[:10] if daily else 'once'}:{digest}"
-        return deliveries.add(tx, address, "notice", wording.say(text), now, key=key)
+        return deliveries.add(tx, address, "notice", sentences.say(text), now, key=key)
 
     row = await app.database.transact(write)
     if row.state == "queued":

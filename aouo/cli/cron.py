@@ -14,7 +14,7 @@ from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.control import ask
 from aouo.commands.scheduling import line_of
 from aouo.facts.errors import SetupError
-from aouo.outbound.wording_schedules import NOT_STARTED
+from aouo.outbound.wording.schedules import NOT_STARTED
 from aouo.plumbing.home import is_locked
 from aouo.store import schedules
 from aouo.store.reading import reading

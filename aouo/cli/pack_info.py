@@ -14,7 +14,7 @@ _MAX_CHARS = 1_000_000
 
 def shown(markdown: str) -> str:
     """Markdown as a terminal shows it."""
-    from aouo.outbound.render import render
+    from aouo.outbound.markdown.render import render
 
     return "\n".join(part.text for part in render(markdown, limit=_MAX_CHARS))
 
@@ -24,7 +24,7 @@ def shown(markdown: str) -> str:
 @json_option
 def info(pack: str, as_json: bool) -> None:
     """Say what a pack is, what it may do, what it brings and who signed it."""
-    from aouo.outbound.wording_packs import install_card
+    from aouo.outbound.wording.packs import install_card
 
     with named(pack) as found:
         summary = summary_of(found)
@@ -41,7 +41,7 @@ def info(pack: str, as_json: bool) -> None:
 @json_option
 def permissions(pack: str, as_json: bool) -> None:
     """Say what a pack may do."""
-    from aouo.outbound.wording_packs import permissions_card
+    from aouo.outbound.wording.packs import permissions_card
 
     with named(pack) as found:
         summary = summary_of(found)

@@ -123,7 +123,7 @@ def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
 
 def _show(card: str) -> None:
     """The card as text: a terminal shows no Markdown."""
-    from aouo.outbound.render import render
+    from aouo.outbound.markdown.render import render
 
     click.echo("\n\n".join(part.text for part in render(card)))
     click.echo()

@@ -15,7 +15,7 @@ from aouo.installer.installed import as_if, changed, scanned
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
 from aouo.installer.unfinished import Takeover
-from aouo.outbound.wording_packs import install_card
+from aouo.outbound.wording.packs import install_card
 from aouo.packs.apart import bot_owner
 from aouo.packs.library import Library
 from aouo.packs.stores import PackStores

@@ -22,7 +22,7 @@ from aouo.facts.errors import SetupError
 from aouo.local.dev_reload import take_up_edits
 from aouo.local.inside import running
 from aouo.local.model_service import local_service, without_services
-from aouo.outbound.wording import ABOUT_MODEL
+from aouo.outbound.wording.sentences import ABOUT_MODEL
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, write_atomically
 from aouo.plumbing.logs import Logs, Nowhere

@@ -248,13 +248,13 @@ class TelegramChannel:
             self._forums.discard(chat_id)
 
     async def _explain_tap(self, arrival: Arrival) -> None:
-        from aouo.outbound import wording
+        from aouo.outbound.wording import sentences
 
         if arrival.refused_tap:
             log.info("tg_auth_denied", person=arrival.refused_person)
-            await self._stop_spinner(arrival.refused_tap, wording.NOT_AUTHORIZED, alert=True)
+            await self._stop_spinner(arrival.refused_tap, sentences.NOT_AUTHORIZED, alert=True)
         else:
-            await self._stop_spinner(arrival.lost_tap, wording.TAP_UNKNOWN, alert=True)
+            await self._stop_spinner(arrival.lost_tap, sentences.TAP_UNKNOWN, alert=True)
 
     async def _stop_spinner(self, answer_id: str, text: str = "", *, alert: bool = False) -> None:
         """Telegram wants a tap answered within seconds, however long its lane is busy."""

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.emulator.entities import formatted
-from aouo.outbound.render import Part, render, stable_prefix
+from aouo.outbound.markdown.render import Part, render, stable_prefix
 from tests.outbound.test_render_laws import _MARKDOWN, assert_valid
 
 _FOLDER = Path(__file__).parent / "nasty"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.outbound.render import Entity, Part, render, stable_prefix, utf16_len
+from aouo.outbound.markdown.render import Entity, Part, render, stable_prefix, utf16_len
 
 _FILE = Path(__file__).parent / "nasty" / "documents.txt"
 _SPLIT = re.split(r"^=== (.*)\n", _FILE.read_text("utf-8"), flags=re.MULTILINE)
@@ -59,7 +59,8 @@ def test_offsets_count_utf16_units() -> None:
 def test_plain_text_needs_no_parser() -> None:
     """A fast path: the first plain answer must not pay for the parser's import."""
     code = (
-        "import sys; from aouo.outbound.render import render; render('Just words (really): 1 + 1');"
+        "import sys; from aouo.outbound.markdown.render import render; "
+        "render('Just words (really): 1 + 1');"
         "print([m for m in ('pyromark', 'telegramify_markdown') if m in sys.modules])"
     )
     root = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.outbound.markdown import read
-from aouo.outbound.render import Entity, Part, render, stable_prefix
+from aouo.outbound.markdown.marks import read
+from aouo.outbound.markdown.render import Entity, Part, render, stable_prefix
 
 _NASTY = """\
 # Head *er* 😀

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aouo.facts import notices
-from aouo.outbound import wording
+from aouo.outbound.wording import sentences
 
 HERE = notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",))
 
@@ -16,12 +16,12 @@ HERE = notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",))
 def test_an_approval_counts_what_would_be_written(writes_bytes: int, said: str) -> None:
     asked = notices.ApprovalAsked("g", "write_file", "notes", "/a", writes_bytes, ("allow", "deny"))
 
-    assert wording.word(asked).text.startswith(f"“notes” wants to write {said} to\n/a\n")
+    assert sentences.word(asked).text.startswith(f"“notes” wants to write {said} to\n/a\n")
 
 
 def test_whereami_says_what_is_off_the_record_and_how_to_end_it() -> None:
-    on_the_record = wording.word(HERE).text
-    off = wording.word(
+    on_the_record = sentences.word(HERE).text
+    off = sentences.word(
         notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",), off_record=True)
     ).text
 

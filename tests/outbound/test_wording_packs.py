@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aouo.outbound.quoting import _one_line, code, plain
-from aouo.outbound.render import render
-from aouo.outbound.wording_packs import install_card
+from aouo.outbound.markdown.render import render
+from aouo.outbound.wording.packs import install_card
+from aouo.outbound.wording.quoting import _one_line, code, plain
 from aouo.packs.compare import compare
 from aouo.packs.data.schema import Column
 from aouo.packs.format.manifest import Budget

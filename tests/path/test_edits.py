@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, HOUSEHOLD, VOCAB, ChatMessage
-from aouo.outbound import wording
+from aouo.outbound.wording import sentences
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
@@ -244,7 +244,7 @@ async def test_an_offer_is_taken_once(world: World) -> None:
         late = await bot.people.tap(ADA, ADA, offer.id, offer.buttons[0].data)
         await settled(bot)
 
-        assert late == {"text": wording.TAP_EXPIRED, "show_alert": True}
+        assert late == {"text": sentences.TAP_EXPIRED, "show_alert": True}
         assert prompts(world) == ["one", "two"]
 
 
@@ -271,7 +271,7 @@ async def test_an_offer_is_for_the_person_who_wrote(world: World) -> None:
         tapped = await bot.people.tap(BEN, FAMILY, offer.id, offer.buttons[0].data)
         await settled(bot)
 
-        assert tapped == {"text": wording.TAP_NOT_YOURS, "show_alert": True}
+        assert tapped == {"text": sentences.TAP_NOT_YOURS, "show_alert": True}
         assert prompts(world) == ["one"]
 
 

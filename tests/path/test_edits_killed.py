@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aouo.emulator import ADA
 from aouo.facts.notices import AnsweringEdited, EditedTooLate
-from aouo.outbound.wording import word
+from aouo.outbound.wording.sentences import word
 from tests.fakes.model_server import Body, Reply, words_of
 from tests.path.lives import Place, place
 from tests.path.test_kill_matrix import (

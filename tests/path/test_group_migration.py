@@ -12,7 +12,7 @@ import pytest
 from aouo.emulator import FAMILY, ChatMessage
 from aouo.emulator.jsons import JsonObject
 from aouo.facts.address import ConversationAddress
-from aouo.outbound import wording
+from aouo.outbound.wording import sentences
 from aouo.store import deliveries
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
@@ -70,7 +70,7 @@ async def find_out(bot: Running, group: int) -> None:
     address = ConversationAddress("tg", str(FAMILY))
 
     def notice(tx: Tx) -> deliveries.Delivery:
-        return deliveries.add(tx, address, "notice", wording.say("by the way"), "")
+        return deliveries.add(tx, address, "notice", sentences.say("by the way"), "")
 
     bot.app.outbox.put(await bot.app.database.transact(notice))
     await bot.people.next_message(group, contains="by the way")

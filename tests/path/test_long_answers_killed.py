@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aouo.outbound.answers import messages_of_answer
-from aouo.outbound.render import render
+from aouo.outbound.markdown.render import render
 from tests.fakes.model_server import Body, Reply
 from tests.path.lives import Place, place
 from tests.path.test_kill_matrix import (

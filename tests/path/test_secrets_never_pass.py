@@ -14,7 +14,7 @@ import pytest
 
 from aouo.emulator import ADA
 from aouo.facts.events import Event, LlmToken, ResponseComplete
-from aouo.outbound.render import render
+from aouo.outbound.markdown.render import render
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Raw, Says
 from tests.path.looking import answers, eventually, said, settled

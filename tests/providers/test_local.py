@@ -28,7 +28,7 @@ from aouo.facts.transcript import (
     ToolSpec,
     UserSaid,
 )
-from aouo.outbound import wording_small
+from aouo.outbound.wording import small as wording_small
 from aouo.providers.local import INSTALL, LocalModel, find_weights
 
 LIMIT_S = 60.0

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.facts.transcript import ToolCall, ToolReturned, ToolSpec
-from aouo.outbound import wording_small
-from aouo.outbound.render import render
+from aouo.outbound.markdown.render import render
+from aouo.outbound.wording import small as wording_small
 from aouo.providers.tiny import answer, choice, cuts, matching, options
 
 PROPERTIES: dict[str, Any] = {

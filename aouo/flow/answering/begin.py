@@ -9,7 +9,8 @@ from aouo.facts.errors import ChosenBefore, NothingToRetry
 from aouo.facts.events import Button
 from aouo.flow.handlers import reacting
 from aouo.flow.handlers.onboarding import chosen, skill_of
-from aouo.outbound import choices, wording
+from aouo.outbound import choices
+from aouo.outbound.wording import sentences
 from aouo.routing.decisions import RunTurn
 from aouo.store import deliveries, jobs, media, onboarding, routes, sessions, turns
 from aouo.store.database import Database, Tx
@@ -65,7 +66,7 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
     turn = turns.reopen(tx, job.id)
     if turn is None:
         return None
-    said = wording.word(notices.Resumed())
+    said = sentences.word(notices.Resumed())
     row = deliveries.add(
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
     )
@@ -108,7 +109,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
     if wanted.again:
         before = turns.newest_closed(tx, session.id, inbound.person.id)
         media.lend(tx, before, job.id)
-        said = turns.take_back(tx, before, wording.taken_back_in_history, now)
+        said = turns.take_back(tx, before, sentences.taken_back_in_history, now)
         if not said:
             raise NothingToRetry("nothing was asked here before")
     off_record = job.off_record or wanted.off_record

@@ -12,12 +12,12 @@ from aouo.facts.transcript import AssistantSaid
 from aouo.flow.handlers.affording import Affording, Asking, refusal_by
 from aouo.flow.handlers.editing import offer_untold
 from aouo.flow.questions import outcomes
-from aouo.outbound import wording
 from aouo.outbound.answers import messages_of_answer
 from aouo.outbound.clean import without_secrets
+from aouo.outbound.markdown.render import render
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
-from aouo.outbound.render import render
+from aouo.outbound.wording import sentences
 from aouo.plumbing.redact import Redactor
 from aouo.queue.running import StopReason
 from aouo.store import (
@@ -78,7 +78,7 @@ class Commit:
             StopAsked: its person was told that it is stopped; it has to end so.
         """
         text = answer.text
-        tail = wording.badge(badge) if badge else ""
+        tail = sentences.badge(badge) if badge else ""
         shown = len(filled.ids)
         messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
         facts = ctx.facts
@@ -90,7 +90,7 @@ class Commit:
             if answer.shown or _said_already(tx, facts.turn.id, text):
                 return self._queue(tx, job, facts.turn.id, (), filled, now)
             skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.owner)
-            buttons = wording.skip_onboarding() if skips else ()
+            buttons = sentences.skip_onboarding() if skips else ()
             return self._queue(tx, job, facts.turn.id, messages, filled, now, buttons)
 
         return await self._end(job, ctx, write, unless_stopped=True)
@@ -103,9 +103,9 @@ class Commit:
         """
         asking = await self._affording.asking(job, error, ctx.facts.turn.id)
         for_owner = self._affording.is_owner(job.inbound)
-        said = wording.failure(error, ctx.facts.turn.id, for_owner=for_owner)
-        said += f" {wording.ASKS_OWNER}" if asking else ""
-        line = wording.failed_in_history
+        said = sentences.failure(error, ctx.facts.turn.id, for_owner=for_owner)
+        said += f" {sentences.ASKS_OWNER}" if asking else ""
+        line = sentences.failed_in_history
         return await self._without_answer(
             job,
             ctx,
@@ -133,10 +133,10 @@ class Commit:
         if asked:
             filled = replace(filled, text=filled.shown)
         if reason is StopReason.TIMEOUT:
-            said = wording.TIMED_OUT
+            said = sentences.TIMED_OUT
         else:
-            said = wording.CUT_SHORT if _seen(filled) else ""
-        line = wording.stopped_in_history
+            said = sentences.CUT_SHORT if _seen(filled) else ""
+        line = sentences.stopped_in_history
         return await self._without_answer(
             job, ctx, "aborted", said, lambda done: line(why, done), filled, asked=asked
         )
@@ -160,10 +160,10 @@ class Commit:
         last = filled.cut_short()
         if asked and not last.drafted:
             messages = messages[: len(last.ids)]
-        buttons: wording.Rows = ()
+        buttons: sentences.Rows = ()
         if refusal:
             raises_usd = 0 if asking else refusal.raise_usd
-            buttons = wording.ways_on(turn.id, raises_usd, refusal.model)
+            buttons = sentences.ways_on(turn.id, raises_usd, refusal.model)
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             for call in ctx.at_work:
@@ -186,7 +186,7 @@ class Commit:
         messages: Sequence[Rendered],
         filled: Filled,
         now: str,
-        buttons: wording.Rows = (),
+        buttons: sentences.Rows = (),
         *,
         kind: Kind = "reply",
     ) -> list[Delivery]:
@@ -259,7 +259,7 @@ def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
     summary = ctx.summarised
     if summary is None:
         return []
-    said = wording.word(notices.MadeRoom(summary.messages, summary.id))
+    said = sentences.word(notices.MadeRoom(summary.messages, summary.id))
     key = f"summary:{summary.id}"
     return [
         deliveries.add(

@@ -16,8 +16,8 @@ from aouo.flow.desk import Desk
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
 from aouo.flow.leases import Leases
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store import jobs, routes, sessions, summaries
@@ -126,7 +126,7 @@ class Compacting:
             record_all(tx, ctx.spent, now)
             session_id, summary = rotate(tx, ctx, draft, now)
             fresh[:] = [session_id]
-            return [wording.word(notices.Compacted(draft.messages, summary))]
+            return [sentences.word(notices.Compacted(draft.messages, summary))]
 
         await self._desk.settle(job, write)
         ctx.spent = []
@@ -143,7 +143,7 @@ class Compacting:
             record_all(tx, ctx.spent, now)
             if why is StopReason.PERSON:
                 return []
-            return [wording.not_compacted(why, f"job {job.id}")]
+            return [sentences.not_compacted(why, f"job {job.id}")]
 
         await self._desk.settle(job, write, unless_stopped=why is not StopReason.PERSON)
 

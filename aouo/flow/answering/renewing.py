@@ -14,8 +14,8 @@ from aouo.flow.answering.compacting import Plan, plan_of, rotate
 from aouo.flow.answering.contexts import Contexts
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decisions import RunTurn
@@ -151,6 +151,6 @@ class Renewing:
         jobs.hold(tx, job, unless_stopped=True)
         record_all(tx, ctx.spent, now)
         _, summary = rotate(tx, ctx, draft, now)
-        said = wording.word(notices.Renewed(draft.messages, summary))
+        said = sentences.word(notices.Renewed(draft.messages, summary))
         key = f"summary:{summary}"
         return deliveries.add(tx, job.inbound.address, "notice", said, now, key=key)

@@ -16,8 +16,8 @@ from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
 from aouo.flow.questions import outcomes
 from aouo.flow.questions.approving import elsewhere, owners_chat
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.spending.quota import Quota
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.budgets import Refusal
@@ -107,7 +107,9 @@ class Affording:
             turn_id,
             elsewhere(inbound),
         )
-        return Asking(chat, wording.word(card), turn_id) if await self._database.read(may) else None
+        return (
+            Asking(chat, sentences.word(card), turn_id) if await self._database.read(may) else None
+        )
 
     async def model_for(self, address: ConversationAddress, usual: ChatModel) -> ChatModel:
         """The model that was chosen here for today, or the usual one."""
@@ -142,7 +144,7 @@ class Affording:
             refusal = budgets.refusal_of(tx, turn_id)
             asked = jobs.of_turn(tx, turn_id)
             if refusal is None or asked is None or not self._belongs(inbound, asked.address):
-                return wording.TAP_UNKNOWN, []
+                return sentences.TAP_UNKNOWN, []
             if objection := self._objection(what, refusal, asked, inbound):
                 return objection, []
             decided = self._decide(tx, what, refusal, asked, day, now)
@@ -166,13 +168,13 @@ class Affording:
     def _objection(self, what: str, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
         """Why this tap does nothing, "" = it does."""
         if refusal.state != "open":
-            return wording.TAP_EXPIRED
+            return sentences.TAP_EXPIRED
         if what == "raise":
-            return "" if self.is_owner(tapped) else wording.TAP_FOR_THE_OWNER
+            return "" if self.is_owner(tapped) else sentences.TAP_FOR_THE_OWNER
         if what not in ("cheaper", "stop") or (what == "cheaper" and not refusal.model):
-            return wording.TAP_UNKNOWN
+            return sentences.TAP_UNKNOWN
         mine = asked.person.id == tapped.person.id or self.is_owner(tapped)
-        return "" if mine else wording.TAP_NOT_YOURS
+        return "" if mine else sentences.TAP_NOT_YOURS
 
     def _decide(
         self, tx: Tx, what: str, refusal: Refusal, asked: Inbound, day: str, now: str
@@ -207,9 +209,9 @@ def _shown(
     edits = reply.message_id if reply else 0
     if tapped.address == asked_at:
         edits = tapped.message_id
-    rows = [deliveries.add(tx, asked_at, "notice", wording.word(decided), now, edits=edits)]
+    rows = [deliveries.add(tx, asked_at, "notice", sentences.word(decided), now, edits=edits)]
     if card:
-        rows += outcomes.become(tx, card, wording.raise_decided(decided), now)
+        rows += outcomes.become(tx, card, sentences.raise_decided(decided), now)
     return rows
 
 

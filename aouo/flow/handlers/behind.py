@@ -7,8 +7,8 @@ import asyncio
 from aouo.facts import notices
 from aouo.facts.events import Album, Attached, Command, Content, Text
 from aouo.facts.ports import Clock, stamp
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -55,7 +55,7 @@ def _told(tx: Tx, lane: str, now: str) -> list[Delivery]:
         if not (name or asked) or isinstance(inbound.content, Text) or deliveries.has_key(tx, key):
             continue
         own = at_work.person.id == inbound.person.id
-        said = wording.word(notices.Waits(name, question=asked, stops=own))
+        said = sentences.word(notices.Waits(name, question=asked, stops=own))
         rows.append(deliveries.add(tx, inbound.address, "aside", said, now, key=key))
     return rows
 

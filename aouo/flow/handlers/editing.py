@@ -11,8 +11,8 @@ from aouo.facts import notices
 from aouo.facts.events import Album, Attached, Button, Command, Content, Edited, Inbound, Text
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.transcript import UserSaid
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.queue import edited
 from aouo.routing import lexer
 from aouo.store import asked as asked_jobs
@@ -97,7 +97,7 @@ class Editing:
             jobs.settle(tx, job, "done", problem or "answers an edited message", now)
             if problem:
                 return problem
-            said = wording.word(notices.AnsweringEdited())
+            said = sentences.word(notices.AnsweringEdited())
             return deliveries.add(
                 tx, inbound.address, "notice", said, now, edits=inbound.message_id
             )
@@ -188,7 +188,7 @@ def _offer(tx: Tx, job_id: int, new: Inbound, now: str) -> Delivery | None:
     offer_id, fresh = edits.offer(tx, job_id, new, now)
     if not fresh:
         return None
-    said = wording.word(notices.EditedTooLate(offer_id))
+    said = sentences.word(notices.EditedTooLate(offer_id))
     return deliveries.add(tx, new.address, "notice", said, now, key=f"edited:{offer_id}")
 
 
@@ -196,13 +196,13 @@ def _take(tx: Tx, offer_id: int, tapped: Inbound, now: str) -> str:
     """Put the new words into their lane; why not, "" = done."""
     offer = edits.offered(tx, offer_id)
     if offer is None:
-        return wording.TAP_UNKNOWN
+        return sentences.TAP_UNKNOWN
     if offer.inbound is None:
-        return wording.TAP_EXPIRED
+        return sentences.TAP_EXPIRED
     if offer.inbound.person.id != tapped.person.id:
-        return wording.TAP_NOT_YOURS
+        return sentences.TAP_NOT_YOURS
     if offer.inbound.address.thread_id != tapped.address.thread_id:
-        return wording.TAP_UNKNOWN
+        return sentences.TAP_UNKNOWN
     edits.take(tx, offer.id)
     jobs.add(tx, tapped.address.lane, replace(offer.inbound, address=tapped.address), now)
     return ""

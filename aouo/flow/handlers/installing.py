@@ -26,9 +26,9 @@ from aouo.facts.notices_install import (
 from aouo.facts.ports import Clock, Files
 from aouo.flow.desk import Desk
 from aouo.flow.files.activity import typing
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
-from aouo.outbound.wording_packs import install_card
+from aouo.outbound.wording import sentences
+from aouo.outbound.wording.packs import install_card
 from aouo.packs.compare import Difference
 from aouo.packs.summary import Summary
 from aouo.store.installs import Change
@@ -148,11 +148,11 @@ class Installing:
         change = await self._shop.look(change_id)
         objection = ""
         if not self._is_owner(inbound):
-            objection = wording.TAP_FOR_THE_OWNER
+            objection = sentences.TAP_FOR_THE_OWNER
         elif change is None or answer not in ("yes", "no"):
-            objection = wording.TAP_UNKNOWN
+            objection = sentences.TAP_UNKNOWN
         elif (change.state, answer) not in _OPEN:
-            objection = wording.TAP_EXPIRED
+            objection = sentences.TAP_EXPIRED
         await self._tell(job, objection)
         if objection or change is None:
             await self._desk.done(job, "an install card's button")

@@ -16,8 +16,8 @@ from aouo.facts.errors import AouoError
 from aouo.facts.events import Button
 from aouo.facts.ports import Clock, stamp
 from aouo.flow.desk import Desk
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.packs.data.storage import PackStore
 from aouo.packs.format.menu import LINES_MAX, Page
 from aouo.packs.load import Pack
@@ -122,7 +122,7 @@ class Menus:
     async def _say(self, job: Job, place: _Place, page: notices.MenuPage) -> None:
         await self._desk.settle(
             job,
-            lambda tx, now: [wording.word(page)],
+            lambda tx, now: [sentences.word(page)],
             instead_of=place.edits,
             key=deliveries.menu_key(place.pack or ""),
         )

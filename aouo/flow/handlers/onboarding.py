@@ -8,8 +8,9 @@ from aouo.facts import notices
 from aouo.facts.ports import ChatModel, Rendered
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
-from aouo.outbound import choices, wording
+from aouo.outbound import choices
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.store import deliveries, onboarding, routes, turns
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
@@ -63,7 +64,7 @@ async def skip(desk: Desk, outbox: Outbox, job: Job) -> None:
                     tx, inbound.address, "chosen", message, now, key=key, edits=inbound.message_id
                 )
             ]
-        return [wording.word(notices.OnboardingSkipped(skipped))]
+        return [sentences.word(notices.OnboardingSkipped(skipped))]
 
     await desk.settle(job, work)
     outbox.put(*rows)

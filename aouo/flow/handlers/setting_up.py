@@ -22,8 +22,8 @@ from aouo.facts.events import ChatKind
 from aouo.facts.notices import Bound, NoTopicsHere, TopicsSetUp, TopicTrouble
 from aouo.facts.ports import Clock, Rights, Topics, stamp
 from aouo.flow.desk import Desk
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.store import deliveries, jobs, routes, topics
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery
@@ -210,7 +210,7 @@ class SettingUp:
             if not route.title:
                 routes.set_title(tx, route, pack)
             routes.set_pack(tx, route, pack, now)
-            return deliveries.add(tx, topic, "notice", wording.word(Bound(pack)), now)
+            return deliveries.add(tx, topic, "notice", sentences.word(Bound(pack)), now)
 
         if told := await self._database.transact(write, durable=True):
             self._outbox.put(told)

@@ -18,8 +18,8 @@ from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.remembering import Remembering
 from aouo.flow.questions import outcomes
 from aouo.flow.questions.approving import KIND as APPROVAL
-from aouo.outbound import wording
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.queue.gates import Waiting
 from aouo.routing.decisions import AnswerGate
 from aouo.store import deliveries, gates, jobs
@@ -164,7 +164,7 @@ class Taps:
         shown = await self._database.transact(write, durable=True)
         if shown:
             self._outbox.put(shown)
-        await self._tell(inbound, "" if shown else wording.TAP_SHOWN, alert=shown is None)
+        await self._tell(inbound, "" if shown else sentences.TAP_SHOWN, alert=shown is None)
 
     async def _tell(self, inbound: Inbound, text: str, *, alert: bool = False) -> None:
         if isinstance(inbound.content, Button):
@@ -176,18 +176,18 @@ class Taps:
 def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound, now: str) -> tuple[str, str]:
     """(why not, the answer): a text is a label, a number or free words."""
     if gate is None:
-        return wording.TAP_UNKNOWN, ""
+        return sentences.TAP_UNKNOWN, ""
     if gate.kind == APPROVAL:
         return _judge_approval(gate, given, inbound, now)
     if gate.person != inbound.person.id:
-        return wording.TAP_NOT_YOURS, ""
+        return sentences.TAP_NOT_YOURS, ""
     if gate.state == "closed":
-        return wording.TAP_STOPPED, ""
+        return sentences.TAP_STOPPED, ""
     if gate.state != "open":
-        return wording.TAP_EXPIRED, ""
+        return sentences.TAP_EXPIRED, ""
     if given.gate_id:
         if not 0 <= given.option < len(gate.options):
-            return wording.TAP_UNKNOWN, ""
+            return sentences.TAP_UNKNOWN, ""
         return "", gate.options[given.option]
     text = given.text.strip()
     if _is_number(text) and 1 <= int(text) <= len(gate.options):
@@ -199,13 +199,13 @@ def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound, now: str) -> 
 def _judge_approval(gate: Gate, given: AnswerGate, inbound: Inbound, now: str) -> tuple[str, str]:
     """(why not, the answer): only a tap of the owner's counts, and only in time."""
     if gate.person != inbound.person.id:
-        return wording.TAP_FOR_THE_OWNER, ""
+        return sentences.TAP_FOR_THE_OWNER, ""
     if gate.state == "closed":
-        return wording.TAP_STOPPED, ""
+        return sentences.TAP_STOPPED, ""
     if gate.state != "open" or gate.expires_at <= now:
-        return wording.TAP_EXPIRED, ""
+        return sentences.TAP_EXPIRED, ""
     if given.text not in gate.options:
-        return wording.TAP_UNKNOWN, ""
+        return sentences.TAP_UNKNOWN, ""
     return "", given.text
 
 

@@ -11,7 +11,7 @@ from aouo.commands import builtin
 from aouo.commands.registry import Call
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.flow.desk import Desk
-from aouo.outbound import wording
+from aouo.outbound.wording import sentences
 from aouo.routing.decisions import NameTopic
 from aouo.routing.installed import Installed
 from aouo.store import jobs, routes, topics
@@ -45,7 +45,7 @@ class TopicEvents:
                 return []
             bound.append(named.pack)
             call, library = Call(inbound, "", now), self._desk.library
-            return [wording.word(builtin.bind(tx, call, library, named.pack).notice)]
+            return [sentences.word(builtin.bind(tx, call, library, named.pack).notice)]
 
         await self._desk.settle(job, work, outcome="topic named")
         if bound:

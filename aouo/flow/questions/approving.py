@@ -17,7 +17,7 @@ from aouo.facts.ports import Rendered, iso
 from aouo.flow.questions.patience import Patience
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
-from aouo.outbound import wording
+from aouo.outbound.wording import sentences
 from aouo.store import gates, grants
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
@@ -131,7 +131,7 @@ class Approving:
         wait = timedelta(seconds=self._limits.wait_s)
         asked = self._asked
         gate = self._patience.gate(KIND, asked.owner, action.call_id, wait)
-        card = wording.word(
+        card = sentences.word(
             notices.ApprovalAsked(
                 gate.id,
                 action.tool,
@@ -161,4 +161,4 @@ class Approving:
 
 def _told(reached: bool) -> Rendered:
     """What a person reads whose call the owner was asked about elsewhere."""
-    return wording.word(notices.WaitsForOwner() if reached else notices.OwnerNotReached())
+    return sentences.word(notices.WaitsForOwner() if reached else notices.OwnerNotReached())

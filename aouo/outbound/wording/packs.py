@@ -12,8 +12,7 @@ from typing import assert_never
 
 from aouo.facts.schedule import NotASchedule
 from aouo.facts.schedule_words import text_in_words
-from aouo.outbound.quoting import code, plain, whole
-from aouo.outbound.wording_may import (
+from aouo.outbound.wording.may import (
     everything,
     file_changes,
     hosts,
@@ -24,7 +23,8 @@ from aouo.outbound.wording_may import (
     platforms,
     tools,
 )
-from aouo.outbound.wording_schedules import NOT_STARTED
+from aouo.outbound.wording.quoting import code, plain, whole
+from aouo.outbound.wording.schedules import NOT_STARTED
 from aouo.packs.card import FILES, Card, Line, card
 from aouo.packs.compare import Change, Difference, Topic
 from aouo.packs.shipping.signing import Signature

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aouo.facts.ports import ButtonSpec, Rendered
-from aouo.outbound.entities import LIMIT
+from aouo.outbound.markdown.entities import LIMIT
 
 
 def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from aouo.outbound.entities import (
+from aouo.outbound.markdown.entities import (
     LIMIT,
     MAX_ENTITIES,
     Entity,
@@ -16,7 +16,7 @@ from aouo.outbound.entities import (
     tight,
     utf16_len,
 )
-from aouo.outbound.markdown import Document, block_starts, read
+from aouo.outbound.markdown.marks import Document, block_starts, read
 
 __all__ = ["Entity", "Part", "render", "stable_prefix", "utf16_len"]
 

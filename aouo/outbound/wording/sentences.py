@@ -20,17 +20,8 @@ from aouo.facts.notices_install import (
 )
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.transcript import AsksAgain
-from aouo.outbound import (
-    wording_install,
-    wording_media,
-    wording_memory,
-    wording_menus,
-    wording_models,
-    wording_money,
-    wording_schedules,
-    wording_topics,
-)
-from aouo.outbound.saying import say
+from aouo.outbound.wording import install, media, memory, menus, models, money, schedules, topics
+from aouo.outbound.wording.saying import say
 
 THINKING = "Thinking…"
 ABOUT_MODEL = "About my model: "
@@ -65,7 +56,7 @@ def word(notice: Notice) -> Rendered:
         case notices.Sessions():
             return _sessions(notice)
         case notices.Schedules():
-            return say(wording_schedules.listed(notice), *wording_schedules.switches(notice))
+            return say(schedules.listed(notice), *schedules.switches(notice))
         case (
             notices.Compacted()
             | notices.MadeRoom()
@@ -79,7 +70,7 @@ def word(notice: Notice) -> Rendered:
             return _approval(notice)
         case notices.RaiseAsked():
             who = _elsewhere_in_words(notice.waiting)
-            asks = f"{who} is not answered: {wording_money.raising(notice)}"
+            asks = f"{who} is not answered: {money.raising(notice)}"
             return say(asks, [_raise(notice.turn_id, notice.raise_usd)])
         case (
             InstallUsage()
@@ -89,13 +80,13 @@ def word(notice: Notice) -> Rendered:
             | PackDeclined()
             | NotInstalled()
         ):
-            return wording_install.worded(notice)
+            return install.worded(notice)
         case notices.MenuPage():
-            return wording_menus.page(notice)
+            return menus.page(notice)
         case notices.MemoryShown():
-            return wording_memory.shown(notice)
+            return memory.shown(notice)
         case notices.MemoryFileShown():
-            return wording_memory.whole(notice)
+            return memory.whole(notice)
         case notices.EditedTooLate(offer):
             return say(
                 "You edited a message that I had answered. My answer is to what it said before.",
@@ -206,13 +197,13 @@ def _sentence(notice: Notice) -> str:
         case notices.Resumed():
             return "I was restarted while answering; continuing."
         case notices.BudgetRaised(usd, again):
-            return f"Raised by {wording_money.usd(usd)} for today. {_once_more(again)}"
+            return f"Raised by {money.usd(usd)} for today. {_once_more(again)}"
         case notices.CheaperModel(model, again):
             return f"{model} answers here until midnight. {_once_more(again)}"
         case notices.BudgetStopped():
             return "Left unanswered: today's budget did not allow it."
         case notices.SpendingReport():
-            return wording_money.spending(notice)
+            return money.spending(notice)
         case notices.Broken(reference):
             return f"Something broke inside me; nothing is lost. The log has it under {reference}."
         case notices.ReadsNoSkills(skill):
@@ -238,9 +229,9 @@ def _sentence(notice: Notice) -> str:
         case notices.NoSummaryOffRecord():
             return "Off the record I write no summaries. /otr ends it, then /compact works."
         case notices.TopicsSetUp():
-            return wording_topics.set_up(notice)
+            return topics.set_up(notice)
         case notices.NoTopicsHere():
-            return wording_topics.none_here(notice)
+            return topics.none_here(notice)
         case notices.NoSuchSummary():
             return "That summary is not there any more."
         case (
@@ -263,7 +254,7 @@ def _sentence(notice: Notice) -> str:
             | notices.SeeingNotSetUp()
             | notices.NotSeen()
         ):
-            return wording_media.sentence(notice)
+            return media.sentence(notice)
         case notices.MediaRefused(error):
             return failure(error, "")
         case (
@@ -301,9 +292,9 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
     owner reads what to edit."""
     match error:
         case errors.QuotaExceededError():
-            return wording_money.quota(error)
+            return money.quota(error)
         case errors.BudgetExceeded():
-            return wording_money.budget(error)
+            return money.budget(error)
         case errors.PlatformRefused():
             return _elsewhere(error)
         case errors.PriceUnknown():
@@ -319,11 +310,11 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
         case errors.ToolsNotReady():
             return "The tools for this did not come up in time. Try again in a minute."
         case errors.EmptyAnswer() if error.cut_off:
-            return wording_models.cut_off(error.cut_off, for_owner=for_owner)
+            return models.cut_off(error.cut_off, for_owner=for_owner)
         case errors.EmptyAnswer():
             return "The model gave no answer, twice. Ask in other words; /new starts afresh."
         case errors.ProviderError():
-            return wording_models.failed(error, reference, for_owner=for_owner)
+            return models.failed(error, reference, for_owner=for_owner)
         case errors.SetupError():
             return f"Something is not set up: {error}"
         case _:
@@ -344,7 +335,7 @@ def raise_decided(decided: Notice) -> str:
     """What came of the card that asked the owner to raise a budget."""
     match decided:
         case notices.BudgetRaised(usd):
-            return f"raised by {wording_money.usd(usd)}"
+            return f"raised by {money.usd(usd)}"
         case notices.CheaperModel(model):
             return f"{model} answers there until midnight"
         case _:
@@ -352,7 +343,7 @@ def raise_decided(decided: Notice) -> str:
 
 
 def _raise(turn_id: str, usd: float) -> ButtonSpec:
-    return ButtonSpec(f"Raise today by {wording_money.usd(usd)}", f"nav:budget_raise_{turn_id}")
+    return ButtonSpec(f"Raise today by {money.usd(usd)}", f"nav:budget_raise_{turn_id}")
 
 
 def skip_onboarding() -> Rows:
@@ -380,7 +371,7 @@ def calling(tool: str) -> str:
 def asking_again(asks: AsksAgain, *, why: bool) -> str:
     """A status line while a service is asked once more, or another one; `why` is the owner's."""
     failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
-    reason = f", which {wording_models.no_answer_because(asks.error)}" if why else ""
+    reason = f", which {models.no_answer_because(asks.error)}" if why else ""
     other = f", so I ask {asked}" if asked != failed else ""
     return (
         f"No answer yet from {failed}{reason}{other}, attempt {asks.attempt} of {asks.attempts} …"
@@ -398,7 +389,7 @@ def badge(pack_name: str) -> str:
 
 def topic_shut(title: str, how: Literal["closed", "deleted"]) -> Rendered:
     """Why something that belongs into a topic comes elsewhere; `title` "" = unknown."""
-    return say(wording_topics.shut(title, how))
+    return say(topics.shut(title, how))
 
 
 _APPROVAL_BUTTONS = {"allow": "Allow once", "deny": "No", "always": "Always in this folder"}

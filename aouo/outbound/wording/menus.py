@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aouo.facts.notices import MenuPage
 from aouo.facts.ports import ButtonSpec, Entity, Rendered
-from aouo.outbound.entities import LIMIT, utf16_len
+from aouo.outbound.markdown.entities import LIMIT, utf16_len
 
 _GONE = "That page is not there any more; this is the first one."
 _UNREADABLE = "What belongs here could not be read. The owner finds out why in the log."

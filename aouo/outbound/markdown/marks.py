@@ -8,10 +8,10 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from aouo.outbound.entities import Mark
-from aouo.outbound.parsing import events, options, parse
-from aouo.outbound.walk import Walk
-from aouo.outbound.writing import Document
+from aouo.outbound.markdown.entities import Mark
+from aouo.outbound.markdown.parsing import events, options, parse
+from aouo.outbound.markdown.walk import Walk
+from aouo.outbound.markdown.writing import Document
 
 if TYPE_CHECKING:
     from pyromark.event import Event

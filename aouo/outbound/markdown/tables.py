@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aouo.outbound.entities import Mark, joins
+from aouo.outbound.markdown.entities import Mark, joins
 
 MAX_COLUMNS = 36  # monospaced columns of a phone held upright
 

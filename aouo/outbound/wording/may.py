@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from aouo.outbound.quoting import code, whole
+from aouo.outbound.wording.quoting import code, whole
 from aouo.packs.compare import Change
 
 _LISTED_MAX = 12

@@ -14,9 +14,9 @@ from aouo.facts.notices_install import (
     PackOffered,
 )
 from aouo.facts.ports import ButtonSpec, Rendered
-from aouo.outbound.entities import LIMIT
-from aouo.outbound.render import render
-from aouo.outbound.saying import say
+from aouo.outbound.markdown.entities import LIMIT
+from aouo.outbound.markdown.render import render
+from aouo.outbound.wording.saying import say
 
 _CUT = "… The card is too long for one message: read all of it with `aouo pack info`."
 _NAMED_MAX = 6

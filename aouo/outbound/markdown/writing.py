@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from aouo.outbound.entities import Mark
-from aouo.outbound.tables import Cell
+from aouo.outbound.markdown.entities import Mark
+from aouo.outbound.markdown.tables import Cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 import re
 from typing import TYPE_CHECKING
 
-from aouo.outbound.parsing import formula
-from aouo.outbound.tables import Cell, Table, lay_out
-from aouo.outbound.writing import Document, Output
+from aouo.outbound.markdown.parsing import formula
+from aouo.outbound.markdown.tables import Cell, Table, lay_out
+from aouo.outbound.markdown.writing import Document, Output
 
 if TYPE_CHECKING:
     from pyromark.event import Event

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from aouo.facts.notices import KeptFile, MemoryChange, MemoryFileShown, MemoryShown
 from aouo.facts.ports import ButtonSpec, Media, Rendered
-from aouo.outbound.entities import LIMIT, utf16_len
+from aouo.outbound.markdown.entities import LIMIT, utf16_len
 
 _EXCERPT_CHARS = 600
 _LINE_CHARS = 120
