@@ -10,7 +10,7 @@ from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.facts.ports import Clock
 from aouo.packs.library import Library
-from aouo.providers import catalogue
+from aouo.providers.known import catalogue
 from aouo.spending.money import Budget, PackBudget, Price, Prices
 
 Served: TypeAlias = Callable[[str, str], Price | None]

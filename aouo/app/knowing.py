@@ -14,11 +14,11 @@ from aouo.app.owner import tell_owner
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock
 from aouo.outbound.wording import sentences
-from aouo.providers import catalogue
 from aouo.providers.fallback import FallbackModel
-from aouo.providers.inquiry import Inquiry
-from aouo.providers.knowing import KnownModel, with_word
-from aouo.providers.told import nearest
+from aouo.providers.known import catalogue
+from aouo.providers.known.inquiry import Inquiry
+from aouo.providers.known.knowing import KnownModel, with_word
+from aouo.providers.known.told import nearest
 from aouo.spending.money import Price
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from aouo.facts.errors import AouoError, SetupError
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.transcript import Finished, Image, ModelRequest, ToolSpec, UserSaid
 from aouo.plumbing.redact import Redactor
-from aouo.providers.inquiry import Inquiry
-from aouo.providers.knowing import Facts, KnownModel
+from aouo.providers.known.inquiry import Inquiry
+from aouo.providers.known.knowing import Facts, KnownModel
 from aouo.web.certificates import cure_of
 
 WITHIN_S = 60.0

@@ -17,7 +17,7 @@ from aouo.plumbing.redact import Redactor
 
 if TYPE_CHECKING:
     from aouo.app.probing import Seen, Wanted
-    from aouo.providers.knowing import Facts
+    from aouo.providers.known.knowing import Facts
     from aouo.spending.money import Price
 
 
@@ -106,7 +106,7 @@ def _said(name: str, seen: Seen) -> Iterator[Check]:
 
 
 def _local(settings: Settings) -> Check:
-    from aouo.providers.local import find_weights
+    from aouo.providers.embedded.model import find_weights
 
     try:
         weights = find_weights(settings.local.model_path)

@@ -21,8 +21,8 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.mounts import file_system, is_network
 from aouo.plumbing.redact import Redactor
-from aouo.providers.local_speech import lack_of_ears, lack_of_voice
 from aouo.sandbox.levels import Refused, Unconfined, better, in_words, level_of
+from aouo.speech.local import lack_of_ears, lack_of_voice
 from aouo.spending.money import Price
 from aouo.tools.mcp_servers import Server, supervised
 from aouo.web.certificates import trusted

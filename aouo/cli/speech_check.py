@@ -27,7 +27,7 @@ from aouo.facts.errors import (
 )
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
-from aouo.providers.speech import Speaker, TermsAsked, Transcriber
+from aouo.speech.services import Speaker, TermsAsked, Transcriber
 
 Part: TypeAlias = Literal["tts", "stt"]
 _RATE_HZ = 16_000

@@ -23,7 +23,7 @@ from aouo.facts.transcript import (
 )
 from aouo.packs.evals.cases import Reply
 from aouo.packs.evals.checks import SeenCall
-from aouo.providers.wire import chat_body, encode
+from aouo.providers.chat.wire import chat_body, encode
 from aouo.turn.asides import is_aside
 
 _BEYOND = "(The eval scripts no further answer of the model.)"

@@ -28,8 +28,8 @@ from aouo.plumbing.home import Home, write_atomically
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.trees import remove
+from aouo.providers.embedded.model import HONEST_NOTE
 from aouo.providers.fallback import Preparing
-from aouo.providers.local import HONEST_NOTE
 from aouo.store import jobs, turns
 
 ADA, BEN = 1001, 1002

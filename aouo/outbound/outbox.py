@@ -20,8 +20,8 @@ from aouo.facts.errors import (
     RecipientGone,
 )
 from aouo.facts.ports import Clock, Messenger, Rendered
+from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.limits import Pace
 from aouo.outbound.sender import Sender
 from aouo.store.deliveries import Delivery
 

@@ -22,9 +22,9 @@ from aouo.facts.errors import (
     TopicGone,
 )
 from aouo.facts.ports import Clock, Messenger, Rendered
+from aouo.outbound.flood_control import Pace
 from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.limits import Pace
 from aouo.store.deliveries import ONLY_CHANGES, Delivery, State
 
 log = structlog.get_logger()

@@ -18,7 +18,7 @@ from aouo.facts.errors import (
 )
 from aouo.facts.transcript import Finished, ModelEvent, TextDelta
 from aouo.plumbing import failpoint
-from aouo.providers.answers import AnswerReader
+from aouo.providers.chat.answers import AnswerReader
 from aouo.providers.failures import parse_body, refused
 from aouo.providers.http import Session, shared_client
 from aouo.providers.roads import broken

@@ -29,8 +29,8 @@ from aouo.facts.ids import ulid
 from aouo.facts.notices import VOICE_INSTALL, Lack
 from aouo.facts.ports import Payload
 from aouo.guard.opening import write_new
-from aouo.providers.audio import Audio
-from aouo.providers.speech import SpeechCall, TermsAsked, Voice
+from aouo.speech.audio import Audio
+from aouo.speech.services import SpeechCall, TermsAsked, Voice
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 log = structlog.get_logger()

@@ -321,7 +321,7 @@ def test_speech_on_this_machine_is_said_to_be_there_or_how_it_is_installed(
         tts={"backend": "local", "model": gone},
         stt={"backend": "local", "model": gone},
     )
-    monkeypatch.setattr("aouo.providers.local_speech.find_spec", nothing_installed)
+    monkeypatch.setattr("aouo.speech.local.find_spec", nothing_installed)
     missing = told(home, runner, "--fast", tts={"backend": "local"}, stt={"backend": "local"})
 
     assert there["tts"] == there["stt"] == ("ok", "local, English only", "")

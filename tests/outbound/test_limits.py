@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aouo.facts.address import ConversationAddress
-from aouo.outbound.limits import Pace
+from aouo.outbound.flood_control import Pace
 from tests.fakes.clock import FastClock
 
 ADA = ConversationAddress("tg", "1001")

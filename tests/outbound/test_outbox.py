@@ -12,8 +12,8 @@ import pytest
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import FloodControl, NotSent
 from aouo.facts.ports import Rendered, stamp
+from aouo.outbound.flood_control import CHAT_BURST
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.limits import CHAT_BURST
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.shield import finish
 from aouo.store import deliveries

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aouo.app.knowing import models_in
-from aouo.providers.knowing import KnownModel
+from aouo.providers.known.knowing import KnownModel
 from tests.fakes.gemini_server import GeminiServer
 from tests.fakes.model_server import Fails
 from tests.path.looking import eventually, said, settled

@@ -17,7 +17,7 @@ from aouo.installer.samples import sample_packs
 from aouo.local import trial
 from aouo.local.model_service import local_service
 from aouo.plumbing.home import Home
-from aouo.providers.speech import Speaker, Transcriber
+from aouo.speech.services import Speaker, Transcriber
 
 WAIT_S = 120.0
 ELSEWHERE = {

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator import FAMILY, ChatMessage
-from aouo.providers.knowing import KnownModel
+from aouo.providers.known.knowing import KnownModel
 from aouo.store.onboarding import SESSIONS_MAX, TURNS_MAX
 from tests.fakes.model_server import Body, CallPart
 from tests.path.looking import answers, eventually, said, settled

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from aouo.emulator import ChatMessage
-from aouo.providers.local import INSTALL
+from aouo.providers.embedded.model import INSTALL
 from tests.fakes.clock import FastClock
 from tests.path.looking import settled
 from tests.path.world import ADA, Running, World

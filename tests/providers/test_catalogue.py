@@ -11,7 +11,7 @@ import pytest
 from aouo.app.budgets import budget_of
 from aouo.app.models import DEFAULT_MODELS
 from aouo.config.settings import Settings
-from aouo.providers.catalogue import listed
+from aouo.providers.known.catalogue import listed
 from aouo.spending.money import FREE, Price
 from tests.fakes.clock import FastClock
 
@@ -86,7 +86,7 @@ async def test_a_budget_has_prices_without_the_owner_and_the_owners_count_more()
 def test_the_catalogue_is_imported_by_the_first_who_asks_for_a_public_service() -> None:
     program = (
         "import sys, aouo.app.wiring\n"
-        "from aouo.providers.catalogue import listed\n"
+        "from aouo.providers.known.catalogue import listed\n"
         "listed('http://127.0.0.1:9/v1', 'gpt-6-luna', None)\n"
         "print('genai_prices' in sys.modules)"
     )

@@ -29,10 +29,10 @@ from aouo.facts.errors import (
     ToolsRefused,
     UnexplainedRefusal,
 )
+from aouo.providers.chat.wire import encode
 from aouo.providers.failures import AnswerTooLarge, NotServed, ParameterRefused, refused
 from aouo.providers.nearby import is_nearby
 from aouo.providers.room import room_left
-from aouo.providers.wire import encode
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 DATE = {"date": format_datetime(NOW, usegmt=True)}

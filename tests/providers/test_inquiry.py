@@ -9,10 +9,10 @@ import pytest
 
 from aouo.config.settings import Endpoint
 from aouo.facts.errors import ProviderBusy, ProviderRejected
-from aouo.providers.inquiry import inquire
-from aouo.providers.knowing import facts_of, with_word
+from aouo.providers.known.inquiry import inquire
+from aouo.providers.known.knowing import facts_of, with_word
+from aouo.providers.known.told import Told
 from aouo.providers.refusals import refuses_pictures
-from aouo.providers.told import Told
 from tests.fakes.model_server import ModelServer
 
 

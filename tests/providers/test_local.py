@@ -29,7 +29,7 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.outbound.wording import small as wording_small
-from aouo.providers.local import INSTALL, LocalModel, find_weights
+from aouo.providers.embedded.model import INSTALL, LocalModel, find_weights
 
 LIMIT_S = 60.0
 HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), (), max_tokens=24)
@@ -244,7 +244,7 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
 ) -> None:
     with pytest.raises(SetupError, match=r"no file|xllamacpp"):
         find_weights(str(tmp_path / "none.gguf"))
-    monkeypatch.setattr("aouo.providers.local.find_spec", nothing_installed)
+    monkeypatch.setattr("aouo.providers.embedded.model.find_spec", nothing_installed)
     with pytest.raises(SetupError) as caught:
         find_weights("")
 

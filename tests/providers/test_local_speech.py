@@ -19,10 +19,10 @@ import pytest
 
 from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
 from aouo.facts.notices import VOICE_INSTALL
-from aouo.providers.audio import opus_of
-from aouo.providers.local_speech import LocalSpeech, Models
-from aouo.providers.speech import SpeechCall
-from aouo.providers.speech_worker import MAX_HEARD_S
+from aouo.speech.audio import opus_of
+from aouo.speech.local import LocalSpeech, Models
+from aouo.speech.services import SpeechCall
+from aouo.speech.worker import MAX_HEARD_S
 
 ROOT = Path(__file__).parents[2]
 FAKES = ROOT / "tests" / "fakes" / "speech_packages"

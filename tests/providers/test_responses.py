@@ -36,12 +36,12 @@ from aouo.facts.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.chat.wire import encode
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialect
-from aouo.providers.responses_answers import ResponsesReader
-from aouo.providers.responses_bodies import ResponsesBodies
-from aouo.providers.responses_wire import Asked, dump_native, responses_body
-from aouo.providers.wire import encode
+from aouo.providers.responses.answers import ResponsesReader
+from aouo.providers.responses.bodies import ResponsesBodies
+from aouo.providers.responses.wire import Asked, dump_native, responses_body
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
 
 KEY = "sk-very-secret"

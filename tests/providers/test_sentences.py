@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.providers.sentences import pieces
+from aouo.speech.sentences import pieces
 
 TEXTS = st.text(st.sampled_from("ab .!?,\n。é😀"), max_size=400) | st.text(max_size=300)
 

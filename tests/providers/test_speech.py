@@ -30,15 +30,9 @@ from aouo.facts.errors import (
     ProxyRefused,
     UnexplainedRefusal,
 )
-from aouo.providers.audio import one_wav, voice_note
-from aouo.providers.speech import (
-    Speaker,
-    SpeechCall,
-    SpeechService,
-    TermsAsked,
-    Transcriber,
-)
-from aouo.providers.speech_rules import RULES, Backend
+from aouo.speech.audio import one_wav, voice_note
+from aouo.speech.rules import RULES, Backend
+from aouo.speech.services import Speaker, SpeechCall, SpeechService, TermsAsked, Transcriber
 from tests.fakes.tls_server import make, serving
 
 KEY = "sk-very-secret"

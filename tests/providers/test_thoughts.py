@@ -25,10 +25,10 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.plumbing.redact import Redactor
-from aouo.providers.answers import AnswerReader
+from aouo.providers.chat.answers import AnswerReader
+from aouo.providers.chat.wire import PLAIN, Dialect, chat_body
 from aouo.providers.cleaning import Cleaning
 from aouo.providers.thoughts import CHARS_MAX, FOREIGN, Signed, family, signed_in
-from aouo.providers.wire import PLAIN, Dialect, chat_body
 
 GEMINI: Mapping[str, Any] = {
     "id": "function-call-1",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.providers.told import (
+from aouo.providers.known.told import (
     Told,
     entry_of,
     joined,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.providers.knowing import facts_of
+from aouo.providers.known.knowing import facts_of
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from aouo.facts.events import (
     Text,
     Unsupported,
 )
-from aouo.outbound.limits import CALM_S, Bucket, Pace
+from aouo.outbound.flood_control import CALM_S, Bucket, Pace
 from aouo.queue import bursts
 from aouo.queue.edited import Said, rewritten, words_of
 from aouo.queue.lanes import Lanes, Slot

@@ -46,7 +46,7 @@ from aouo.flow.files import media_files
 from aouo.flow.files.activity import typing
 from aouo.flow.files.media_reach import Openers, Reach, reach_of
 from aouo.flow.files.media_words import words_of
-from aouo.providers.speech import Ears, Heard, TermsAsked
+from aouo.speech.services import Ears, Heard, TermsAsked
 from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx

@@ -20,12 +20,12 @@ from aouo.facts.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.chat.wire import encode
 from aouo.providers.tiny.answer import Words, as_object, told
 from aouo.providers.tiny.choice import NO_MESSAGE, choice_prompt, choose, label_logprobs
 from aouo.providers.tiny.cuts import cleaned, is_edit, one_line, own_words
 from aouo.providers.tiny.matching import Match, matches
 from aouo.providers.tiny.options import Option, option_of, options
-from aouo.providers.wire import encode
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint

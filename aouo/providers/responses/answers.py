@@ -11,10 +11,10 @@ from uuid import uuid4
 
 from aouo.facts.errors import ProviderBusy, ProviderTimeout
 from aouo.facts.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
-from aouo.providers.answers import as_object, count
+from aouo.providers.chat.answers import as_object, count
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
-from aouo.providers.responses_wire import Asked, Item, dump_native, words_of
+from aouo.providers.responses.wire import Asked, Item, dump_native, words_of
 
 _UNFINISHED: dict[str, FinishReason] = {
     "max_output_tokens": "length",

@@ -28,10 +28,10 @@ from aouo.facts.transcript import (
     ToolSpec,
     UserSaid,
 )
+from aouo.providers.chat.wire import chat_tool, sendable_arguments, sendable_name
 from aouo.providers.dialect import Dialect
 from aouo.providers.order import in_order
 from aouo.providers.thoughts import NATIVE_CHARS_MAX
-from aouo.providers.wire import chat_tool, sendable_arguments, sendable_name
 
 WIRE = "responses"
 ID_CHARS_MAX = 64

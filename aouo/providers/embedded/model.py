@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from aouo.facts.errors import ProviderBusy, ProviderTimeout, SetupError
 from aouo.facts.transcript import ModelEvent, ModelRequest
-from aouo.providers import child as child_process
-from aouo.providers import local_server
+from aouo.providers.chat.wire import chat_body, encode
+from aouo.providers.embedded import child as child_process
+from aouo.providers.embedded import server as local_server
 from aouo.providers.http import Session
 from aouo.providers.printed import read_printed
 from aouo.providers.tiny.answer import Words
 from aouo.providers.tiny.conversation import TinyConversation
-from aouo.providers.wire import chat_body, encode
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint

@@ -24,10 +24,10 @@ from aouo.facts.transcript import (
     ToolSpec,
     UserSaid,
 )
+from aouo.providers.chat.wire import sendable_name
 from aouo.providers.dialect import PLAIN, Dialect
 from aouo.providers.order import in_order
 from aouo.providers.thoughts import FOREIGN, NATIVE_CHARS_MAX, wants_signatures
-from aouo.providers.wire import sendable_name
 
 WIRE = "gemini"
 Part: TypeAlias = dict[str, Any]

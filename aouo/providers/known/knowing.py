@@ -13,11 +13,11 @@ import structlog
 from aouo.facts.errors import ProviderError
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
-from aouo.providers.inquiry import Inquiry
+from aouo.providers.known.inquiry import Inquiry
+from aouo.providers.known.told import Told, nearest
+from aouo.providers.known.windows import known, window_of
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.room import Room
-from aouo.providers.told import Told, nearest
-from aouo.providers.windows import known, window_of
 
 log = structlog.get_logger()
 

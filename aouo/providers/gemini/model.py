@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from aouo.facts.errors import ProviderAuth, UnexplainedRefusal
 from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
-from aouo.providers.gemini_answers import GeminiReader
-from aouo.providers.gemini_wire import gemini_body
+from aouo.providers.chat.wire import encode
+from aouo.providers.gemini.answers import GeminiReader
+from aouo.providers.gemini.wire import gemini_body
 from aouo.providers.service import ServiceModel
-from aouo.providers.wire import encode
 
 if TYPE_CHECKING:
-    from aouo.providers.gemini_line import GeminiLine
+    from aouo.providers.gemini.line import GeminiLine
 
 
 class GeminiModel(ServiceModel):
@@ -45,7 +45,7 @@ class GeminiModel(ServiceModel):
                     yield PaidForNothing()
 
     def _line(self) -> GeminiLine:
-        from aouo.providers.gemini_line import GeminiLine
+        from aouo.providers.gemini.line import GeminiLine
 
         if not self._key:  # the SDK would look for one in the environment
             raise ProviderAuth(f"{self._provider}: there is no key")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from aouo.providers.told import (
+from aouo.providers.known.told import (
     Told,
     entry_of,
     joined,

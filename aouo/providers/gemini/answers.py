@@ -18,10 +18,10 @@ from aouo.facts.errors import (
     Stumbled,
 )
 from aouo.facts.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
-from aouo.providers.answers import as_object, count
+from aouo.providers.chat.answers import as_object, count
 from aouo.providers.event_stream import Event, EventStream
 from aouo.providers.failures import error_object, failure, status_of
-from aouo.providers.gemini_wire import Part, dump_native
+from aouo.providers.gemini.wire import Part, dump_native
 
 _REASONS: dict[str, FinishReason] = {
     "STOP": "stop",

@@ -21,12 +21,12 @@ from aouo.facts.errors import (
     ProviderRejected,
     ProviderTimeout,
 )
-from aouo.providers.audio import Audio, one_wav, voice_note
 from aouo.providers.failures import error_object, failure, parse_body
 from aouo.providers.http import Session, httpx_client, shared_client
 from aouo.providers.roads import in_the_way
-from aouo.providers.sentences import pieces
-from aouo.providers.speech_rules import RULES, Backend
+from aouo.speech.audio import Audio, one_wav, voice_note
+from aouo.speech.rules import RULES, Backend
+from aouo.speech.sentences import pieces
 
 T = TypeVar("T")
 

@@ -27,7 +27,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from aouo.providers.audio import opus_of
+from aouo.speech.audio import opus_of
 
 HEARD_HZ = 16_000
 MAX_HEARD_S = 30 * 60

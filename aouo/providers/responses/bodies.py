@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import deque
 
 from aouo.facts.transcript import AssistantSaid, Message, ModelRequest, ToolReturned, ToolSpec
-from aouo.providers.bodies import (
+from aouo.providers.chat.bodies import (
     BESIDE_BYTES,
     BYTES_MAX,
     PIECE_BYTES_MAX,
     Piece,
     reads_the_same,
 )
+from aouo.providers.chat.wire import encode
 from aouo.providers.dialect import Dialect
 from aouo.providers.order import in_order
-from aouo.providers.responses_wire import (
+from aouo.providers.responses.wire import (
     Asked,
     given_ids,
     items_of,
@@ -22,7 +23,6 @@ from aouo.providers.responses_wire import (
     responses_options,
     responses_tool,
 )
-from aouo.providers.wire import encode
 
 _TOOLS_KEPT = 16
 

