@@ -66,7 +66,7 @@ def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> l
 
 def _speech(settings: Settings, *, tests: bool) -> list[Facts]:
     """The services that speak and write down what is said."""
-    from aouo.cli import speech_check  # brings the services' SDKs
+    from aouo.cli.doctoring import speech as speech_check  # brings the services' SDKs
 
     rows: list[Facts] = []
     for one in speech_check.tried(settings, asks=tests):
@@ -110,7 +110,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
 
 def _price(settings: Settings, seen: Seen) -> Facts:
     from aouo.app.budgets import budget_of
-    from aouo.cli.doctor_models import served
+    from aouo.cli.doctoring.models import served
     from aouo.plumbing.clock import SystemClock
 
     provider, model = seen.wanted.backend, seen.wanted.model

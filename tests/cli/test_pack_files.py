@@ -291,7 +291,7 @@ def test_installing_and_upgrading_print_a_card_and_one_line_and_no_log(
     def agree(question: str) -> bool:
         return question.endswith("it?")
 
-    monkeypatch.setattr("aouo.cli.pack_install._agreed", agree)
+    monkeypatch.setattr("aouo.cli.packs.install._agreed", agree)
     run("new", "shop")
     installed = run("install", "shop")
     manifest = Path("shop/pack.yml")

@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 
 from aouo.app.proxied import session_through
-from aouo.cli import doctor_models
+from aouo.cli.doctoring import models as doctor_models
 from aouo.config.file import load_settings
 from aouo.plumbing.home import Home
 from tests.fakes.model_server import ModelServer

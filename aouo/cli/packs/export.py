@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from aouo.cli.context import json_option, print_json
-from aouo.cli.pack_named import named
-from aouo.cli.pack_sign import key_option, read_key, signature_of
+from aouo.cli.packs.named import named
+from aouo.cli.packs.sign import key_option, read_key, signature_of
 from aouo.packs.shipping.archive import SIGNATURE_FILE, SUFFIX, pack_archive
 from aouo.packs.shipping.signing import verify
 from aouo.packs.summary import sound_pack

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.cli.pack_install import refresh
-from aouo.cli.unread import RELOAD, unread
+from aouo.cli.packs.install import refresh
+from aouo.cli.packs.unread import RELOAD, unread
 from aouo.installer.installed import scan_at_rest
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Library, link

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from aouo.cli.context import json_option, print_json
-from aouo.cli.pack_named import named, summary_of
+from aouo.cli.packs.named import named, summary_of
 
 _MAX_CHARS = 1_000_000
 

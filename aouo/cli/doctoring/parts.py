@@ -12,7 +12,7 @@ from aouo.app.budgets import budget_of
 from aouo.app.models import configured
 from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import own_ears
-from aouo.cli.check import Check
+from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings, SpeechToText
 from aouo.facts.errors import SetupError, ToolFailed
 from aouo.facts.notices import VOICE_INSTALL, Lack
@@ -92,7 +92,7 @@ def speech(settings: Settings, *, fast: bool) -> Iterator[Check]:
     """Speech that the owner chose and that cannot work; the default without a key is no choice."""
     yield from _chosen_speech(settings, fast=fast)
     if not fast:
-        from aouo.cli import speech_check  # brings the services' SDKs
+        from aouo.cli.doctoring import speech as speech_check  # brings the services' SDKs
 
         yield from speech_check.asked(settings)
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import aiohttp
 
 from aouo.app.proxied import secrets_of, session_through
-from aouo.cli.check import Check
+from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing.redact import Redactor

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.pack_install import asked
-from aouo.cli.pack_named import installed
+from aouo.cli.packs.install import asked
+from aouo.cli.packs.named import installed
 from aouo.facts.errors import SetupError
 from aouo.installer.restoring import known
 from aouo.packs.shipping.backup_file import SUFFIX, Kept, Known

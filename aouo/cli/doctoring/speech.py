@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from aouo.app.proxied import secrets_of, session_through
 from aouo.app.speech import speech_of
-from aouo.cli.check import Check
+from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings
 from aouo.facts.errors import (
     CertificateRefused,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aouo.app.proxied import secrets_of
-from aouo.cli.check import Check
+from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing.logs import Logs, Nowhere
