@@ -1,4 +1,4 @@
-"""How fast Telegram lets a bot speak: token buckets per chat, per group and for the whole bot.
+"""Telegram's flood control: token buckets per chat, per group and for the whole bot.
 
 The figures are not promises; what is refused all the same is waited out where it happens.
 The bot as a whole says a second's worth at once and the rest at its rate, whoever asked for it:

@@ -3,7 +3,7 @@
 Each runs the real channel, runtime and provider code against a local service that keeps the
 family's rules (`aouo.emulator.models`); every third message calls a tool, every fifteenth writes
 into a memory file. Requests for titles and summaries count too, and so do refused ones. Pictures,
-restarts and a change of service are in `tests/path/test_sixty_turns.py`.
+restarts and a change of service are in `tests/path/models/test_sixty_turns.py`.
 """
 
 from __future__ import annotations

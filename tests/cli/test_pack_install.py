@@ -1,7 +1,7 @@
 """`aouo pack install`, `upgrade`, `uninstall` on a home where no bot runs.
 
 Source: contract, "Command line" (exit codes), issue 5, "Lifecycle". Beside a running bot:
-`tests/path/test_installing_by_terminal.py`.
+`tests/path/packs/test_installing_by_terminal.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """One life of the runtime that ends in order or at any step, and the database it writes to.
 
 A life that was killed reaches neither its database nor Telegram any more, whatever its tasks
-still try while they are taken down. (Kills of real processes: `tests/path/test_kill_matrix.py`.)
+still try while they are taken down. (Kills of real processes:
+`tests/path/lanes/test_kill_matrix.py`.)
 """
 
 from __future__ import annotations
