@@ -1,4 +1,4 @@
-"""Clocks for tests: one that skips short pauses, and one that runs fast; both jump on request."""
+"""Clocks for tests: one that skips the pauses between messages, and one that runs fast."""
 
 from __future__ import annotations
 
@@ -50,16 +50,17 @@ class FastClock:
 
 
 class SkippingClock(FastClock):
-    """The real time, but for pauses of `SHORT_S` and less, which are skipped: whoever makes one
-    goes on at once, and for everybody it is that much later."""
+    """The real time, but for pauses as the pace of a chat makes them, which are skipped: whoever
+    makes one goes on at once, and for everybody it is that much later. Looks at what is shown are
+    shorter, and patience is longer."""
 
-    SHORT_S = 3.0
+    LEAST_S, MOST_S = 0.5, 3.0
 
     def __init__(self) -> None:
         super().__init__(speed=1.0)
 
     async def sleep(self, seconds: float) -> None:
-        if seconds > self.SHORT_S:
+        if not self.LEAST_S < seconds <= self.MOST_S:
             await super().sleep(seconds)
             return
         until_s = self.monotonic_s() + seconds
