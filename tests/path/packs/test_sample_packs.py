@@ -12,10 +12,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from aouo.home import Home
 
 from aouo.emulator import Emulator
 from aouo.emulator.description import Upload
+from aouo.plumbing.home import Home
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, ModelServer, Says, last_words
 from tests.packs import sql_time
