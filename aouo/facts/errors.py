@@ -63,7 +63,7 @@ AouoError
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
+from posixpath import basename
 from typing import Literal, TypeAlias
 
 Bound: TypeAlias = Literal["", "setting", "window", "service", "budget"]
@@ -481,5 +481,5 @@ def place_of(error: BaseException) -> str:
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
-    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    where = f" at {basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
     return f"{type(error).__name__}{where}"
