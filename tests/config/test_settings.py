@@ -453,7 +453,7 @@ def _reads(file: Path) -> tuple[set[str], set[str]]:
     tree = ast.parse(file.read_text())
     classes = dict(_sections(Settings))
     holders = {"settings", "_settings", *classes.values()}
-    if file.name == "config/settings.py":  # its own methods; what may not start is no use of a key
+    if file.name == "settings.py":  # its own methods; what may not start is no use of a key
         tree = ast.Module([node for node in ast.walk(tree) if _is_use(node)], [])
         holders.add("self")
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]

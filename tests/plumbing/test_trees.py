@@ -227,7 +227,7 @@ def test_little_memory_and_few_descriptors_are_enough(tmp_path: Path) -> None:
     code = (
         "import resource, sys\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))\n"
-        "from pathlib import Path\nfrom aouo import trees\n"
+        "from pathlib import Path\nfrom aouo.plumbing import trees\n"
         "trees.remove(Path(sys.argv[1]))\n"
         "held = [line for line in open('/proc/self/status') if line.startswith('VmHWM')]\n"
         "assert int(held[0].split()[1]) < 64_000"

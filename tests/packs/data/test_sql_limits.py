@@ -46,7 +46,7 @@ HUNGRY = {
 CHILD = """
 import resource, sys
 from pathlib import Path
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.reading import Reader, Unreadable
 reader = Reader(Path(sys.argv[1]))
 def peak_mb(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
