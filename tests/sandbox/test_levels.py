@@ -19,6 +19,7 @@ from aouo.sandbox.levels import (
     in_words,
     level_of,
 )
+from tests.sandbox.places import or_fail
 
 
 @pytest.fixture
@@ -163,3 +164,23 @@ def test_elsewhere_than_on_linux_no_tool_of_a_pack_runs(
     said = "tools of packs are refused: they need Linux, and this is Darwin"
     assert in_words(level) == said
     assert better(level).startswith("Run aouo on Linux")
+
+
+@pytest.mark.parametrize("ci", ["true", "1", "True"])
+def test_in_ci_a_machine_where_nothing_confines_fails_instead_of_skipping_its_tests(
+    ci: str,
+) -> None:
+    """Every file of tests of the sandbox begins with this."""
+    with pytest.raises(RuntimeError, match="no test of the sandbox would run"):
+        or_fail({}, {"CI": ci})
+
+
+@pytest.mark.parametrize("environ", [{}, {"CI": ""}, {"CI": "false"}])
+def test_elsewhere_than_in_ci_such_a_machine_skips_them(environ: dict[str, str]) -> None:
+    assert or_fail({}, environ) == {}
+
+
+def test_what_confines_is_tried_in_ci_and_elsewhere() -> None:
+    found: dict[str, Level] = {"landlock": Landlock(7, True, ())}
+
+    assert or_fail(found, {"CI": "true"}) == or_fail(found, {}) == found
