@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aouo.facts.ids import ulid
 from aouo.sandbox import cgroup, levels
 from aouo.sandbox.levels import (
     Bubblewrap,
@@ -19,7 +20,7 @@ from aouo.sandbox.levels import (
     in_words,
     level_of,
 )
-from tests.sandbox.places import or_fail
+from tests.sandbox.places import LIMITS, or_fail
 
 
 @pytest.fixture
@@ -135,6 +136,19 @@ def test_a_group_that_was_just_made_is_not_swept_and_an_old_empty_one_is(tmp_pat
     cgroup.sweep((tmp_path,))
 
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["another", "aouo-tool-new"]
+
+
+async def test_a_group_waits_for_its_tool_whatever_other_runtimes_start_meanwhile() -> None:
+    """The kernel's own groups. A tool whose group is gone ends with 71 and "echo: I/O error"."""
+    within = cgroup.parents()
+    if not within:
+        pytest.skip("no control group can be made here, so none is swept")
+    async with cgroup.group(within, ulid(), LIMITS) as doors:
+        cgroup.sweep(within)
+        left = [door.exists() for door in doors]
+
+    assert left == [True] * len(within)
+    assert not any(door.parent.exists() for door in doors)
 
 
 @pytest.mark.parametrize("wish", ["auto", "require"])
