@@ -368,6 +368,42 @@ def test_what_a_service_refuses_is_in_its_right_class(
         assert found.model == MODEL
 
 
+@pytest.mark.parametrize("depth", [1, 9, 490, 2_000, 100_000])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[", "]"),
+        ('{"error":', "}"),
+        ('{"message":[', "]}"),
+        ('{"code":"c","metadata":{"raw":', "}}"),
+        ('{"error":{"details":[{"raw":', "}]}}"),
+    ],
+    ids=["lists", "errors", "messages", "passed on", "details"],
+)
+def test_a_refusal_nested_to_any_depth_is_told_by_its_status(
+    before: str, after: str, depth: int
+) -> None:
+    """Each release of Python gives up at another depth, and its reader not where we do."""
+    body = before * depth + "{}" + after * depth
+    found = refused("x", 503, body.encode(), headers={})
+
+    assert type(found) is ProviderBusy
+
+
+def test_of_services_that_pass_an_error_on_to_each_other_the_first_nine_are_heard() -> None:
+    """OpenRouter quotes whom it asked; a body that quotes itself without end is read in part."""
+
+    def passed_on(times: int) -> bytes:
+        inner: dict[str, Any] = {"code": "insufficient_quota"}
+        for _ in range(times):
+            inner = {"code": 502, "metadata": {"raw": inner}}
+        return encode({"error": inner})
+
+    near, far = (refused("x", 502, passed_on(times), headers={}) for times in (8, 9))
+
+    assert (type(near), type(far)) == (ProviderBilling, ProviderBusy)
+
+
 @pytest.mark.parametrize(
     ("message", "param", "most"),
     [

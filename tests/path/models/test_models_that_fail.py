@@ -79,6 +79,18 @@ async def test_when_the_primary_fails_the_fallback_answers_and_the_person_sees_o
     assert (events[1]["from"], events[1]["to"]) == ("fake/scripted", "other/steps-in")
 
 
+async def test_an_error_nested_deeper_than_anybody_reads_is_an_error_like_any_other(
+    world: World, other: ModelServer
+) -> None:
+    """JSON of 100,000 levels ends Python's own reader, not the turn."""
+    world.model.fail(500, '{"error":' + "[" * 100_000)
+    other.say("Here I am.")
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+
+    assert answer.text == "Here I am."
+
+
 async def test_an_answer_that_breaks_off_is_shown_once_and_whole(
     world: World, other: ModelServer
 ) -> None:
