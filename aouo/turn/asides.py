@@ -52,7 +52,7 @@ _BULLET = re.compile(r"^\s*[-*•]\s+(.+)$")
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Who asks which model: `row` is the usage row to fill; it never names a session.
+    """Who asks which model: `row` is the usage row to fill; what is asked aside is of no session.
 
     `spend` gets the row when it is known, `took_ms` what the call took.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import structlog
 
@@ -273,8 +273,7 @@ def _payer(ctx: TurnContext) -> Payer:
     def took(ms: float) -> None:
         ctx.provider_ms += ms
 
-    row = replace(spent_by(ctx, "summary"), session_id="")
-    return Payer(ctx.model, row, ctx.spend, took)
+    return Payer(ctx.model, spent_by(ctx, "summary"), ctx.spend, took)
 
 
 def _line(entry: Message) -> str:

@@ -49,9 +49,8 @@ class World:
         for name in packs:
             (self.home.packs / name).symlink_to(ROOT / "packs" / name)
 
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[Running]:
-        """Start the runtime; leave the block to stop it gracefully."""
+    def configure(self) -> None:
+        """Write the configuration, whoever reads it: `running`, or a process of its own."""
         config = {
             "telegram": {
                 "bot_token": self.emulator.token,
@@ -64,6 +63,11 @@ class World:
             **{key: value for key, value in self.config.items() if key != "telegram"},
         }
         self.home.config.write_text(json.dumps(config))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Running]:
+        """Start the runtime; leave the block to stop it gracefully."""
+        self.configure()
         loaded = load_settings(self.home.path, {})
         async with (
             open_app(self.home, loaded.settings, more_tools=self.tools, clock=self.clock) as app,

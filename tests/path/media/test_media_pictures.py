@@ -71,6 +71,19 @@ async def test_a_picture_and_its_caption_reach_a_model_that_sees(world: World, s
     assert words == f"{PHOTO_LINE}\nwhat is this?"
 
 
+async def test_of_the_sizes_of_a_picture_the_largest_one_is_seen(world: World, sees: None) -> None:
+    """Telegram sends several, the smallest first: at 90 pixels no text can be read."""
+    large = PICTURE[:16] + (1280).to_bytes(4, "big") + (960).to_bytes(4, "big") + PICTURE[24:]
+    world.model.say("A red bicycle.")
+    async with world.running() as bot:
+        shown = await bot.people.send_file(ADA, ADA, "photo", large, caption="what is this?")
+        await said(world, "A red bicycle.")
+        await settled(bot)
+
+    assert len(shown.raw["photo"]) == 4
+    assert pictures(world.model.requests[0]) == [large]
+
+
 async def test_the_next_turn_has_a_line_for_the_picture_and_not_the_picture(
     world: World, sees: None
 ) -> None:

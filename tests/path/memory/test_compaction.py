@@ -29,13 +29,15 @@ class Model:
         self.failing = False
         self.too_long = 0
         self.stalls = False
+        self.summary_tokens = 10
 
     def __call__(self, body: Body) -> Reply | str:
         wish = str(body["messages"][0]["content"])
         if "Summarise the conversation" in wish:
             if self.stalls:
                 return Says("Slowly", chunks=5, stall_after=1)
-            return Fails(503) if self.failing else SUMMARY
+            paid = (self.summary_tokens, 0, 5)
+            return Fails(503) if self.failing else Says(SUMMARY, usage=paid)
         if "about to leave your view" in wish:
             return Fails(503) if self.failing else f"- {FACT}"
         if "Name this conversation" in wish:
@@ -195,6 +197,22 @@ async def test_a_service_that_finds_the_prompt_too_long_is_asked_again_with_a_su
     assert len(rows) == 1
     assert failed == []
     assert SUMMARY in read(talk)
+
+
+async def test_what_a_summary_costs_leaves_the_limit_of_its_session_as_it_was(
+    talk: World, model: Model
+) -> None:
+    """Else a conversation would be renewed because it was summarised."""
+    model.summary_tokens = 10_000
+    talk.config["advanced"] = {"context_window": 5600, "session_tokens_max": 10_000}
+    async with talk.running() as bot:
+        await fill(talk, bot, model, 5)
+        await say(talk, bot, model, "And now?")
+        summaries = await bot.rows("SELECT 1 FROM summaries")
+        sessions = await bot.rows("SELECT 1 FROM sessions")
+
+    assert summaries
+    assert len(sessions) == 1
 
 
 async def test_compact_begins_a_new_session_with_the_summary_and_keeps_the_old_one(

@@ -6,6 +6,7 @@ Source: contract "Configuration" (budgets), issue 3 "Limits".
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from aouo.emulator import FAMILY, ChatMessage
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says, words_of
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
-from tests.path.world import ADA, BEN, Running, World
+from tests.path.world import ADA, BEN, ROOT, Running, World
 
 PRICES = {
     "scripted": {"input": 10.0, "cached": 1.0, "output": 100.0},
@@ -36,6 +37,14 @@ def budgets(world: World, prices: dict[str, Any] | None = None, **ceilings: Any)
         "budgets": {"prices": PRICES if prices is None else prices, **ceilings},
         "telegram": {"groups": "all"},
     }
+
+
+def thrifty(world: World, budget: str) -> None:
+    """A pack that allows itself so much a day, in its own pack.yml."""
+    folder = world.home.packs / "notes"
+    shutil.copytree(ROOT / "packs" / "notes", folder)
+    manifest = folder / "pack.yml"
+    manifest.write_text(f"{manifest.read_text()}\nbudget: {{{budget}}}\n")
 
 
 async def refused(bot: Running, *, user: int = ADA, chat: int = 0) -> ChatMessage:
@@ -212,6 +221,51 @@ async def test_stop_closes_the_message_and_nothing_else_happens(world: World) ->
     )
 
 
+@pytest.mark.parametrize("what", ["Stop", "Cheaper"])
+async def test_in_a_group_nobody_but_who_asked_and_the_owner_decides_a_refusal(
+    world: World, what: str
+) -> None:
+    """Everybody there sees the buttons. The bot answers a stranger's tap and does nothing."""
+    budgets(world, daily_usd=0.01)
+    world.config["providers"] = {
+        "fake": {
+            "base_url": world.model.base_url,
+            "api_key": "key",
+            "prices": {"small": {"input": 0.01, "output": 0.1}},
+        }
+    }
+    async with world.running() as bot:
+        shown = await refused(bot, chat=FAMILY)
+        card = await bot.people.next_message(ADA, contains="Raise it for today?")
+        strangers = [
+            await bot.people.tap(BEN, FAMILY, shown.id, data)
+            for data in (button(shown, what), button(card, "Raise"))
+        ]
+        await settled(bot)
+        there = await answers(world, FAMILY)
+        askers = await bot.people.tap(ADA, FAMILY, shown.id, button(shown, what))
+        await settled(bot)
+        after = await answers(world, FAMILY)
+
+    assert strangers == [
+        {"text": "This question is for somebody else.", "show_alert": True},
+        {"text": "Only the owner can decide this.", "show_alert": True},
+    ]
+    assert there == [shown.text]
+    assert askers == {"text": "", "show_alert": False}
+    assert shown.text not in after
+
+
+async def test_in_a_group_the_owner_may_leave_somebody_elses_refusal_unanswered(
+    world: World,
+) -> None:
+    budgets(world, daily_usd=0.01)
+    async with world.running() as bot:
+        shown = await refused(bot, user=BEN, chat=FAMILY)
+        await bot.people.tap(ADA, FAMILY, shown.id, button(shown, "Stop"))
+        await said(world, "Left unanswered: today's budget did not allow it.", FAMILY)
+
+
 async def test_a_cheaper_model_answers_here_for_the_rest_of_the_day(
     world: World, clock: FastClock
 ) -> None:
@@ -253,6 +307,53 @@ async def test_a_person_and_a_pack_have_budgets_of_their_own(world: World) -> No
     assert mine.text.endswith("or the owner raises budgets.per_person_daily_usd.")
     assert packs.text.startswith("Today's budget of “notes” does not allow this: ")
     assert packs.text.endswith("or the owner raises budgets.per_pack_daily_usd.notes.")
+
+
+async def test_what_a_pack_allows_itself_holds_across_a_restart_though_the_owner_sets_no_budget(
+    world: World,
+) -> None:
+    """What a former life spent counts, and the cheaper model that was chosen answers."""
+    thrifty(world, "daily_usd: 0.6")
+    world.config["providers"] = {
+        "fake": {
+            "base_url": world.model.base_url,
+            "api_key": "key",
+            "prices": {"scripted": PRICES["scripted"], "small": PRICES["small"]},
+        }
+    }
+    world.model.say("dear", usage=(1_000, 0, 5_000))
+    async with world.running() as bot:
+        await bot.ask("first")
+        await settled(bot)
+    async with world.running() as bot:
+        shown = await bot.ask("hello")
+        await bot.people.tap(ADA, ADA, shown.id, button(shown, "Cheaper"))
+        await said(world, "hello")
+        await settled(bot)
+
+    assert shown.text.startswith(
+        "Today's budget of “notes” does not allow this: $0.51 of $0.60 are spent, "
+    )
+    assert shown.text.endswith("or the owner raises budget.daily_usd in the pack.yml of “notes”.")
+    assert [body["model"] for body in world.model.requests] == ["scripted", "small"]
+
+
+async def test_the_tokens_that_a_pack_allows_itself_are_its_own_and_not_another_packs(
+    world: World,
+) -> None:
+    world.install("vocab")
+    thrifty(world, "daily_tokens: 1000")
+    world.model.say("long", usage=(900, 0, 100))
+    async with world.running() as bot:
+        await bot.ask("/use notes")
+        await bot.ask("hello")
+        await settled(bot)
+        notes = await bot.ask("again")
+        await bot.ask("/use vocab")
+        vocab = await bot.ask("hello there")
+
+    assert "budget.daily_tokens in the pack.yml of “notes”" in notes.text
+    assert vocab.text.startswith("hello there\n")
 
 
 async def test_a_model_without_a_price_is_not_asked_under_a_budget(world: World) -> None:
