@@ -195,3 +195,26 @@ async def test_a_send_whose_connection_was_refused_is_made_again_until_it_arrive
             outbox.close()
 
     assert [message.text for message in messenger.chats[to].values()] == ["hello"]
+
+
+async def test_who_stops_waiting_for_a_message_leaves_the_others_waiting(tmp_path: Path) -> None:
+    """Of two that wait for the same row one is cancelled, as a turn is that its person stops."""
+    messenger, to = FakeMessenger(), ConversationAddress("cli", "1")
+
+    async with outbox_over(messenger, tmp_path, clock=FastClock()) as (outbox, database):
+        row = await database.transact(
+            lambda tx: deliveries.add(tx, to, "msg", Rendered("hello"), NOW)
+        )
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            stopped, stays = (group.create_task(outbox.settled(row)) for _ in range(2))
+            await asyncio.sleep(0)  # both wait now
+            stopped.cancel()
+            await asyncio.wait([stopped])
+            group.create_task(outbox.run())
+            outbox.put(row)
+            await asyncio.wait([stays])
+            outbox.close()
+
+    assert stopped.cancelled()
+    assert not stays.cancelled()
+    assert stays.result().state == "sent"
