@@ -254,3 +254,22 @@ async def test_no_message_of_the_new_group_is_edited_by_an_old_number(world: Wor
         there = await answers(world, group)
 
     assert there[-2:] == [ours.text, "a long answer that grows as it comes in slowly"]
+
+
+@pytest.mark.parametrize("status", ["left", "kicked", "restricted"])
+async def test_that_we_are_out_of_the_old_group_says_nothing_of_the_new_one(
+    world: World, status: str
+) -> None:
+    """The old one is empty now, and Telegram may tell of that: the new one is served as before."""
+    async with world.running() as bot:
+        await bot.ask("/use notes", chat=FAMILY)
+        group = await bot.people.upgrade(ADA, FAMILY)
+        await has_moved(bot, group)
+        await settled(bot)
+        await bot.people.set_bot_status(BEN, FAMILY, status)
+        await bot.ask("/id", user=BEN)  # what came before it is filed
+        gone = await bot.rows("SELECT chat_id FROM gone_chats")
+        at_home = await bot.rows("SELECT gone FROM conversation_routes WHERE chat_id = ?", str(group))
+        answer = await bot.ask(f"{US} are you there?", chat=group)
+
+    assert (gone, at_home, answer.text) == ([], [{"gone": ""}], "are you there?")
