@@ -97,8 +97,13 @@ class Outbox:
                 sender.rows.append(row)
 
     def show(self, address: ConversationAddress, message_id: int, message: Rendered) -> None:
-        """Edit a live message soon; a newer wish, or a final for it, replaces this one."""
-        self._sender(address).edits[message_id] = message
+        """Edit a live message soon; a newer wish, or a final for it, replaces this one.
+
+        In a group that has moved meanwhile the number is another message's: nothing is edited.
+        """
+        sender = self._sender(address)
+        if _chat_of(sender.address) == _chat_of(address):
+            sender.edits[message_id] = message
 
     def show_draft(self, address: ConversationAddress, draft_id: int, message: Rendered) -> None:
         """Show what is being written soon; a newer wish, or a message, replaces this one."""

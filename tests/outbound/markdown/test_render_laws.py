@@ -184,3 +184,23 @@ def test_a_live_reply_rolls_over_into_single_valid_messages(markdown: str) -> No
 
     assert done == ""
     assert len(render(rest, limit=64)) <= 1
+
+
+_LINES = st.lists(st.integers(1, 9).map("w".__mul__), min_size=1, max_size=5).map(" ".join)
+_PARAGRAPH = st.lists(_LINES, min_size=1, max_size=4).map("\n".join)
+
+
+@given(st.lists(_PARAGRAPH.filter(lambda text: 8 <= len(text) <= 64), min_size=1, max_size=12))
+@settings(max_examples=250, deadline=None, derandomize=True, database=None)
+def test_a_paragraph_that_fits_is_never_cut_whatever_its_lines(paragraphs: list[str]) -> None:
+    """A message ends at a paragraph's end wherever that leaves at least an eighth of it filled."""
+    document = "\n\n".join(paragraphs)
+
+    parts = render(document, limit=64)
+    whole = [text for part in parts for text in part.text.split("\n\n")]
+    grown, rest = stable_prefix(document, limit=64)
+    begun = grown.split("\n\n")[:-1]
+
+    assert whole == paragraphs
+    assert (grown + rest, begun) == (document, paragraphs[: len(begun)])
+    assert bool(begun) == (len(parts) > 1)

@@ -16,6 +16,7 @@ from aouo.outbound.wording import sentences
 from aouo.store import deliveries
 from aouo.store.database import Tx
 from tests.fakes.clock import FastClock
+from tests.fakes.model_server import Says
 from tests.path.looking import (
     Withholding,
     answers,
@@ -43,7 +44,7 @@ async def test_of_a_stranger_who_moves_a_group_no_name_is_kept(world: World) -> 
         await bot.ask(f"/use{US} notes", chat=FAMILY)
         stranger = {"id": 5005, "is_bot": False, "first_name": "Mallory", "username": "mallory"}
         moved = {
-            "message_id": 9_000,
+            "message_id": 300,
             "date": 1_700_000_000,
             "chat": {"id": FAMILY, "type": "group", "title": "Family"},
             "from": stranger,
@@ -67,14 +68,18 @@ def tells_of_a_move(content: JsonObject) -> bool:
 
 async def find_out(bot: Running, group: int) -> None:
     """Another sender learns of the move, by a message of ours for the old group."""
+    await put_notice(bot)
+    await bot.people.next_message(group, contains="by the way")
+    await has_moved(bot, group)
+
+
+async def put_notice(bot: Running) -> None:
     address = ConversationAddress("tg", str(FAMILY))
 
     def notice(tx: Tx) -> deliveries.Delivery:
         return deliveries.add(tx, address, "notice", sentences.say("by the way"), "")
 
     bot.app.outbox.put(await bot.app.database.transact(notice))
-    await bot.people.next_message(group, contains="by the way")
-    await has_moved(bot, group)
 
 
 async def has_moved(bot: Running, group: int) -> None:
@@ -254,3 +259,61 @@ async def test_no_message_of_the_new_group_is_edited_by_an_old_number(world: Wor
         there = await answers(world, group)
 
     assert there[-2:] == [ours.text, "a long answer that grows as it comes in slowly"]
+
+
+@pytest.mark.parametrize("status", ["left", "kicked", "restricted"])
+async def test_that_we_are_out_of_the_old_group_says_nothing_of_the_new_one(
+    world: World, status: str
+) -> None:
+    """The old one is empty now, and Telegram may tell of that: the new one is served as before."""
+    async with world.running() as bot:
+        await bot.ask("/use notes", chat=FAMILY)
+        group = await bot.people.upgrade(ADA, FAMILY)
+        await has_moved(bot, group)
+        await settled(bot)
+        await bot.people.set_bot_status(BEN, FAMILY, status)
+        await bot.ask("/id", user=BEN)  # what came before it is filed
+        gone = await bot.rows("SELECT chat_id FROM gone_chats")
+        at_home = await bot.rows(
+            "SELECT gone FROM conversation_routes WHERE chat_id = ?", str(group)
+        )
+        answer = await bot.ask(f"{US} are you there?", chat=group)
+
+    assert (gone, at_home, answer.text) == ([], [{"gone": ""}], "are you there?")
+
+
+async def test_nor_by_an_edit_that_flood_control_held_back_until_the_move(world: World) -> None:
+    """What was to be shown of the growing answer still waits, and so it does after the move."""
+    world.config = {}
+    world.clock = clock = FastClock()
+    Withholding(world, tells_of_a_move)
+    world.model.reply(Says("a long answer " * 60, chunks=12, stall_after=(2, 11)))
+    async with world.running() as bot:
+        await bot.ask("/use notes", chat=FAMILY)
+        await bot.people.fault(
+            "status", method="editMessageText", chat=FAMILY, status=429, retry_after=300
+        )
+        question = await bot.people.say(ADA, FAMILY, f"{US} go")
+        live = await bot.people.next_message(FAMILY, after=question.id)
+        world.model.release.set()
+        world.model.release.clear()
+        await eventually(lambda: bot.people.calls("editMessageText"))
+        group = await bot.people.upgrade(ADA, FAMILY)
+        ours = await bot.people.messages(group)
+        if (live.id - ours[-1].id) % 2:  # a question and an answer each from here on
+            await bot.people.say(ADA, group, "talk")
+        while ours[-1].id < live.id:
+            ours = [await bot.ask(f"/whereami{US}", chat=group)]
+        await put_notice(bot)  # goes before the edit, and finds out
+        clock.jump(300)
+        await bot.people.next_message(group, contains="by the way")
+        for _ in range(4):
+            clock.jump(60)
+            await bot.ask(f"/whereami{US}", chat=group)
+        shown = [m for m in await bot.people.messages(group) if m.id == live.id]
+        world.model.release.set()
+        await settled(bot)
+        edits = await bot.people.calls("editMessageText")
+
+    assert (live.id, [m.text for m in shown]) == (ours[-1].id, [ours[-1].text])
+    assert {call["params"]["chat_id"] for call in edits} == {FAMILY}

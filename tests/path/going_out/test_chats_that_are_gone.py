@@ -220,3 +220,31 @@ async def test_a_stranger_who_blocks_the_bot_leaves_no_trace(world: World) -> No
         gone = await bot.rows("SELECT 1 FROM gone_chats")
 
     assert (len(rows), gone) == (1, [])
+
+
+async def test_who_blocks_the_bot_while_flood_control_holds_an_answer_back_is_answered_later(
+    world: World, clock: FastClock
+) -> None:
+    """The turn waits for its first message to arrive; that it will not has to be told, or the
+    turn would never end and nothing would ever be answered there again."""
+    world.config = EDITS
+    world.model.reply(Says("word " * 60, chunks=6, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.fault(
+            "status", method="sendMessage", chat=ADA, status=429, retry_after=600
+        )
+        await bot.people.say(ADA, ADA, "go")
+        held_back = (
+            "SELECT 1 FROM deliveries WHERE kind = 'live' AND state = 'queued' AND error > ''"
+        )
+        await eventually(lambda: bot.rows(held_back))
+        await bot.people.block(ADA)
+        await waits(bot)
+        turns = await bot.rows("SELECT status FROM turns")
+        world.model.release.set()
+        await bot.people.unblock(ADA)
+        clock.jump(600.0)
+        back = await bot.ask("hello")
+
+    assert turns == [{"status": "aborted"}]
+    assert back.text == "hello"

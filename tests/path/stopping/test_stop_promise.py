@@ -374,3 +374,27 @@ async def test_off_the_record_nobody_is_asked_to_say_it_again(world: World, note
         await settled(bot)
 
     assert await answers(world) == [told]
+
+
+async def test_a_stop_ends_and_drops_nothing_that_was_said_after_it(
+    world: World, notes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a moment late: what came after it has begun, or waits, when it is obeyed."""
+    obeyed = Held(monkeypatch, Desk, "obey")
+    world.model.stall(after_chunks=0, text="the answer")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "/stop")
+        await within(obeyed.reached)
+        await bot.people.say(ADA, ADA, "hello")
+        await within(world.model.stalled)
+        await bot.people.say(ADA, ADA, "and this")
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE body LIKE '%and this%'"))
+        obeyed.go_on.set()
+        await said(world, "Nothing is running here.")
+        world.model.release.set()
+        await said(world, "the answer")
+        await said(world, "and this")
+        await settled(bot)
+        turns = await bot.rows("SELECT status FROM turns")
+
+    assert turns == [{"status": "ack"}] * 2
