@@ -10,7 +10,7 @@ def main() -> None:
     from typing import TextIO, cast
 
     from aouo.cli.main import aouo
-    from aouo.printable import PrintableStream
+    from aouo.plumbing.printable import PrintableStream
 
     # What verbs print is full of what strangers wrote, and terminals obey some signs.
     sys.stdout = cast("TextIO", PrintableStream(sys.stdout))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from aouo.app.telegram import TelegramChannel
-from aouo.home import Home
-from aouo.ports import Clock
+from aouo.config.settings import Settings
+from aouo.facts.ports import Clock
+from aouo.plumbing.home import Home
 from aouo.providers.dialect import Dialects
-from aouo.settings import Settings
 from aouo.store.database import Database
+from aouo.telegram.channel import TelegramChannel
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from aouo.errors import SetupError
+from aouo.config.settings import Price as PriceSetting
+from aouo.config.settings import Settings
+from aouo.facts.errors import SetupError
+from aouo.facts.ports import Clock
 from aouo.packs.library import Library
-from aouo.ports import Clock
-from aouo.providers import catalogue
-from aouo.settings import Price as PriceSetting
-from aouo.settings import Settings
-from aouo.turn.money import Budget, PackBudget, Price, Prices
+from aouo.providers.known import catalogue
+from aouo.spending.money import Budget, PackBudget, Price, Prices
 
 Served: TypeAlias = Callable[[str, str], Price | None]
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import structlog
 
-from aouo.bus import Bus
-from aouo.errors import ProviderError, Refused
-from aouo.events import TurnSettled
-from aouo.ports import ChatModel, Clock, stamp
+from aouo.facts.errors import ProviderError, Refused
+from aouo.facts.events import TurnSettled
+from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.transcript import AssistantSaid, Message, UserSaid
+from aouo.plumbing.bus import Bus
 from aouo.store import sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Wanting
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, Message, UserSaid
 from aouo.turn.asides import Asides, Payer
 
 log = structlog.get_logger()

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 
 import structlog
 
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from aouo.turn.pipelines import Pipelines, arranged
 
 log = structlog.get_logger()

@@ -7,39 +7,41 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from aouo.app.apart import bot_owner
 from aouo.app.base import Base
 from aouo.app.budgets import Served, budget_of, pack_budgets
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
-from aouo.app.installed import scanned
 from aouo.app.knowing import served_price
-from aouo.app.mcp import Servers, supervised
 from aouo.app.memories import Memories
 from aouo.app.models import model_of
 from aouo.app.outside import outside
-from aouo.app.pack_tools import Workshop, pack_tools
 from aouo.app.persona import PersonaFiles
 from aouo.app.proxied import secrets_of
 from aouo.app.speech import Speech, speech_of
-from aouo.app.stores import PackStores
-from aouo.app.zones import zone_of
+from aouo.facts.ports import ChatModel
 from aouo.flow.generation import Generation
 from aouo.flow.leases import GiveBack, Leases
 from aouo.guard.reach import Reach
+from aouo.installer.installed import scanned
 from aouo.memory.keeping import Keeping
 from aouo.outbound.clean import AsShown
+from aouo.packs.apart import bot_owner
 from aouo.packs.library import Library
-from aouo.ports import ChatModel
-from aouo.redact import Redactor
+from aouo.packs.stores import PackStores
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox
+from aouo.spending.money import PackBudget
+from aouo.spending.quota import Quota
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db
 from aouo.tools.files import check_room
 from aouo.tools.load import load_skills, load_tools
+from aouo.tools.mcp_servers import Servers, supervised
 from aouo.tools.memory import memory
 from aouo.tools.msg import msg
 from aouo.tools.onboarding import onboarding_done
+from aouo.tools.pack_tools import Workshop, pack_tools
 from aouo.tools.persist import persist
 from aouo.tools.registry import Registry, Tool
 from aouo.tools.sessions import sessions
@@ -48,8 +50,6 @@ from aouo.tools.tts import tts
 from aouo.turn.asides import Asides
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
-from aouo.turn.money import PackBudget
-from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator
 from aouo.web.gate import Gate
 from aouo.web.offline import nobody_looks_up, nowhere

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aouo.app.stores import PackStores
-from aouo.events import Event
+from aouo.config.settings import Security
+from aouo.facts.events import Event
+from aouo.facts.ports import Clock
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
 from aouo.guard.naming import Naming
 from aouo.guard.protection import Protection
 from aouo.guard.sent_files import SentFiles
-from aouo.home import Home
 from aouo.packs.library import Library
-from aouo.ports import Clock
-from aouo.settings import Security
+from aouo.packs.stores import PackStores
+from aouo.plumbing.home import Home
 from aouo.store.database import Database
 from aouo.tools.files import list_dir, read_file, write_file
 from aouo.tools.registry import Tool

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo.app.owner import tell_owner
-from aouo.outbound import wording
-from aouo.ports import ChatModel, Clock
-from aouo.providers import catalogue
+from aouo.config.settings import Settings
+from aouo.facts.ports import ChatModel, Clock
+from aouo.outbound.wording import sentences
 from aouo.providers.fallback import FallbackModel
-from aouo.providers.inquiry import Inquiry
-from aouo.providers.knowing import KnownModel, with_word
-from aouo.providers.told import nearest
-from aouo.settings import Settings
-from aouo.turn.money import Price
+from aouo.providers.known import catalogue
+from aouo.providers.known.inquiry import Inquiry
+from aouo.providers.known.knowing import KnownModel, with_word
+from aouo.providers.known.told import nearest
+from aouo.spending.money import Price
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -178,7 +178,7 @@ class Knowing:
         for one in found:
             if not one.urgent:
                 continue
-            await tell_owner(self._app, wording.model_concern(one.what, one.fix), daily=False)
+            await tell_owner(self._app, sentences.model_concern(one.what, one.fix), daily=False)
 
 
 def served_price(model: ChatModel, provider: str, name: str) -> Price | None:

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.app.control import Control, Request
 from aouo.app.idle import idle
 from aouo.app.knowing import Knowing
 from aouo.app.menu import show_menu
 from aouo.app.off_record import erase_unanswered
-from aouo.app.orphans import bury
 from aouo.app.owner import tell_owner
-from aouo.app.pack_verbs import pack_verbs
 from aouo.app.retention import keep_tidy
-from aouo.app.schedules import switch_verb
 from aouo.app.taken_off import end_what_is_theirs
-from aouo.app.unfinished import Takeover
-from aouo.config_file import Loaded
-from aouo.events import Button, Inbound, Person, Text, told
-from aouo.outbound import wording
-from aouo.ports import iso
+from aouo.config.file import Loaded
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Button, Inbound, Person, Text, told
+from aouo.facts.ports import iso
+from aouo.installer.unfinished import Takeover
+from aouo.installer.verbs import pack_verbs
+from aouo.outbound.wording import sentences
+from aouo.plumbing.control import Control, Request
+from aouo.plumbing.orphans import bury
 from aouo.providers.fallback import FallbackModel
 from aouo.routing import lexer
 from aouo.sandbox.levels import in_words
+from aouo.triggers.schedules import switch_verb
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -113,9 +113,9 @@ class Runtime:
         if os.getpid() == 1:
             self._background.append(group.create_task(bury(app.clock), name="orphans"))
         if self._loaded.from_last_good:
-            await tell_owner(app, wording.config_broken(self._loaded.problems))
+            await tell_owner(app, sentences.config_broken(self._loaded.problems))
         if self._takeover.unfinished:
-            await tell_owner(app, wording.unfinished(self._takeover.told))
+            await tell_owner(app, sentences.unfinished(self._takeover.told))
         if app.telegram:
             ingress.append(group.create_task(self._load(app), name="load"))
         log.info("started", packs=list(app.leases.library.names), waiting=waiting)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from aouo.app.base import Base
-from aouo.flow.intake import Intake, Senses
-from aouo.notices import Lack
+from aouo.facts.notices import Lack
+from aouo.flow.files.intake import Intake, Senses
 from aouo.outbound.outbox import Outbox
-from aouo.providers.speech import Ears
-from aouo.providers.windows import window_of
-from aouo.turn.quota import Quota
+from aouo.providers.known.windows import window_of
+from aouo.speech.services import Ears
+from aouo.spending.quota import Quota
 from aouo.turn.sight import Sight
 
 
@@ -30,7 +30,7 @@ def _eyes(base: Base, quota: Quota) -> Sight | None:
     key = gemini.api_key.get_secret_value()
     if not gemini.vision_model or not key:
         return None
-    from aouo.providers.gemini import GeminiModel  # few have it set up
+    from aouo.providers.gemini.model import GeminiModel  # few have it set up
 
     provider = base.settings.provider
     model = GeminiModel(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import structlog
 
-from aouo.app.telegram import TelegramChannel
 from aouo.commands.menu import menu
 from aouo.commands.registry import Commands
 from aouo.packs.library import Library
+from aouo.telegram.channel import TelegramChannel
 
 log = structlog.get_logger()
 

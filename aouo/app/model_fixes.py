@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
-from aouo import errors
+from aouo.config.settings import Settings
+from aouo.facts import errors
 from aouo.providers.failures import NotServed
-from aouo.settings import Settings
 
 _SOON_S = 60.0
 

@@ -7,17 +7,17 @@ from functools import partial
 
 import aiohttp
 
-from aouo.app.zones import zone_of
-from aouo.errors import SetupError
-from aouo.outbound import wording_small
-from aouo.ports import ChatModel, Clock
+from aouo.config.settings import OpenAI, Settings
+from aouo.facts.errors import SetupError
+from aouo.facts.ports import ChatModel, Clock
+from aouo.outbound.wording import small as wording_small
+from aouo.plumbing.zones import zone_of
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialects
 from aouo.providers.fallback import FallbackModel
-from aouo.providers.inquiry import inquire
-from aouo.providers.knowing import KnownModel, OfService, facts_of
+from aouo.providers.known.inquiry import inquire
+from aouo.providers.known.knowing import KnownModel, OfService, facts_of
 from aouo.providers.service import Service
-from aouo.settings import OpenAI, Settings
 
 DEFAULT_MODELS = {
     "openai": "gpt-6-luna",
@@ -130,13 +130,15 @@ class _Builder:
         """Gemini speaks a format of its own; all others are compatible."""
         if service["provider"] != "gemini":
             return CompatibleModel(**service)
-        from aouo.providers.gemini import GeminiModel
+        from aouo.providers.gemini.model import GeminiModel
 
         service["base_url"] = self._settings.gemini.base_url
         return GeminiModel(**service)
 
     def _local(self) -> ChatModel:
-        from aouo.providers.local import LocalModel  # heavy, and rarely together with a key
+        from aouo.providers.embedded.model import (
+            LocalModel,  # heavy, and rarely together with a key
+        )
 
         local = self._settings.local
         model = LocalModel(

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from aouo import notices
-from aouo.app.unfinished import Takeover
-from aouo.flow import ending, media_files
-from aouo.outbound import wording
-from aouo.ports import stamp
+from aouo.facts import notices
+from aouo.facts.ports import stamp
+from aouo.flow import ending
+from aouo.flow.files import media_files
+from aouo.installer.unfinished import Takeover
+from aouo.outbound.wording import sentences
 from aouo.store import deliveries, jobs, off_record
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
@@ -33,7 +34,7 @@ async def erase_unanswered(app: App, takeover: Takeover) -> None:
             told += ending.end_turn(tx, found.job_id, address, "erased", now)
             off_record.wipe(tx, found.job_id, found.inbound)
             if not found.stopped:  # else its person was told, and wants no more of it
-                said, key = wording.word(notices.Erased()), f"erased:{found.job_id}"
+                said, key = sentences.word(notices.Erased()), f"erased:{found.job_id}"
                 told.append(deliveries.add(tx, address, "notice", said, now, key=key))
         return told
 

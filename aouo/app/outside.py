@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import aiohttp
 
-from aouo.app.stores import PackStores
+from aouo.config.settings import Tools
 from aouo.documents.reading import Reader
+from aouo.facts.ports import Clock
 from aouo.packs.library import Library
-from aouo.ports import Clock
-from aouo.settings import Tools
+from aouo.packs.stores import PackStores
 from aouo.tools.fetch import fetch
 from aouo.tools.read_document import read_document
 from aouo.tools.registry import Tool

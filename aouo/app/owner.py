@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from aouo.address import ConversationAddress
-from aouo.home import Home, home_path
-from aouo.outbound import wording
-from aouo.ports import stamp
-from aouo.settings import Settings
+from aouo.config.settings import Settings
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import stamp
+from aouo.outbound.wording import sentences
+from aouo.plumbing.home import Home, home_path
 from aouo.store import deliveries
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
@@ -46,7 +46,7 @@ async def tell_owner(app: App, text: str, *, daily: bool = True) -> None:
 
     def write(tx: Tx) -> Delivery:
         key = f"owner:{now[:10] if daily else 'once'}:{digest}"
-        return deliveries.add(tx, address, "notice", wording.say(text), now, key=key)
+        return deliveries.add(tx, address, "notice", sentences.say(text), now, key=key)
 
     row = await app.database.transact(write)
     if row.state == "queued":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from aouo.turn.prompt import Persona
 
 

@@ -18,13 +18,13 @@ from aouo.app.knowing import Concern, concerns, key_of, learn, look_up, models_i
 from aouo.app.model_fixes import fix_of
 from aouo.app.models import configured, model_of
 from aouo.app.proxied import secrets_of, session_through
-from aouo.errors import AouoError, SetupError
-from aouo.ports import ChatModel, Clock
-from aouo.providers.inquiry import Inquiry
-from aouo.providers.knowing import Facts, KnownModel
-from aouo.redact import Redactor
-from aouo.settings import Settings
-from aouo.transcript import Finished, Image, ModelRequest, ToolSpec, UserSaid
+from aouo.config.settings import Settings
+from aouo.facts.errors import AouoError, SetupError
+from aouo.facts.ports import ChatModel, Clock
+from aouo.facts.transcript import Finished, Image, ModelRequest, ToolSpec, UserSaid
+from aouo.plumbing.redact import Redactor
+from aouo.providers.known.inquiry import Inquiry
+from aouo.providers.known.knowing import Facts, KnownModel
 from aouo.web.certificates import cure_of
 
 WITHIN_S = 60.0

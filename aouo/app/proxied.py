@@ -16,10 +16,10 @@ from weakref import WeakKeyDictionary
 import aiohttp
 from yarl import URL
 
-from aouo.app.clock import SystemClock
-from aouo.app.waking import ahead_s, slept
-from aouo.ports import Clock
-from aouo.settings import Settings
+from aouo.config.settings import Settings
+from aouo.facts.ports import Clock
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.waking import ahead_s, slept
 from aouo.web.certificates import trusted
 from aouo.web.proxies import Proxies, of_environment, only
 

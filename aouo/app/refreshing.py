@@ -7,11 +7,11 @@ from functools import partial
 
 from aouo.app.base import Base
 from aouo.app.generations import Built
-from aouo.app.installed import as_if, changed, going_on, scanned
-from aouo.app.pack_changes import owners_chat
-from aouo.app.packs import Packs
-from aouo.packs.scheduling import ZoneOf
+from aouo.installer.changes import owners_chat
+from aouo.installer.installed import as_if, changed, going_on, scanned
+from aouo.installer.packs import Packs
 from aouo.store import installs
+from aouo.triggers.scheduling import ZoneOf
 
 
 class Refreshing:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from aouo.flow import media_files
-from aouo.ports import iso
+from aouo.facts.ports import iso
+from aouo.flow.files import media_files
 from aouo.store import (
     asked,
     deliveries,

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 import structlog
 
 from aouo.app.base import Base
-from aouo.app.clock import SystemClock
-from aouo.app.failing import one_setup_error
 from aouo.app.proxied import session_through
-from aouo.app.telegram import TelegramChannel
-from aouo.app.waking import watch
-from aouo.home import Home
-from aouo.mounts import file_system, is_network
-from aouo.ports import ChatModel, Clock, stamp
-from aouo.settings import Settings
+from aouo.config.settings import Settings
+from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.failing import one_setup_error
+from aouo.plumbing.home import Home
+from aouo.plumbing.mounts import file_system, is_network
+from aouo.plumbing.waking import watch
 from aouo.store.database import Database
 from aouo.store.migrate import migrate
+from aouo.telegram.channel import TelegramChannel
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App

@@ -14,10 +14,10 @@ import structlog
 from aouo.app.lifecycle import Runtime
 from aouo.app.proxied import secrets_of
 from aouo.app.root import open_app
-from aouo.config_file import Loaded, load_settings
-from aouo.home import Home
-from aouo.logs import Logs
-from aouo.redact import Redactor
+from aouo.config.file import Loaded, load_settings
+from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Logs
+from aouo.plumbing.redact import Redactor
 
 log = structlog.get_logger()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from aouo.notices import Lack
+from aouo.config.settings import Settings, SpeechToText
+from aouo.facts.notices import Lack
 from aouo.providers.http import Session
-from aouo.providers.speech import Backend, Ears, Speaker, SpeechService, Transcriber, Voice
-from aouo.settings import Settings, SpeechToText
+from aouo.speech.services import Backend, Ears, Speaker, SpeechService, Transcriber, Voice
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def own_ears(settings: Settings) -> str:
 
 def _with_local(settings: Settings, session: Session, stack: AsyncExitStack) -> Speech:
     """One worker process for whichever of the two is `local`."""
-    from aouo.providers.local_speech import LocalSpeech, Models, lack_of_ears, lack_of_voice  # rare
+    from aouo.speech.local import LocalSpeech, Models, lack_of_ears, lack_of_voice  # rare
 
     models = Models(ears=own_ears(settings), voice=settings.tts.model)
     patience_s = float(settings.provider.request_timeout_s)

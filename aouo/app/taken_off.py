@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from aouo.facts.ports import stamp
 from aouo.flow import ending
-from aouo.ports import stamp
 from aouo.store import deliveries, jobs
 from aouo.store.database import Tx
 

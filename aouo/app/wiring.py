@@ -7,47 +7,47 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from aouo.address import ConversationAddress
 from aouo.app.base import Base
 from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
 from aouo.app.generations import Built, build_generation
 from aouo.app.handling import flow_of
-from aouo.app.mcp import Servers
 from aouo.app.models import model_of
 from aouo.app.owner import letting_in
-from aouo.app.packs import Packs
 from aouo.app.refreshing import Refreshing
-from aouo.app.schedules import Schedules
-from aouo.app.telegram import TelegramChannel
-from aouo.app.zones import zone_of
-from aouo.bus import Bus
 from aouo.commands.builtin import builtin
 from aouo.commands.memory import memory
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
-from aouo.flow.affording import Affording
-from aouo.flow.behind import Behind
+from aouo.config.settings import Settings
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ids import ulid
+from aouo.facts.ports import ChatModel, Clock, Messenger
 from aouo.flow.desk import Desk
-from aouo.flow.editing import Editing
+from aouo.flow.handlers.affording import Affording
+from aouo.flow.handlers.behind import Behind
+from aouo.flow.handlers.editing import Editing
 from aouo.flow.leases import Leases
-from aouo.home import Home
-from aouo.ids import ulid
+from aouo.installer.packs import Packs
 from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.terminal import TerminalMessenger
-from aouo.ports import ChatModel, Clock, Messenger
+from aouo.plumbing.bus import Bus
+from aouo.plumbing.home import Home
+from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Lanes
 from aouo.queue.running import Running
 from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
 from aouo.sandbox.run import Sandbox
-from aouo.settings import Settings
 from aouo.store.database import Database
+from aouo.telegram.channel import TelegramChannel
+from aouo.tools.mcp_servers import Servers
 from aouo.tools.registry import Tool
+from aouo.triggers.schedules import Schedules
 
 CONCURRENCY = 256
 

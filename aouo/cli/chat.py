@@ -19,6 +19,6 @@ def chat(pack: str) -> None:
     """
     import asyncio
 
-    from aouo.app.conversing import converse
+    from aouo.local.conversing import converse
 
     asyncio.run(converse(current_home(), os.environ, pack, click.echo))

@@ -19,12 +19,12 @@ from aouo.cli.context import (
     print_json,
     told,
 )
-from aouo.config_file import ConfigBroken, dump, parse, parse_json, read_text, save
-from aouo.config_keys import Tree, get, nearest, plain, put, schema
-from aouo.errors import SetupError
-from aouo.home import Home, write_atomically
-from aouo.redact import Redactor
-from aouo.settings import Settings
+from aouo.config.file import ConfigBroken, dump, parse, parse_json, read_text, save
+from aouo.config.keys import Tree, get, nearest, plain, put, schema
+from aouo.config.settings import Settings
+from aouo.facts.errors import SetupError
+from aouo.plumbing.home import Home, write_atomically
+from aouo.plumbing.redact import Redactor
 
 
 @click.group()

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aouo.home import Home, home_path
+from aouo.plumbing.home import Home, home_path
 
 if TYPE_CHECKING:
-    from aouo.config_file import Loaded
+    from aouo.config.file import Loaded
 
 NO_BOT_TOKEN = "that is not a bot token; it looks like 123456:ABC…"
 _TOKEN = re.compile(r"[0-9]{5,}:[A-Za-z0-9_-]{20,}")
@@ -43,7 +43,7 @@ def told(problem: str) -> str:
 
 def load(home: Home) -> Loaded:
     """The settings of `home`; what is wrong with the file is said on stderr."""
-    from aouo.config_file import load_settings
+    from aouo.config.file import load_settings
 
     loaded = load_settings(home.path, os.environ)
     for problem in loaded.problems:

@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterator
 from io import BufferedRWPair
 from typing import Any, TypeAlias, cast
 
-from aouo.errors import SetupError
-from aouo.home import Home, is_locked, reachable
+from aouo.facts.errors import SetupError
+from aouo.plumbing.home import Home, is_locked, reachable
 
 Answer: TypeAlias = dict[str, Any]
 BEGINS_S = 5.0

@@ -13,13 +13,13 @@ import click
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.control import ask
 from aouo.commands.scheduling import line_of
-from aouo.errors import SetupError
-from aouo.home import is_locked
-from aouo.outbound.wording_schedules import NOT_STARTED
-from aouo.packs.scheduling import ZoneOf
+from aouo.facts.errors import SetupError
+from aouo.outbound.wording.schedules import NOT_STARTED
+from aouo.plumbing.home import is_locked
 from aouo.store import schedules
 from aouo.store.reading import reading
 from aouo.store.schedules import Schedule
+from aouo.triggers.scheduling import ZoneOf
 
 
 class NoSuchSchedule(SetupError):
@@ -87,7 +87,7 @@ def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
 
 
 async def _switch_at_rest(schedule_id: str, *, on: bool) -> dict[str, Any]:
-    from aouo.app.schedules import at_rest, switch_verb
+    from aouo.triggers.schedules import at_rest, switch_verb
 
     home = current_home()
     async with at_rest(home, load(home).settings) as port:
@@ -103,6 +103,6 @@ def _all() -> list[Schedule]:
 
 
 def _zones() -> ZoneOf:
-    from aouo.app.zones import zone_of
+    from aouo.plumbing.zones import zone_of
 
     return partial(zone_of, default=load(current_home()).settings.cron.timezone)

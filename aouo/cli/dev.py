@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from aouo.cli.context import current_home
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 
 @click.command()
@@ -22,9 +22,9 @@ def dev(folder: Path, port: int, language: str) -> None:
     """
     import asyncio
 
-    from aouo.app import trial
-    from aouo.app.clock import SystemClock
+    from aouo.local import trial
     from aouo.packs.library import validate
+    from aouo.plumbing.clock import SystemClock
 
     problems = validate(folder, now=SystemClock().now())
     for problem in problems:

@@ -10,15 +10,15 @@ from dataclasses import asdict
 
 import click
 
-from aouo.cli import doctor_models
-from aouo.cli.check import Check
 from aouo.cli.context import current_home, json_option, print_json, told
-from aouo.config_file import ConfigBroken, Loaded, load_settings
-from aouo.config_keys import get, known_keys, plain
-from aouo.errors import SetupError
-from aouo.home import Home, is_locked, running_pid
+from aouo.cli.doctoring import models as doctor_models
+from aouo.cli.doctoring.check import Check
+from aouo.config.file import ConfigBroken, Loaded, load_settings
+from aouo.config.keys import get, known_keys, plain
+from aouo.config.settings import NOT_YET, Settings, does_nothing
+from aouo.facts.errors import SetupError
 from aouo.packs.format.problems import Problem
-from aouo.settings import NOT_YET, Settings, does_nothing
+from aouo.plumbing.home import Home, is_locked, running_pid
 
 _PYTHON = (3, 11)
 _SQLITE = (3, 38, 0)
@@ -205,8 +205,8 @@ def _mending(home: Home, name: str, problem: Problem) -> str:
 
 
 def _packs(home: Home, settings: Settings) -> Iterator[Check]:
-    from aouo.app.installed import scan_at_rest
-    from aouo.cli.unread import RELOAD, unread
+    from aouo.cli.packs.unread import RELOAD, unread
+    from aouo.installer.installed import scan_at_rest
 
     library = scan_at_rest(home, settings)
     for name, problems in library.broken.items():
@@ -229,7 +229,7 @@ def _packs(home: Home, settings: Settings) -> Iterator[Check]:
 
 
 def _unfinished(home: Home) -> Iterator[Check]:
-    from aouo.app.unfinished import at_rest
+    from aouo.installer.unfinished import at_rest
 
     for item in at_rest(home):
         yield Check("unfinished", "warn", f"{item.what}: {told(item.why)}", f"{item.fix}.")
@@ -242,7 +242,7 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
     if fast:
         yield Check("telegram", "skip", "needs the network")
         return
-    from aouo.cli import reach
+    from aouo.cli.doctoring import reach
     from aouo.store import topics
     from aouo.store.reading import reading
 
@@ -263,7 +263,7 @@ def _telegram(home: Home, settings: Settings, *, fast: bool) -> Iterator[Check]:
 
 
 def _network() -> Iterator[Check]:
-    from aouo.cli import doctor_parts
+    from aouo.cli.doctoring import parts as doctor_parts
 
     return doctor_parts.network()
 
@@ -271,7 +271,7 @@ def _network() -> Iterator[Check]:
 def _parts(
     home: Home, settings: Settings, asked: doctor_models.Asked, *, fast: bool
 ) -> Iterator[Check]:
-    from aouo.cli import doctor_parts
+    from aouo.cli.doctoring import parts as doctor_parts
 
     yield from doctor_parts.budgets(settings, asked.prices)
     yield from doctor_parts.disk(home)

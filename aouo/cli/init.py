@@ -16,7 +16,7 @@ from aouo.cli.context import (
     load,
     print_json,
 )
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 
 @click.command()
@@ -78,8 +78,8 @@ def _ask_owner() -> int:
 
 
 def _write_config(home: Home, token: str, owner: int) -> None:
-    from aouo.config_file import save
-    from aouo.config_keys import put, sample
+    from aouo.config.file import save
+    from aouo.config.keys import put, sample
 
     tree = sample()
     put(tree, "telegram.bot_token", token)

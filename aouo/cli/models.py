@@ -10,13 +10,13 @@ import click
 
 from aouo.app.proxied import secrets_of
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.logs import Logs, Nowhere
-from aouo.redact import Redactor
-from aouo.settings import Settings
+from aouo.config.settings import Settings
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.redact import Redactor
 
 if TYPE_CHECKING:
     from aouo.app.probing import Reply, Seen
-    from aouo.turn.money import Price
+    from aouo.spending.money import Price
 
 Facts: TypeAlias = dict[str, Any]
 _SPEECH = {"tts": "speaks", "stt": "hears"}
@@ -53,8 +53,8 @@ def test(ctx: click.Context, as_json: bool) -> None:
 
 
 def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> list[Facts]:
-    from aouo.app.clock import SystemClock
     from aouo.app.probing import look, wanted_models
+    from aouo.plumbing.clock import SystemClock
 
     clock = SystemClock()
     wanted = wanted_models(settings)
@@ -66,7 +66,7 @@ def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> l
 
 def _speech(settings: Settings, *, tests: bool) -> list[Facts]:
     """The services that speak and write down what is said."""
-    from aouo.cli import speech_check  # brings the services' SDKs
+    from aouo.cli.doctoring import speech as speech_check  # brings the services' SDKs
 
     rows: list[Facts] = []
     for one in speech_check.tried(settings, asks=tests):
@@ -110,8 +110,8 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
 
 def _price(settings: Settings, seen: Seen) -> Facts:
     from aouo.app.budgets import budget_of
-    from aouo.app.clock import SystemClock
-    from aouo.cli.doctor_models import served
+    from aouo.cli.doctoring.models import served
+    from aouo.plumbing.clock import SystemClock
 
     provider, model = seen.wanted.backend, seen.wanted.model
     prices = budget_of(settings, SystemClock()).prices

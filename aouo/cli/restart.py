@@ -8,7 +8,7 @@ import click
 
 from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.control import Answer, NoAnswer, NotRunning, ask
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 
 @click.command()

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from aouo.store import archive, usage
 from aouo.store.archive import Entry, Session
 from aouo.store.reading import reading

@@ -10,8 +10,8 @@ import click
 
 from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.control import Answer, NotRunning, ask
-from aouo.cli.unread import RELOAD, unread
-from aouo.home import is_locked, running_pid
+from aouo.cli.packs.unread import RELOAD, unread
+from aouo.plumbing.home import is_locked, running_pid
 
 
 @click.command()

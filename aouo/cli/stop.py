@@ -10,7 +10,7 @@ import click
 
 from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.control import NoAnswer, NotRunning, ask
-from aouo.home import Home, is_locked, running_pid
+from aouo.plumbing.home import Home, is_locked, running_pid
 
 _PATIENCE_SHARE = 0.7
 """Of the deadline: how long the request alone may work before SIGTERM helps."""

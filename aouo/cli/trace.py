@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from aouo.store import traces
 from aouo.store.reading import reading
 from aouo.store.traces import Trace

@@ -7,7 +7,7 @@ import os
 import click
 
 from aouo.cli.context import current_home
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 
 @click.command("try")
@@ -25,8 +25,8 @@ def try_(text: str | None, pack: str, port: int, service: str) -> None:
     """
     import asyncio
 
-    from aouo.app import trial
-    from aouo.app.samples import sample_packs
+    from aouo.installer.samples import sample_packs
+    from aouo.local import trial
 
     if text is None:
         home = Home(current_home().path / "try")

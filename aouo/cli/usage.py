@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from aouo.app.clock import SystemClock
 from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.plumbing.clock import SystemClock
 from aouo.store import usage as rows
 from aouo.store.database import Tx
 from aouo.store.reading import reading

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 
 
 class Verb(NamedTuple):

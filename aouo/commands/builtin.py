@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aouo import notices
 from aouo.commands.registry import Call, Commands, Entry, Lookup, Result
 from aouo.commands.summaries import nothing_to_compact
-from aouo.errors import ToolFailed
-from aouo.events import Inbound
+from aouo.facts import notices
+from aouo.facts.errors import ToolFailed
+from aouo.facts.events import Inbound
 from aouo.packs.library import Library, Pack
 from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, tzinfo
 
-from aouo import notices
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import Call, Entry, Result
+from aouo.facts import notices
 from aouo.memory.files import MemoryFiles
 from aouo.memory.keeping import FilesOf
 from aouo.packs.library import Library

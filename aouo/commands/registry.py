@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aouo.events import Inbound
-from aouo.notices import Notice
+from aouo.facts.events import Inbound
+from aouo.facts.notices import Notice
 from aouo.packs.library import Library
 from aouo.store.database import Tx
 from aouo.store.routes import Route

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from aouo import notices
 from aouo.commands.builtin import pack_here
 from aouo.commands.registry import Call, Entry, Result
-from aouo.packs import scheduling
+from aouo.facts import notices
+from aouo.facts.schedule import NotASchedule, parse
+from aouo.facts.schedule_words import in_words, moment_in_words
 from aouo.packs.library import Library
-from aouo.packs.scheduling import Place, ZoneOf
-from aouo.schedule import NotASchedule, parse
-from aouo.schedule_words import in_words, moment_in_words
 from aouo.store import schedules
 from aouo.store.database import Tx
 from aouo.store.schedules import Schedule
+from aouo.triggers import scheduling
+from aouo.triggers.scheduling import Place, ZoneOf
 
 _NAME_CHARS = 60
 

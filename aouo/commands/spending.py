@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from aouo import notices
 from aouo.commands.registry import Call, Lookup
-from aouo.events import Inbound
+from aouo.facts import notices
+from aouo.facts.events import Inbound
 from aouo.store import usage
 from aouo.store.routes import Route
 from aouo.store.snapshots import Query, Snapshot

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aouo import notices
 from aouo.commands.registry import Call, Result
+from aouo.facts import notices
 from aouo.packs.library import Library
 from aouo.store import routes, sessions, summaries
 from aouo.store.database import Tx

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import IO, Any
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 
 LIMIT_S = 20.0
 _MAX_ANSWER_BYTES = 4_000_000

@@ -1,6 +1,7 @@
 """Files: what was uploaded, by whom ever, under an id and a path of the server."""
 
 import struct
+import zlib
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -19,6 +20,11 @@ MAX_PHOTO_RATIO = 20
 _FOLDERS = {"audio": "music", "voice": "voice", "photo": "photos", "document": "documents"}
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 _UNKNOWN_SIZE = (640, 480)  # of an image whose header says nothing we read
+_SMALLER = {"s": 90, "m": 320, "x": 800, "y": 1280}
+"""The longest side of each smaller size of a photo, by its letter, which ends the id.
+
+Source: core.telegram.org/api/files#image-thumbnail-types.
+"""
 
 
 def attach(world: World, kind: MediaKind, source: Upload | str, params: Parameters) -> Attachment:
@@ -27,14 +33,14 @@ def attach(world: World, kind: MediaKind, source: Upload | str, params: Paramete
     An address is kept as it is: the emulator fetches nothing.
     """
     if isinstance(source, str) and source in world.files:
-        file_id = source
+        file_id = _whole(source) if kind == "photo" else source
     elif isinstance(source, str) and not source.startswith(("http://", "https://")):
         raise bad_request("wrong file identifier/HTTP URL specified")
     else:
         _check(kind, source)
         file_id = world.serial(f"{kind}-")
         world.files[file_id] = source
-    return Attachment(kind, file_id, _detail(kind, file_id, world.files[file_id], params))
+    return Attachment(kind, file_id, _detail(world, kind, file_id, params))
 
 
 def file_json(world: World, file_id: str) -> JsonObject:
@@ -86,7 +92,8 @@ def _ids(file_id: str) -> JsonObject:
     return {"file_id": file_id, "file_unique_id": f"u{file_id.rpartition('-')[2]}"}
 
 
-def _detail(kind: MediaKind, file_id: str, source: Upload | str, params: Parameters) -> Any:
+def _detail(world: World, kind: MediaKind, file_id: str, params: Parameters) -> Any:
+    source = world.files[file_id]
     size = len(source.content) if isinstance(source, Upload) else 0
     item = _ids(file_id) | {"file_size": size}
     named: JsonObject = {}
@@ -97,7 +104,7 @@ def _detail(kind: MediaKind, file_id: str, source: Upload | str, params: Paramet
     area = {"width": width, "height": height}
     match kind:
         case "photo":
-            return [item | area]
+            return [*_smaller(world, file_id, width, height), item | area]
         case "voice":
             return item | duration | {"mime_type": "audio/ogg"}
         case "audio":
@@ -112,6 +119,40 @@ def _detail(kind: MediaKind, file_id: str, source: Upload | str, params: Paramet
             return item | area | flags
         case "video" | "animation":
             return item | area | duration | named
+
+
+def _smaller(world: World, file_id: str, width: int, height: int) -> list[JsonObject]:
+    """The sizes below a photo's own, smallest first; each is a file with an id of its own."""
+    sizes: list[JsonObject] = []
+    longest = max(width, height)
+    for letter, side in _SMALLER.items():
+        if side < longest:
+            area = (max(1, width * side // longest), max(1, height * side // longest))
+            grey = Upload("smaller.png", "image/png", _grey(*area))
+            world.files.setdefault(file_id + letter, grey)
+            item = _ids(file_id + letter) | {"file_size": len(grey.content)}
+            sizes.append(item | {"width": area[0], "height": area[1]})
+    return sizes
+
+
+def _whole(file_id: str) -> str:
+    """The photo that a size belongs to: sent again by any of its ids, all of it is sent."""
+    return file_id.rstrip("".join(_SMALLER))
+
+
+def _grey(width: int, height: int) -> bytes:
+    """A PNG of one grey: nothing here can scale a picture."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\0" + b"\x80" * width) * height, 1)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    )
 
 
 def image_size(content: bytes) -> tuple[int, int]:

@@ -8,18 +8,19 @@ from typing import Literal
 
 import structlog
 
-from aouo import notices
-from aouo.address import ConversationAddress
 from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import Call, Commands, Entry, Look, Lookup, Result
-from aouo.errors import DraftOver, LostClaim, TooMuchToRead
-from aouo.flow import ending, outcomes
-from aouo.ids import draft_id
-from aouo.notices import Notice
-from aouo.outbound import wording
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
+from aouo.facts.ids import draft_id
+from aouo.facts.notices import Notice
+from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.flow import ending
+from aouo.flow.questions import outcomes
 from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
-from aouo.ports import Clock, Rendered, stamp
 from aouo.queue.running import Running, StopReason
 from aouo.routing.decisions import Refuse
 from aouo.routing.installed import Installed
@@ -83,7 +84,7 @@ class Desk:
         self, job: Job, notice: Notice, *, state: str = "done", instead_of: int = 0
     ) -> None:
         """Say one thing, in place of the message `instead_of`, and settle the job."""
-        said = wording.word(notice)
+        said = sentences.word(notice)
         await self.settle(job, lambda tx, now: [said], state=state, instead_of=instead_of)
 
     async def refuse(self, job: Job, why: Refuse) -> None:
@@ -92,7 +93,7 @@ class Desk:
         let_in = {} if why.as_chat else {"let_in": self._let_in(person)}
         log.info("tg_auth_denied", person=person, **let_in)
         notice = notices.YourId(person) if why.tell_id else notices.NotAuthorized()
-        said = wording.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
+        said = sentences.word(notices.NotAPerson(why.as_chat) if why.as_chat else notice)
         await self.settle(job, lambda tx, now: [said], outcome="refused", kind="aside")
 
     async def give_up(self, job: Job, notice: Notice, *, state: str, why: str) -> None:
@@ -104,7 +105,7 @@ class Desk:
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
             rows[:] = ending.end_turn(tx, job.id, job.inbound.address, why, now)
-            return [wording.word(notice)]
+            return [sentences.word(notice)]
 
         await self.settle(job, work, state=state)
         self._outbox.put(*rows)
@@ -121,7 +122,7 @@ class Desk:
             if not broken:
                 rows[:] = ending.end_turn(tx, job.id, job.inbound.address, why, now)
             rows.extend(self._tell_owner(tx, job, notice, turn.id if turn else "", now))
-            return [wording.word(notice)]
+            return [sentences.word(notice)]
 
         await self.settle(job, work, state="aside", unless_stopped=not broken)
         self._outbox.put(*rows)
@@ -143,7 +144,7 @@ class Desk:
             _why(said),
         )
         key = f"aside:{job.id}"
-        return [deliveries.add(tx, owner, "notice", wording.word(notice), now, key=key)]
+        return [deliveries.add(tx, owner, "notice", sentences.word(notice), now, key=key)]
 
     async def put_aside(self, job: Job) -> None:
         """Settle a job of which not even that can be said; whatever its turn was stays open."""
@@ -255,7 +256,7 @@ class Desk:
             ]
             if results[0].stopped:
                 rows.extend(outcomes.close_asked(tx, address, job.id, now))
-            return [wording.word(results[0].notice)]
+            return [sentences.word(results[0].notice)]
 
         await self.settle(job, work, instead_of=instead_of)
         self._outbox.put(*rows)

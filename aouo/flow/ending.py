@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aouo.address import ConversationAddress
-from aouo.flow import outcomes
-from aouo.outbound import wording
-from aouo.ports import Rendered
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Rendered
+from aouo.flow.questions import outcomes
+from aouo.outbound.wording import sentences
 from aouo.store import audit, deliveries, turns
 from aouo.store.database import Tx
 from aouo.store.deliveries import Delivery
@@ -22,7 +22,7 @@ def end_turn(
     if turn.off_record:
         turns.close_erased(tx, turn.id, now)
     else:
-        line = wording.stopped_in_history(why, turns.effects(tx, turn.id))
+        line = sentences.stopped_in_history(why, turns.effects(tx, turn.id))
         turns.close_without_answer(tx, turn, "aborted", line, now)
     rows += outcomes.close(tx, turn.id, now)
     audit.close_of_turn(tx, turn.id, now)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aouo.config.settings import Settings
+from aouo.facts.ports import ChatModel
 from aouo.packs.library import Library
-from aouo.ports import ChatModel
-from aouo.settings import Settings
+from aouo.spending.money import PackBudget
 from aouo.tools.registry import Registry
 from aouo.turn.compaction import Compactor
-from aouo.turn.money import PackBudget
 from aouo.turn.pipelines import Pipelines
 
 

@@ -7,19 +7,19 @@ from typing import assert_never
 
 import structlog
 
-from aouo import notices
-from aouo.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
-from aouo.events import Standing
-from aouo.flow.compacting import Compacting
+from aouo.facts import notices
+from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
+from aouo.facts.events import Standing
+from aouo.flow.answering.compacting import Compacting
+from aouo.flow.answering.turns import Turns
 from aouo.flow.desk import Desk
-from aouo.flow.editing import Editing
-from aouo.flow.installing import Installing
-from aouo.flow.menus import Menus
-from aouo.flow.remembering import Remembering
-from aouo.flow.setting_up import SettingUp
-from aouo.flow.taps import Taps
-from aouo.flow.topics import TopicEvents
-from aouo.flow.turns import Turns
+from aouo.flow.handlers.editing import Editing
+from aouo.flow.handlers.installing import Installing
+from aouo.flow.handlers.menus import Menus
+from aouo.flow.handlers.remembering import Remembering
+from aouo.flow.handlers.setting_up import SettingUp
+from aouo.flow.handlers.taps import Taps
+from aouo.flow.handlers.topics import TopicEvents
 from aouo.queue.lanes import Slot
 from aouo.routing import decisions as to
 from aouo.routing.decide import decide

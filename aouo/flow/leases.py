@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from aouo.errors import RouteRequiredError
+from aouo.facts.errors import RouteRequiredError
 from aouo.flow.generation import Generation
 from aouo.packs.library import Library
 

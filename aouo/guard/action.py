@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from aouo.events import Origin
+from aouo.facts.events import Origin
+from aouo.facts.transcript import ToolCall
 from aouo.guard.paths import listed
-from aouo.transcript import ToolCall
 
 _MAX_DEPTH = 64
 _TOO_DEEP = f"The arguments are nested more than {_MAX_DEPTH} deep. Send something flatter."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from aouo.events import Origin
+from aouo.facts.events import Origin
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 
 ALLOW, DENY, ALWAYS = "allow", "deny", "always"

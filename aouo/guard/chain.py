@@ -20,13 +20,13 @@ from typing import TypeAlias
 
 import structlog
 
-from aouo.errors import OutcomeUnknown, ToolFailed
-from aouo.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
+from aouo.facts.errors import OutcomeUnknown, ToolFailed
+from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
+from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict, digest, parse
 from aouo.guard.approval import Approver, Nobody
 from aouo.guard.proposal import Outcome, Proposal, Runner, Shelf
 from aouo.guard.record import entry, legible, said, too_long
-from aouo.ports import Clock, stamp
 from aouo.store import audit
 from aouo.store.audit import Entry, Stage
 from aouo.store.database import Database

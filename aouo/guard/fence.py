@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, TypeGuard
 
 import structlog
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict
 from aouo.guard.paths import listed, looks_local, mentioned, quoted, refused, resolved
 from aouo.guard.sent_files import SentFiles

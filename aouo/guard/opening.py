@@ -12,8 +12,8 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from aouo import trees
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
+from aouo.plumbing import trees
 
 
 def placed(text: str, own: Path) -> Path:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from aouo.events import Origin
+from aouo.facts.events import Origin
+from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action
-from aouo.transcript import ToolCall
 
 
 class Runner(Protocol):

@@ -11,7 +11,7 @@ from typing import Any
 from aouo.guard.fence import Area, Fence
 from aouo.guard.paths import MAX_FOLDERS, mentioned, resolved
 from aouo.guard.protection import Protection
-from aouo.trees import Found, TooMuch, walk
+from aouo.plumbing.trees import Found, TooMuch, walk
 
 MAX_LOOKED_AT = 5_000
 """Names, for a pattern; what lies beyond is not found."""

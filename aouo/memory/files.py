@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
-from aouo import failpoint
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
+from aouo.plumbing import failpoint
 
 MAX_BYTES = 16 * 1024
 _MAX_READ_BYTES = 4 * MAX_BYTES

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import Clock, stamp
 from aouo.memory.files import MemoryFiles, holds_nothing
-from aouo.ports import Clock, stamp
-from aouo.shield import finish
+from aouo.plumbing.shield import finish
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database, Tx
 from aouo.store.memory_versions import Cause

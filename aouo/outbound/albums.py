@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from aouo.ports import Media, MediaKind
+from aouo.facts.ports import Media, MediaKind
 
 MAX_ITEMS = 10
 """Source, also of what goes together: core.telegram.org/bots/api#sendmediagroup."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from aouo.attachments import safe_name
-from aouo.outbound import wording
-from aouo.outbound.markdown import first_heading
-from aouo.outbound.render import Part, render, stable_prefix
-from aouo.ports import Media, Rendered
+from aouo.facts.attachments import safe_name
+from aouo.facts.ports import Media, Rendered
+from aouo.outbound.markdown.marks import first_heading
+from aouo.outbound.markdown.render import Part, render, stable_prefix
+from aouo.outbound.wording import sentences
 
 _OPENING_UNITS = 1024
 _MORE = "\n\n…"
@@ -26,13 +26,13 @@ def messages_of_answer(
     """
     parts = render(text, tail=tail)
     if not max_parts or len(parts) <= max_parts:
-        return tuple(map(_message, parts or (Part(wording.NOTHING_TO_SHOW, ()),)))
+        return tuple(map(_message, parts or (Part(sentences.NOTHING_TO_SHOW, ()),)))
     if shown:
         before = parts[: min(shown, max_parts)]
     else:
         opening, _ = stable_prefix(text[: 8 * _OPENING_UNITS], limit=_OPENING_UNITS)
         before = render(opening, tail=_MORE)
-    caption = wording.whole_answer(len(text.split())) + tail
+    caption = sentences.whole_answer(len(text.split())) + tail
     file = Rendered(caption, media=Media("document", "", file_name(text), text))
     return (*map(_message, before), file)
 

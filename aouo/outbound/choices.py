@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aouo.outbound.entities import LIMIT, utf16_len
+from aouo.facts.ports import Rendered
+from aouo.outbound.markdown.entities import LIMIT, utf16_len
 from aouo.outbound.payloads import MAX_CAPTION
-from aouo.ports import Rendered
 
 
 def chosen(message: Rendered, label: str) -> Rendered:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import ButtonSpec, Media, Messenger, Rendered
 from aouo.guard.paths import looks_local
-from aouo.outbound.entities import Entity, Part, utf16_len
-from aouo.outbound.render import render
-from aouo.ports import ButtonSpec, Media, Messenger, Rendered
-from aouo.redact import REDACTED, Redactor, replaced
-from aouo.secret_shapes import Span, bared, shape_spans
+from aouo.outbound.markdown.entities import Entity, Part, utf16_len
+from aouo.outbound.markdown.render import render
+from aouo.plumbing.redact import REDACTED, Redactor, replaced
+from aouo.plumbing.secret_shapes import Span, bared, shape_spans
 
 _SHORTER = "[…]"
 """So that a message that is as long as it may be never grows."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from aouo.facts.ports import Payload
 from aouo.outbound.albums import media_of
-from aouo.ports import Payload
 
 
 @dataclass(frozen=True, slots=True)

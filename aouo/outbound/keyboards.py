@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
-from aouo import callback_data
-from aouo.ports import ButtonSpec, Rendered
+from aouo.facts import callback_data
+from aouo.facts.ports import ButtonSpec, Rendered
 
 
 def sendable(message: Rendered, delivery_id: int) -> Rendered:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.errors import MayNotWrite, RecipientGone, TopicGone
-from aouo.outbound import wording
-from aouo.ports import Clock, stamp
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import MayNotWrite, RecipientGone, TopicGone
+from aouo.facts.ports import Clock, stamp
+from aouo.outbound.wording import sentences
 from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
 from aouo.store.deliveries import Delivery, State
@@ -92,7 +92,7 @@ class Ledger:
             owner = ConversationAddress(address.platform, self._owner)
             if not (self._owner and isinstance(error, MayNotWrite)):
                 return None
-            said, key = wording.may_not_write(address.chat_id), f"muted:{address.chat_id}:{since}"
+            said, key = sentences.may_not_write(address.chat_id), f"muted:{address.chat_id}:{since}"
             return deliveries.add(tx, owner, "notice", said, now, key=key)
 
         log.warning("recipient_gone", conversation=str(address), reason=reason)
@@ -110,7 +110,7 @@ class Ledger:
             shut = "closed" if error.closed else "deleted"
             routes.set_paused(tx, address, shut, now)
             title = (route.title or route.active_pack) if route else ""
-            said, around = wording.topic_shut(title, shut), address.around
+            said, around = sentences.topic_shut(title, shut), address.around
             key = f"shut:{address.thread_id}:{row.turn_id or row.id}"
             told = deliveries.add(tx, around, "notice", said, now, key=key)
             return told if told.state == "queued" else None
@@ -136,7 +136,7 @@ class Ledger:
             )
             deliveries.hush_as(tx, again.id, row.id)
             return again
-        said = wording.may_not_have_arrived(row.id, row.message)
+        said = sentences.may_not_have_arrived(row.id, row.message)
         doubt = deliveries.add(tx, row.address, "doubt", said, now, key=f"unknown:{row.id}")
         deliveries.hush_as(tx, doubt.id, row.id)
         return doubt

@@ -15,22 +15,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aouo.address import ConversationAddress
-from aouo.ids import draft_id
-from aouo.outbound import wording
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ids import draft_id
+from aouo.facts.ports import Clock, Payload, Rendered, Sent, stamp
+from aouo.facts.transcript import AsksAgain
 from aouo.outbound.clean import without_end, without_secrets
 from aouo.outbound.degrade import Capabilities, degraded
+from aouo.outbound.markdown.render import render, stable_prefix
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled, Pages
 from aouo.outbound.payloads import messages_of
-from aouo.outbound.render import render, stable_prefix
-from aouo.outbound.saying import below
-from aouo.ports import Clock, Payload, Rendered, Sent, stamp
-from aouo.redact import Redactor
+from aouo.outbound.wording import sentences
+from aouo.outbound.wording.saying import below
+from aouo.plumbing.redact import Redactor
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery
-from aouo.transcript import AsksAgain
 
 _TYPING_AFTER_S = 0.3  # an answer that is there by then needs no announcement
 _TYPING_EVERY_S = 4.5
@@ -135,7 +135,7 @@ class LiveView:
         return replace(filled, text=text.strip(), shown=shown.strip(), drafted=drafted)
 
     async def send_thinking(self) -> None:
-        self._status = self._status or wording.THINKING
+        self._status = self._status or sentences.THINKING
 
     async def show_tool_call(self, name: str, args: str) -> None:
         del args  # may hold anything; the name is enough for a status line
@@ -146,13 +146,13 @@ class LiveView:
         if name in _SPEAKING:
             self._status = ""
         else:
-            self._status = wording.calling(name) if self._names_tools else wording.THINKING
+            self._status = sentences.calling(name) if self._names_tools else sentences.THINKING
 
     async def show_asking_again(self, asks: AsksAgain) -> None:
         """The service gave no answer and is asked once more, or another one is."""
         self._asks_again = True
         self._since_s = self._clock.monotonic_s()
-        self._status = wording.asking_again(asks, why=self._for_owner)
+        self._status = sentences.asking_again(asks, why=self._for_owner)
 
     async def show_tool_result(self) -> None:
         self.go_on()
@@ -249,7 +249,7 @@ class LiveView:
             if not self._full:
                 await self._show_text(now_s)
         elif self._status_due(now_s):
-            self._line, self._shown_at_s = self._status or wording.THINKING, now_s
+            self._line, self._shown_at_s = self._status or sentences.THINKING, now_s
             await self._put(below(self._words, self._line), self._words)
 
     def _status_due(self, now_s: float) -> bool:
@@ -258,7 +258,7 @@ class LiveView:
             return False
         due = now_s - self._since_s >= (_TOOL_AFTER_S if self._status else _STATUS_AFTER_S)
         quiet = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
-        return due and quiet and self._line != (self._status or wording.THINKING)
+        return due and quiet and self._line != (self._status or sentences.THINKING)
 
     def _falls_short(self) -> bool:
         """Whether more is shown than there are new words by now."""

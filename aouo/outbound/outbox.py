@@ -11,12 +11,18 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.errors import DeliveryError, DeliveryRefused, FloodControl, NotOffered, RecipientGone
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import (
+    DeliveryError,
+    DeliveryRefused,
+    FloodControl,
+    NotOffered,
+    RecipientGone,
+)
+from aouo.facts.ports import Clock, Messenger, Rendered
+from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.limits import Pace
 from aouo.outbound.sender import Sender
-from aouo.ports import Clock, Messenger, Rendered
 from aouo.store.deliveries import Delivery
 
 log = structlog.get_logger()
@@ -91,8 +97,13 @@ class Outbox:
                 sender.rows.append(row)
 
     def show(self, address: ConversationAddress, message_id: int, message: Rendered) -> None:
-        """Edit a live message soon; a newer wish, or a final for it, replaces this one."""
-        self._sender(address).edits[message_id] = message
+        """Edit a live message soon; a newer wish, or a final for it, replaces this one.
+
+        In a group that has moved meanwhile the number is another message's: nothing is edited.
+        """
+        sender = self._sender(address)
+        if _chat_of(sender.address) == _chat_of(address):
+            sender.edits[message_id] = message
 
     def show_draft(self, address: ConversationAddress, draft_id: int, message: Rendered) -> None:
         """Show what is being written soon; a newer wish, or a message, replaces this one."""

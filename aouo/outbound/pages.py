@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Clock, Rendered, stamp
-from aouo.shield import finish
+from aouo.plumbing.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aouo.outbound import wording
+from aouo.facts.ports import Media, Payload, Rendered
 from aouo.outbound.albums import grouped, media_of
-from aouo.outbound.render import render
-from aouo.ports import Media, Payload, Rendered
+from aouo.outbound.markdown.render import render
+from aouo.outbound.wording import sentences
 
 MAX_CAPTION = 1024
 """UTF-16 units. Source: core.telegram.org/bots/api#sendphoto."""
@@ -28,7 +28,7 @@ def messages_of(payload: Payload, reply_to: int) -> list[Rendered]:
                 for first, *others in grouped([media_of(source) for source in payload.album])
             ]
             if payload.buttons and messages[-1].album:
-                messages += _texts(payload.text) or [Rendered(wording.BUTTONS_OF_ALBUM)]
+                messages += _texts(payload.text) or [Rendered(sentences.BUTTONS_OF_ALBUM)]
             else:
                 messages = _with_caption(messages, payload.text)
         case _:

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.errors import (
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import (
     ChatMoved,
     DeliveryError,
     DeliveryRefused,
@@ -21,10 +21,10 @@ from aouo.errors import (
     RecipientGone,
     TopicGone,
 )
+from aouo.facts.ports import Clock, Messenger, Rendered
+from aouo.outbound.flood_control import Pace
 from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.limits import Pace
-from aouo.ports import Clock, Messenger, Rendered
 from aouo.store.deliveries import ONLY_CHANGES, Delivery, State
 
 log = structlog.get_logger()

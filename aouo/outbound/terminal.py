@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from aouo.address import ConversationAddress
-from aouo.errors import DeliveryRefused
-from aouo.ports import Rendered
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import DeliveryRefused
+from aouo.facts.ports import Rendered
 
 _WAITING = 1_000
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.format import manifest as manifests
 from aouo.packs.shipping.archive import content_hash
 

@@ -1,4 +1,4 @@
-"""The lines of a permission card, as typed values; `outbound/wording_packs` makes words of them."""
+"""The lines of a permission card as typed values; `outbound/wording/packs.py` words them."""
 
 from __future__ import annotations
 

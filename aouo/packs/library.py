@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from aouo.errors import PackError, ToolFailed
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.candidates import candidates, unusable
 from aouo.packs.format import manifest as manifests
 from aouo.packs.format import needs

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.format.manifest_text import problems
 from aouo.packs.format.problems import errors
-from aouo.trees import discard
+from aouo.plumbing.trees import discard
 
 _MANIFEST = """\
 # What this pack is and may do. `aouo pack validate .` says what is wrong with it,

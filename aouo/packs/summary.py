@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, assert_never
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.contents import Part, parts
 from aouo.packs.data.columns import Column
 from aouo.packs.data.schema_trial import trial

@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 
-from aouo import schedule
-from aouo.packs import evals
+from aouo.facts import schedule
 from aouo.packs.data.schema_guard import SchemaRefused
 from aouo.packs.data.schema_trial import selected
+from aouo.packs.evals import cases as evals
 from aouo.packs.format import i18n, menu
 from aouo.packs.format import manifest as manifests
 from aouo.packs.format.fast_paths import missing, unused

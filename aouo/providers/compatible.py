@@ -8,21 +8,21 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from aouo.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
-from aouo.providers.answers import AnswerReader
-from aouo.providers.bodies import Bodies
+from aouo.facts.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
+from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
+from aouo.providers.chat.answers import AnswerReader
+from aouo.providers.chat.bodies import Bodies
+from aouo.providers.chat.wire import wants_marks
 from aouo.providers.dialect import Dialect, alternatives, is_about_us
 from aouo.providers.failures import ParameterRefused
 from aouo.providers.printed import read_printed
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
-from aouo.providers.responses_answers import ResponsesReader
-from aouo.providers.responses_bodies import ResponsesBodies
-from aouo.providers.responses_wire import Asked
+from aouo.providers.responses.answers import ResponsesReader
+from aouo.providers.responses.bodies import ResponsesBodies
+from aouo.providers.responses.wire import Asked
 from aouo.providers.room import counted_together
 from aouo.providers.service import Service, ServiceModel
 from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
-from aouo.providers.wire import wants_marks
-from aouo.transcript import ModelEvent, ModelRequest, PaidForNothing
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint

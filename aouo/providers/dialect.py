@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from aouo.errors import ModelGone, NoModelService, ProviderRejected, UnexplainedRefusal
+from aouo.facts.errors import ModelGone, NoModelService, ProviderRejected, UnexplainedRefusal
+from aouo.facts.transcript import AssistantSaid, ModelRequest
 from aouo.providers.failures import NotServed, ParameterRefused
 from aouo.providers.room import Room
 from aouo.providers.thoughts import THOUGHTS, Signed
-from aouo.transcript import AssistantSaid, ModelRequest
 
 Wire: TypeAlias = Literal["chat", "responses"]
 

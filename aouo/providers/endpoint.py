@@ -9,19 +9,19 @@ from typing import Any, Protocol, cast
 
 import httpx2
 
-from aouo import failpoint
-from aouo.errors import (
+from aouo.facts.errors import (
     ProviderAuth,
     ProviderBusy,
     ProviderError,
     ProviderTimeout,
     StillComputing,
 )
-from aouo.providers.answers import AnswerReader
+from aouo.facts.transcript import Finished, ModelEvent, TextDelta
+from aouo.plumbing import failpoint
+from aouo.providers.chat.answers import AnswerReader
 from aouo.providers.failures import parse_body, refused
 from aouo.providers.http import Session, shared_client
 from aouo.providers.roads import broken
-from aouo.transcript import Finished, ModelEvent, TextDelta
 
 MAX_JSON_BYTES = 4 * 1024 * 1024
 TAIL_WAIT_S = 0.1  # for the end of a stream that already said it is done

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, cast
 
-from aouo.errors import NoModelService, ProviderBusy
+from aouo.facts.errors import NoModelService, ProviderBusy
 from aouo.providers.failures import parse_body
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"  # with the byte order mark

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
@@ -44,6 +44,8 @@ __all__ = ["AnswerTooLarge", "NotServed", "ParameterRefused", "UnexplainedRefusa
 
 MAX_QUOTE_CHARS = 300
 _LEAST_ROOM = 256
+_MOST_ASKED_ON = 8
+"""Services that passed an error on to each other; an error may hold itself any number of times."""
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-])")
 """A number of its own: none in `gpt-4o-2024-08-06`."""
 
@@ -319,23 +321,25 @@ def _codes(error: Mapping[str, Any]) -> Iterator[str]:
                 yield value.lower()
 
 
-def _parts(error: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _parts(error: Mapping[str, Any], asked_on: int = 0) -> Iterator[Mapping[str, Any]]:
+    """The objects in an error object that may say what it is, the innermost first."""
     for field in ("innererror", "details", "metadata"):  # Azure; Google; OpenRouter
         value = error.get(field)
         for item in cast("list[object]", value) if isinstance(value, list) else [value]:
             if isinstance(item, dict):
                 part = cast("dict[str, Any]", item)
-                yield from _passed_on(part.get("raw"))
+                if asked_on < _MOST_ASKED_ON:
+                    yield from _passed_on(part.get("raw"), asked_on + 1)
                 yield part
     yield error
 
 
-def _passed_on(raw: object) -> Iterator[Mapping[str, Any]]:
+def _passed_on(raw: object, asked_on: int) -> Iterator[Mapping[str, Any]]:
     """The error of the service that OpenRouter had asked, which it gives as text."""
     value = parse_body(raw.encode()) if isinstance(raw, str) else raw
     inner = error_object(value)
     if inner:
-        yield from _parts(inner)
+        yield from _parts(inner, asked_on)
 
 
 def _message(error: Mapping[str, Any]) -> str:

@@ -17,14 +17,16 @@ from typing import Protocol, runtime_checkable
 
 import structlog
 
-from aouo.errors import (
-    ContentFiltered,
-    ModelGone,
-    PromptTooLong,
-    ProviderBusy,
-    ProviderError,
+from aouo.facts.errors import ContentFiltered, ModelGone, PromptTooLong, ProviderBusy, ProviderError
+from aouo.facts.ports import ChatModel, Clock
+from aouo.facts.transcript import (
+    AsksAgain,
+    Finished,
+    ModelEvent,
+    ModelRequest,
+    PaidForNothing,
+    StartedOver,
 )
-from aouo.ports import ChatModel, Clock
 from aouo.providers.retrying import (
     MAX_COOLING_S,
     MOVES_ON,
@@ -32,14 +34,6 @@ from aouo.providers.retrying import (
     moves_on,
     only_once_more,
     pause_s,
-)
-from aouo.transcript import (
-    AsksAgain,
-    Finished,
-    ModelEvent,
-    ModelRequest,
-    PaidForNothing,
-    StartedOver,
 )
 
 log = structlog.get_logger()

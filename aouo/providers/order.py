@@ -13,7 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from aouo.transcript import AssistantSaid, Message, ModelRequest, SystemSaid, ToolReturned, UserSaid
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Message,
+    ModelRequest,
+    SystemSaid,
+    ToolReturned,
+    UserSaid,
+)
 
 EARLIER = UserSaid("[Earlier messages are not shown.]")
 NO_ANSWER_YET = AssistantSaid("[no answer yet]")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
 
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     ModelEvent,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from re import Pattern
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aouo.errors import (
+from aouo.facts.errors import (
     CertificateRefused,
     ModelGone,
     NoModelService,
@@ -42,7 +42,7 @@ from aouo.errors import (
     ToolsRefused,
     UnexplainedRefusal,
 )
-from aouo.transcript import ModelRequest
+from aouo.facts.transcript import ModelRequest
 
 MAX_PAUSE_S = 20.0
 MAX_RETRY_AFTER_S = 60.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 
-from aouo.errors import (
+from aouo.facts.errors import (
     CertificateRefused,
     NoModelService,
     ProviderBusy,

@@ -15,12 +15,9 @@ from functools import partial
 
 import structlog
 
-from aouo.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedRefusal
-from aouo.ports import ChatModel
-from aouo.providers.failures import AnswerTooLarge
-from aouo.providers.refusals import PER_MINUTE
-from aouo.providers.thoughts import sent_of
-from aouo.transcript import (
+from aouo.facts.errors import PlanTooSmall, PromptTooLong, ProviderError, UnexplainedRefusal
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import (
     IMAGE_TOKENS,
     AssistantSaid,
     Finished,
@@ -31,6 +28,9 @@ from aouo.transcript import (
     UserSaid,
     estimate_tokens,
 )
+from aouo.providers.failures import AnswerTooLarge
+from aouo.providers.refusals import PER_MINUTE
+from aouo.providers.thoughts import sent_of
 
 log = structlog.get_logger()
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import structlog
 
-from aouo.errors import ProviderError
+from aouo.facts.errors import ProviderError
+from aouo.facts.transcript import ModelRequest
 from aouo.providers.dialect import Dialect, Dialects, first_dialect
 from aouo.providers.http import Session
 from aouo.providers.nearby import is_nearby
-from aouo.transcript import ModelRequest
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint, Line, Reader

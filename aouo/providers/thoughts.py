@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from aouo.transcript import AssistantSaid, Message
+from aouo.facts.transcript import AssistantSaid, Message
 
 WIRE = "chat"
 CHARS_MAX = 200_000

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from aouo.address import ConversationAddress
-from aouo.events import Album, Inbound
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Album, Inbound
 
 COMPLETE_AFTER_S = 1.5
 

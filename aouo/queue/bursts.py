@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from aouo.events import Inbound, Part, Text
+from aouo.facts.events import Inbound, Part, Text
 
 LONG_CHARS = 80
 PASTE_UNITS = 4_000

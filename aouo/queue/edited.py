@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from aouo.events import Album, Attached, Command, Content, Inbound, Part, Text
+from aouo.facts.events import Album, Attached, Command, Content, Inbound, Part, Text
 from aouo.queue import bursts
 
 Said: TypeAlias = Text | Command | Attached

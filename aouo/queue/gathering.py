@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from aouo.events import Album, Inbound
-from aouo.ports import iso
+from aouo.facts.events import Album, Inbound
+from aouo.facts.ports import iso
 from aouo.queue import albums, bursts
 from aouo.store import jobs
 from aouo.store.database import Tx

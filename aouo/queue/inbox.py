@@ -16,9 +16,9 @@ from typing import Protocol, TypeAlias, cast
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.errors import Unstorable
-from aouo.events import (
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import Unstorable
+from aouo.facts.events import (
     Album,
     Arrival,
     Attached,
@@ -38,9 +38,9 @@ from aouo.events import (
     TopicShut,
     Unsupported,
 )
-from aouo.ports import Clock, iso, stamp
+from aouo.facts.ports import Clock, iso, stamp
+from aouo.plumbing.redact import Redactor
 from aouo.queue import albums, gathering
-from aouo.redact import Redactor
 from aouo.store import asked, chats, gates, gone, jobs, kept, moves, routes, updates
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 
-from aouo.shield import finish
+from aouo.plumbing.shield import finish
 from aouo.store.jobs import Job
 
 

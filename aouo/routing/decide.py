@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from aouo.attachments import Attachment
-from aouo.events import (
+from aouo.facts.attachments import Attachment
+from aouo.facts.events import (
     Album,
     Attached,
     Button,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aouo.events import AsChat, Standing
+from aouo.facts.events import AsChat, Standing
 
 
 @dataclass(frozen=True, slots=True)

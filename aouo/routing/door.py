@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aouo import callback_data
-from aouo.events import (
+from aouo.facts import callback_data
+from aouo.facts.events import (
     Album,
     Attached,
     Button,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from aouo.events import Command
+from aouo.facts.events import Command
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]{1,64})(?:@([A-Za-z0-9_]+))?(?:\s+|$)")
 

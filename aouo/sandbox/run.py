@@ -15,7 +15,9 @@ from contextlib import (
 from pathlib import Path
 from typing import TypeAlias
 
-from aouo.ids import ulid
+from aouo.facts.ids import ulid
+from aouo.plumbing.shield import finish
+from aouo.plumbing.trees import remove
 from aouo.sandbox import bubblewrap, cgroup
 from aouo.sandbox.levels import (
     INSIDE,
@@ -32,8 +34,6 @@ from aouo.sandbox.order import Order, Ran
 from aouo.sandbox.programs import SEARCHED
 from aouo.sandbox.telling import told
 from aouo.sandbox.watching import Watch, closed
-from aouo.shield import finish
-from aouo.trees import remove
 
 Door: TypeAlias = Callable[[socket.socket], AbstractAsyncContextManager[None]]
 """Serves a listening socket inside a sandbox: all the network that is to be had there."""

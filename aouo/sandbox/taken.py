@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from aouo.trees import TooMuch, walk
+from aouo.plumbing.trees import TooMuch, walk
 
 _BLOCK_BYTES = 512  # as stat(2) counts, whatever the disk's are
 

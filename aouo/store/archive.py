@@ -7,9 +7,9 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any, LiteralString, cast
 
+from aouo.facts.transcript import ToolCall, load_calls
 from aouo.store import sessions as store_sessions
 from aouo.store.database import Tx
-from aouo.transcript import ToolCall, load_calls
 
 _PACK = ":pack:"
 

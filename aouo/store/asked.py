@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aouo.address import ConversationAddress
-from aouo.events import Inbound
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
 

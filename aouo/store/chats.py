@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
 from aouo.store import deliveries, gone, memory_versions, schedules
 from aouo.store.database import Tx
 

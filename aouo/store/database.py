@@ -26,10 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, LiteralString, TypeAlias, TypeVar
 
-from aouo import failpoint
-from aouo.errors import SetupError, Unstorable, place_of
-from aouo.mounts import file_system
-from aouo.shield import finish
+from aouo.facts.errors import SetupError, Unstorable, place_of
+from aouo.plumbing import failpoint
+from aouo.plumbing.mounts import file_system
+from aouo.plumbing.shield import finish
 from aouo.store.snapshots import Query, Snapshot, Snapshots
 
 T = TypeVar("T")

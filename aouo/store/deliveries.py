@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, LiteralString
 
-from aouo.address import ConversationAddress
-from aouo.ports import ButtonSpec, Entity, Media, Rendered
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import ButtonSpec, Entity, Media, Rendered
 from aouo.store import gone, moves
 from aouo.store.database import Tx
 

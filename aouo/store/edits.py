@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from aouo.events import Inbound
+from aouo.facts.events import Inbound
 from aouo.store.database import Tx
 
 

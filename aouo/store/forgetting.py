@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aouo.events import Inbound, Text
+from aouo.facts.events import Inbound, Text
 from aouo.store import media, results
 from aouo.store.database import Tx
 

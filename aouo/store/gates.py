@@ -6,8 +6,8 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
-from aouo.address import ConversationAddress
-from aouo.ids import ulid
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ids import ulid
 from aouo.store.database import Tx
 
 NOT_REACHED = "not reached"

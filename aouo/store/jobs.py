@@ -7,9 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import LiteralString
 
-from aouo.address import ConversationAddress
-from aouo.errors import LostClaim, StopAsked
-from aouo.events import (
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import LostClaim, StopAsked
+from aouo.facts.events import (
     Album,
     Attached,
     Command,

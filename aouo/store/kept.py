@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
-from aouo import callback_data
-from aouo.address import ConversationAddress
-from aouo.events import Button, Inbound
-from aouo.ports import ButtonSpec
+from aouo.facts import callback_data
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Button, Inbound
+from aouo.facts.ports import ButtonSpec
 from aouo.store import deliveries
 from aouo.store.database import Tx
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from aouo.attachments import Kind
+from aouo.facts.attachments import Kind
 from aouo.store.database import Tx
 
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from importlib import resources
 
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from aouo.store.database import Tx
 
 

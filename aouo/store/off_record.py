@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from aouo.events import Album, Attached, Command, Illegible, Inbound, Shown, Text
+from aouo.facts.events import Album, Attached, Command, Illegible, Inbound, Shown, Text
 from aouo.store import media, results
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from aouo.address import ConversationAddress
-from aouo.events import Inbound
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
 from aouo.store.database import Tx
 
 _NAME = re.compile(r"(tg|cli)_[A-Za-z0-9_-]+", re.ASCII)

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from aouo.store.database import Tx
 
 

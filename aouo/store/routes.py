@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
 from aouo.store.database import Tx
 
 

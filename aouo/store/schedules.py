@@ -6,9 +6,9 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from aouo.address import ConversationAddress, Platform
-from aouo.events import ChatKind
-from aouo.ids import ulid
+from aouo.facts.address import ConversationAddress, Platform
+from aouo.facts.events import ChatKind
+from aouo.facts.ids import ulid
 from aouo.store.database import Tx
 
 Origin: TypeAlias = Literal["default", "person", "model"]

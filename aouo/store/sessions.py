@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import LiteralString
 
-from aouo.address import ConversationAddress
-from aouo.ids import SessionId
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ids import SessionId
 from aouo.store import routes
 from aouo.store.database import Tx
 from aouo.store.routes import Route

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, LiteralString, TypeVar
 
-from aouo.errors import TooMuchToRead
-from aouo.shield import finish
+from aouo.facts.errors import TooMuchToRead
+from aouo.plumbing.shield import finish
 
 if TYPE_CHECKING:
     import aiosqlite

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, field, replace
 
+from aouo.facts.transcript import Message
 from aouo.store import turns
 from aouo.store.database import Tx
 from aouo.store.turns import NEWEST, Entry
-from aouo.transcript import Message
 
 
 @dataclass(frozen=True, slots=True)

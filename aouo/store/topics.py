@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
 from aouo.store import routes
 from aouo.store.database import Tx
 from aouo.store.routes import Route

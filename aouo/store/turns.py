@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, LiteralString
 
-from aouo.events import Thought
-from aouo.ids import ulid
-from aouo.store.database import Tx
-from aouo.transcript import (
+from aouo.facts.events import Thought
+from aouo.facts.ids import ulid
+from aouo.facts.transcript import (
     AssistantSaid,
     Message,
     ToolReturned,
@@ -19,6 +18,7 @@ from aouo.transcript import (
     dump_calls,
     load_calls,
 )
+from aouo.store.database import Tx
 
 Status = Literal["ack", "nack", "aborted"]
 NEWEST = 2**63 - 1

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import LiteralString
 
+from aouo.facts.transcript import Usage
 from aouo.store.database import Tx
 from aouo.store.snapshots import Query
-from aouo.transcript import Usage
 
 
 @dataclass(frozen=True, slots=True)

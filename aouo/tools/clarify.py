@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 MAX_OPTIONS = 10

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.storage import PackStore
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from aouo.documents.kinds import text_of
 from aouo.documents.reading import Job, Reader
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.client import MAX_BYTES, Page, Web
 from aouo.web.envelope import untrusted

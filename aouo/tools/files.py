@@ -13,10 +13,10 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.guard.opening import failed, opened, parent, placed
+from aouo.plumbing.trees import TooMuch, walk
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
-from aouo.trees import TooMuch, walk
 from aouo.web.envelope import untrusted
 
 MAX_BYTES = 1_000_000

@@ -13,7 +13,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.guard.chain import CEILING_CHARS
 from aouo.tools.registry import Tool, ToolContext
 from aouo.web.envelope import untrusted

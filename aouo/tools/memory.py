@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.memory.files import ALWAYS
 from aouo.memory.keeping import Keeping
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from pydantic import Field, field_validator
 
-from aouo.errors import MayHaveArrived, ToolFailed
+from aouo.facts.errors import MayHaveArrived, ToolFailed
+from aouo.facts.ports import ButtonSpec, Payload, PayloadType
 from aouo.guard.paths import listed
-from aouo.ports import ButtonSpec, Payload, PayloadType
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 MAX_DATA_CHARS = 1_000

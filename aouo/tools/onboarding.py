@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.ports import Clock, stamp
+from aouo.facts.ports import Clock, stamp
 from aouo.store import onboarding
 from aouo.store.database import Database
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool

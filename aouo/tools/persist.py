@@ -10,9 +10,9 @@ from typing import Any, Literal, cast
 from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import Clock, stamp
 from aouo.packs.data.storage import PackStore
-from aouo.ports import Clock, stamp
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from pydantic import field_validator
 
 from aouo.documents.reading import Job, Read, Reader
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.guard.opening import opened, placed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.envelope import untrusted

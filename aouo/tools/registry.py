@@ -12,11 +12,11 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aouo.errors import ToolFailed
+from aouo.config.settings import Settings
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import TurnView
+from aouo.facts.transcript import ToolCall, ToolSpec
 from aouo.guard.action import parse
-from aouo.ports import TurnView
-from aouo.settings import Settings
-from aouo.transcript import ToolCall, ToolSpec
 
 
 class Toolbox(Protocol):

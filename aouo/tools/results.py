@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import Action
-from aouo.ports import Clock, stamp
 from aouo.store import results
 from aouo.store.database import Database
 from aouo.store.results import Result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.errors import ToolFailed, TooMuchToRead
+from aouo.facts.errors import ToolFailed, TooMuchToRead
 from aouo.store import search
 from aouo.store.database import Database
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool

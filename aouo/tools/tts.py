@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from aouo.errors import (
+from aouo.facts.errors import (
     CertificateRefused,
     ContentFiltered,
     MayHaveArrived,
@@ -25,12 +25,12 @@ from aouo.errors import (
     RegionRefused,
     ToolFailed,
 )
+from aouo.facts.ids import ulid
+from aouo.facts.notices import VOICE_INSTALL, Lack
+from aouo.facts.ports import Payload
 from aouo.guard.opening import write_new
-from aouo.ids import ulid
-from aouo.notices import VOICE_INSTALL, Lack
-from aouo.ports import Payload
-from aouo.providers.audio import Audio
-from aouo.providers.speech import SpeechCall, TermsAsked, Voice
+from aouo.speech.audio import Audio
+from aouo.speech.services import SpeechCall, TermsAsked, Voice
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 log = structlog.get_logger()

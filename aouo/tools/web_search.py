@@ -11,9 +11,9 @@ from typing import Annotated, Any, cast
 import aiohttp
 from pydantic import Field
 
-from aouo.errors import ToolFailed
-from aouo.ports import Clock
-from aouo.settings import WebSearch
+from aouo.config.settings import WebSearch
+from aouo.facts.errors import ToolFailed
+from aouo.facts.ports import Clock
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.envelope import untrusted
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from aouo.errors import EmptyAnswer
-from aouo.ids import ulid
-from aouo.ports import ChatModel
+from aouo.facts.errors import EmptyAnswer
+from aouo.facts.ids import ulid
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import Finished, ModelRequest, UserSaid
+from aouo.spending.quota import Quota
 from aouo.store.usage import Spent
-from aouo.transcript import Finished, ModelRequest, UserSaid
-from aouo.turn.quota import Quota
 
 WITHIN_S = 300.0
 """As long as a model may be silent, for it thinks before a title too; two of them fit a turn."""
@@ -52,7 +52,7 @@ _BULLET = re.compile(r"^\s*[-*•]\s+(.+)$")
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Who asks which model: `row` is the usage row to fill; it never names a session.
+    """Who asks which model: `row` is the usage row to fill; what is asked aside is of no session.
 
     `spend` gets the row when it is known, `took_ms` what the call took.
     """

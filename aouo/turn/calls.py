@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from aouo.errors import OutcomeUnknown
-from aouo.events import ActionCompleted, Thought
+from aouo.facts.errors import OutcomeUnknown
+from aouo.facts.events import ActionCompleted, Thought
+from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned
 from aouo.store.audit import Entry
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, ToolCall, ToolReturned
 from aouo.turn.context import Result, TurnContext
 from aouo.turn.journal import Journal
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aouo.errors import QuotaExceededError
+from aouo.facts.errors import QuotaExceededError
+from aouo.spending.money import own_key
 from aouo.turn.context import TurnContext
-from aouo.turn.money import own_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import structlog
 
-from aouo.errors import EmptyAnswer, ProviderError, Refused
-from aouo.events import MemoryFlush
-from aouo.ids import ulid
-from aouo.ports import Clock, stamp
+from aouo.facts.errors import EmptyAnswer, ProviderError, Refused
+from aouo.facts.events import MemoryFlush
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, stamp
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Message,
+    SystemSaid,
+    ToolCall,
+    ToolReturned,
+    UserSaid,
+)
 from aouo.store import summaries
 from aouo.store.database import Database, Tx
 from aouo.store.summaries import Draft, Past, Reach, Summary
 from aouo.store.turns import Entry
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, Message, SystemSaid, ToolCall, ToolReturned, UserSaid
 from aouo.turn import history
 from aouo.turn.asides import Asides, Payer
 from aouo.turn.calls import spent_by
@@ -266,8 +273,7 @@ def _payer(ctx: TurnContext) -> Payer:
     def took(ms: float) -> None:
         ctx.provider_ms += ms
 
-    row = replace(spent_by(ctx, "summary"), session_id="")
-    return Payer(ctx.model, row, ctx.spend, took)
+    return Payer(ctx.model, spent_by(ctx, "summary"), ctx.spend, took)
 
 
 def _line(entry: Message) -> str:

@@ -9,17 +9,17 @@ from typing import Protocol, TypeAlias
 
 import structlog
 
-from aouo.address import ConversationAddress
-from aouo.errors import Bound
-from aouo.events import Event, LlmToken, Origin, Person, Thought
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import Bound
+from aouo.facts.events import Event, LlmToken, Origin, Person, Thought
+from aouo.facts.ports import ChatModel, TurnView
+from aouo.facts.transcript import AssistantSaid, Image, Message, ModelRequest, ToolCall, Usage
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
-from aouo.ports import ChatModel, TurnView
 from aouo.store.audit import Entry
 from aouo.store.summaries import Past, Summary
 from aouo.store.turns import OpenTurn
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, Image, Message, ModelRequest, ToolCall, Usage
 from aouo.turn.toolbox import Toolbox
 
 log = structlog.get_logger()

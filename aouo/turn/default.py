@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from aouo.ports import Clock
+from aouo.facts.ports import Clock
+from aouo.spending.quota import Quota
 from aouo.store.database import Database
 from aouo.turn.caps import TurnCaps
 from aouo.turn.compaction import Compactor
 from aouo.turn.past import Pasts
 from aouo.turn.pipelines import Pipelines
 from aouo.turn.prompt import Persona
-from aouo.turn.quota import Quota
 from aouo.turn.steps import context, dispatch, turn_input, turn_output
 
 

@@ -7,10 +7,10 @@ import time
 from contextlib import aclosing
 from dataclasses import replace
 
-from aouo.errors import ProviderError
-from aouo.events import Thought
-from aouo.ids import ulid
-from aouo.transcript import (
+from aouo.facts.errors import ProviderError
+from aouo.facts.events import Thought
+from aouo.facts.ids import ulid
+from aouo.facts.transcript import (
     AsksAgain,
     Finished,
     ModelRequest,
@@ -20,11 +20,11 @@ from aouo.transcript import (
     ToolCall,
     UserSaid,
 )
+from aouo.spending.money import LEAST_ANSWER_TOKENS
+from aouo.spending.quota import Quota
 from aouo.turn.calls import Calls, spent_by
 from aouo.turn.caps import TurnCaps
 from aouo.turn.context import DispatchContext
-from aouo.turn.money import LEAST_ANSWER_TOKENS
-from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator, estimate, reserve_tokens
 
 MARGIN = 0.1

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from aouo.transcript import (
-    AssistantSaid,
-    Message,
-    SystemSaid,
-    ToolReturned,
-    UserSaid,
-)
+from aouo.facts.transcript import AssistantSaid, Message, SystemSaid, ToolReturned, UserSaid
 from aouo.turn.tokens import Scale
 from aouo.web.envelope import source_in
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from aouo.ports import Clock, stamp
+from aouo.facts.ports import Clock, stamp
+from aouo.facts.transcript import AssistantSaid, ToolReturned
 from aouo.store import audit, jobs, turns, usage
 from aouo.store.audit import Entry
 from aouo.store.database import Database, Tx
 from aouo.store.jobs import Job
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, ToolReturned
 from aouo.turn.context import TurnContext
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aouo.errors import PromptTooLong, UnexplainedRefusal
-from aouo.transcript import AssistantSaid, UserSaid
+from aouo.facts.errors import PromptTooLong, UnexplainedRefusal
+from aouo.facts.transcript import AssistantSaid, UserSaid
 from aouo.turn import pipelines
 from aouo.turn.calls import Calls
 from aouo.turn.context import Ack, DispatchContext, Ending, Nack, TurnContext

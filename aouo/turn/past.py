@@ -10,11 +10,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.store import summaries, turns
 from aouo.store.database import Tx
 from aouo.store.summaries import Past, Stretch
 from aouo.store.turns import Entry
-from aouo.transcript import AssistantSaid, Message, UserSaid
 from aouo.turn.history import sanitised
 
 SESSIONS_MAX = 64

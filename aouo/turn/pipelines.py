@@ -10,7 +10,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 import structlog
 
-from aouo.errors import StepError
+from aouo.facts.errors import StepError
 from aouo.turn.context import DispatchContext, Meter, TurnContext
 
 log = structlog.get_logger()

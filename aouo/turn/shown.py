@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from aouo.transcript import AssistantSaid, Message, ToolReturned
+from aouo.facts.transcript import AssistantSaid, Message, ToolReturned
 
 
 def last_words(said: Sequence[Message]) -> str:

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 
-from aouo.errors import EmptyAnswer
-from aouo.ports import ChatModel
+from aouo.facts.errors import EmptyAnswer
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import Finished, Image, ModelRequest, UserSaid
+from aouo.spending.quota import Quota
 from aouo.store.usage import Spent
-from aouo.transcript import Finished, Image, ModelRequest, UserSaid
 from aouo.turn.asides import ANSWER_TOKENS, WITHIN_S
-from aouo.turn.quota import Quota
 
 DESCRIPTION_CHARS = 4_000
 _WORDS = 500

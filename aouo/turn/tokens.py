@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from aouo.providers.thoughts import sent_of
-from aouo.transcript import (
+from aouo.facts.transcript import (
     IMAGE_TOKENS,
     AssistantSaid,
     Message,
@@ -16,6 +15,7 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.thoughts import sent_of
 
 RESERVE_TOKENS = 4096
 ENTRY_TOKENS = 4

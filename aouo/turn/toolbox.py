@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from aouo.errors import ToolFailed, ToolsNotReady
+from aouo.facts.errors import ToolFailed, ToolsNotReady
+from aouo.facts.transcript import ToolCall, ToolSpec
 from aouo.tools.memory import NAME as MEMORY
 from aouo.tools.memory import with_targets
 from aouo.tools.onboarding import GROUP as ONBOARDING
 from aouo.tools.registry import Bound, Registry, Source, Tool, ToolContext, has_effect, only_looks
-from aouo.transcript import ToolCall, ToolSpec
 
 DEFINITIONS_WITHIN_S = 10.0
 SHOWN_GROUPS = ("core", "pack", ONBOARDING)

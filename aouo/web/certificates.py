@@ -14,7 +14,7 @@ from pathlib import Path
 
 import aiohttp
 
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 
 _BUNDLE = "REQUESTS_CA_BUNDLE"
 _NOT_YET, _EXPIRED, _ITSELF, _OTHER_HOST, _OTHER_ADDRESS = 9, 10, 18, 62, 64

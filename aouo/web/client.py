@@ -20,7 +20,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.web.addresses import Address, is_public, literal
 from aouo.web.certificates import trusted
 from aouo.web.proxies import of_environment

@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Sequence
 
-from aouo.events import FORWARDED
+from aouo.facts.events import FORWARDED
 
 # Possessive, since "<" and a page of spaces must not be tried in every split.
 _LOOKALIKE = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)

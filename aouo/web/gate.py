@@ -18,7 +18,7 @@ from typing import Any
 import structlog
 from yarl import URL
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.web.addresses import Address, is_public, literal
 from aouo.web.client import Lookup, system_lookup
 from aouo.web.targets import Permits, target

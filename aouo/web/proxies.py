@@ -16,8 +16,8 @@ from ipaddress import ip_address, ip_network
 
 from yarl import URL
 
-from aouo.errors import SetupError
-from aouo.logins import secrets_in
+from aouo.facts.errors import SetupError
+from aouo.plumbing.logins import secrets_in
 
 _KNOWN = re.compile(r"(https?|socks5h?)://[^/\s]+/?", re.IGNORECASE)
 _ENTRIES = re.compile(r"[\s,]+")

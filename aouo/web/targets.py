@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from yarl import URL
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.web.addresses import literal
 
 MAX_URL_CHARS = 4000

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from aouo.address import ConversationAddress
-from aouo.events import Inbound, Person, Text
-from aouo.home import Home
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound, Person, Text
+from aouo.facts.transcript import AssistantSaid
+from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
-from aouo.transcript import AssistantSaid
 from scripts.benchmarks import floor
 from scripts.benchmarks.processes import ROOT, Process
 

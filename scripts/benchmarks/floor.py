@@ -19,7 +19,7 @@ from typing import Any, cast
 import aiohttp
 import telegram
 
-from aouo.outbound.telegram_http import AiohttpRequest
+from aouo.telegram.http import AiohttpRequest
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS inbox (update_id INTEGER PRIMARY KEY, chat_id INTEGER NOT NULL,

@@ -14,7 +14,7 @@ from scripts.benchmarks.table import Row, render
 
 POLLS = ("aouo.cli.main", "aouo.cli.start", "aouo.app.serve")
 """What is imported before the first getUpdates."""
-BEHIND = ("aouo.app.wiring", "aouo.inbound.telegram", "aouo.outbound.telegram")
+BEHIND = ("aouo.app.wiring", "aouo.telegram.normaliser", "aouo.telegram.messenger")
 """What is imported behind it."""
 ALONE = (
     "asyncio",
@@ -28,7 +28,7 @@ ALONE = (
     "pyromark",
     "telegram",
     "telegram.ext",
-    "aouo.settings",
+    "aouo.config.settings",
     "aouo.store.database",
     "aouo.app.serve",
 )

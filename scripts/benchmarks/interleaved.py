@@ -15,7 +15,7 @@ _TOTAL, _QUICK = 100_000, 5_000
 
 
 def interleaved(bench: Bench, *, quick: bool) -> list[Row]:
-    """Plays of `tests/path/test_interleaved_events.py`, with other seeds."""
+    """Plays of `tests/path/lanes/test_interleaved_events.py`, with other seeds."""
     del bench
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     events, kills, faults, wrong, lost, doubled = 0, 0, 0, 0, 0, 0

@@ -3,7 +3,7 @@
 Each runs the real channel, runtime and provider code against a local service that keeps the
 family's rules (`aouo.emulator.models`); every third message calls a tool, every fifteenth writes
 into a memory file. Requests for titles and summaries count too, and so do refused ones. Pictures,
-restarts and a change of service are in `tests/path/test_sixty_turns.py`.
+restarts and a change of service are in `tests/path/models/test_sixty_turns.py`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from aouo.app.idle import idle
-from aouo.app.inside import running
-from aouo.app.samples import sample_packs
-from aouo.config_file import load_settings
+from aouo.config.file import load_settings
 from aouo.emulator import ADA, Emulator
 from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
 from aouo.emulator.models.asked import Asked
-from aouo.home import Home
-from aouo.logs import Logs, Nowhere
+from aouo.installer.samples import sample_packs
+from aouo.local.inside import running
+from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Logs, Nowhere
 from aouo.store import jobs
 from scripts.benchmarks.table import Row
 

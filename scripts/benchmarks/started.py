@@ -12,10 +12,10 @@ from pathlib import Path
 from aouo.app.lifecycle import Runtime
 from aouo.app.root import open_app
 from aouo.app.serve import stop_on_signals
-from aouo.config_file import load_settings
-from aouo.home import Home
-from aouo.logs import Logs
-from aouo.redact import Redactor
+from aouo.config.file import load_settings
+from aouo.plumbing.home import Home
+from aouo.plumbing.logs import Logs
+from aouo.plumbing.redact import Redactor
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 
 

@@ -4,7 +4,7 @@ limit: `… scripts.benchmarks.unpaced start --home HOME`."""
 from __future__ import annotations
 
 from aouo.cli.main import aouo
-from aouo.outbound import limits
+from aouo.outbound import flood_control as limits
 
 
 def main() -> None:

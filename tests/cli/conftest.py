@@ -11,7 +11,7 @@ import structlog
 from click.testing import CliRunner
 
 from aouo.cli import control
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from aouo.cli.main import aouo
 from aouo.emulator.models import ModelService, names, profile
 from aouo.emulator.models.asked import Asked
 from aouo.emulator.models.replies import CallPart, Meets, Reply, Says, Script
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 WAIT_S = 30.0
 

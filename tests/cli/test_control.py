@@ -17,12 +17,12 @@ from typing import Any, TypeAlias
 import pytest
 from click.testing import CliRunner
 
-from aouo.app import conversing
 from aouo.cli import control
 from aouo.cli.control import NoAnswer, NotRunning, ask, stream
 from aouo.cli.main import aouo
 from aouo.cli.status import duration
-from aouo.home import Home, is_locked, reachable
+from aouo.local import conversing
+from aouo.plumbing.home import Home, is_locked, reachable
 
 Handle: TypeAlias = Callable[[dict[str, Any]], list[dict[str, Any]]]
 ROOT = Path(__file__).parents[2]
@@ -231,7 +231,7 @@ def test_stop_asks_and_waits_until_the_home_is_free(runner: CliRunner, home: Hom
 
 def test_a_bot_without_a_socket_is_ended_by_a_signal(runner: CliRunner, home: Home):
     program = (
-        "import sys; from pathlib import Path; from aouo.home import Home\n"
+        "import sys; from pathlib import Path; from aouo.plumbing.home import Home\n"
         "lock = Home(Path(sys.argv[1])).lock(); print('held', flush=True); input()"
     )
     holder = subprocess.Popen(

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from tests.fakes.proxy_server import ProxyServer
 from tests.fakes.tls_server import make, serving
 

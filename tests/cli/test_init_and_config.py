@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 SAMPLE = Path(__file__).parents[2] / "config.sample.json"
 TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from aouo.cli.logs import readable
 from aouo.cli.main import aouo
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 ROOT = Path(__file__).parents[2]
 

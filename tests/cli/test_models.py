@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
 KEY = "sk-very-secret-1234567890"

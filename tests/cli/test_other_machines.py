@@ -158,7 +158,7 @@ def test_as_the_first_process_of_a_container_it_ends_when_it_is_told_to(tmp_path
 
 ORPHANS = """
 import asyncio, os, sys
-from aouo.app.orphans import bury, _ended
+from aouo.plumbing.orphans import bury, _ended
 from tests.fakes.clock import FastClock
 
 async def main():

@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 import pytest
 from click.testing import CliRunner, Result
 
-from aouo.address import ConversationAddress
-from aouo.app.schedules import at_rest
 from aouo.cli.main import aouo
-from aouo.config_file import load_settings
-from aouo.home import Home
+from aouo.config.file import load_settings
+from aouo.facts.address import ConversationAddress
 from aouo.packs.load import load_pack
-from aouo.packs.scheduling import Place
 from aouo.packs.shipping.restoring import inspect
+from aouo.plumbing.home import Home
+from aouo.triggers.schedules import at_rest
+from aouo.triggers.scheduling import Place
 
 Run: TypeAlias = Callable[..., Result]
 
@@ -291,7 +291,7 @@ def test_installing_and_upgrading_print_a_card_and_one_line_and_no_log(
     def agree(question: str) -> bool:
         return question.endswith("it?")
 
-    monkeypatch.setattr("aouo.cli.pack_install._agreed", agree)
+    monkeypatch.setattr("aouo.cli.packs.install._agreed", agree)
     run("new", "shop")
     installed = run("install", "shop")
     manifest = Path("shop/pack.yml")

@@ -1,7 +1,7 @@
 """`aouo pack install`, `upgrade`, `uninstall` on a home where no bot runs.
 
 Source: contract, "Command line" (exit codes), issue 5, "Lifecycle". Beside a running bot:
-`tests/path/test_installing_by_terminal.py`.
+`tests/path/packs/test_installing_by_terminal.py`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from aouo.app.installed import scan_at_rest
 from aouo.cli.main import aouo
-from aouo.config_file import load_settings
-from aouo.home import Home
+from aouo.config.file import load_settings
+from aouo.installer.installed import scan_at_rest
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive
 from aouo.packs.shipping.signing import SecretKey, new_key, sign_app
+from aouo.plumbing.home import Home
 
 PACK = """\
 name: {name}

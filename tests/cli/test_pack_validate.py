@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 MANIFEST = """\
 name: shop

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from aouo import __version__
 from aouo.cli.main import VERBS, aouo
-from aouo.errors import HomeLocked, SetupError
+from aouo.facts.errors import HomeLocked, SetupError
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("telegram", "aiohttp", "pydantic", "structlog", "asyncio", "aouo.settings")
+HEAVY = ("telegram", "aiohttp", "pydantic", "structlog", "asyncio", "aouo.config.settings")
 
 
 def test_help_names_every_verb_and_loads_none_of_the_heavy_libraries():

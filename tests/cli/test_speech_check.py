@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from aouo.cli.main import aouo
 from aouo.emulator.models import ModelService, profile
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from tests.fakes.tls_server import make, serving
 
 KEY = "sk-very-secret"

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aouo.cli.main import aouo
-from aouo.home import Home
+from aouo.plumbing.home import Home
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "packs.md"

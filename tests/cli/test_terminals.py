@@ -18,14 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.address import ConversationAddress
-from aouo.events import Inbound, Person, Text, Thought
-from aouo.home import Home
-from aouo.printable import printable
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound, Person, Text, Thought
+from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned
+from aouo.plumbing.home import Home
+from aouo.plumbing.printable import printable
 from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
-from aouo.transcript import AssistantSaid, ToolCall, ToolReturned
 
 AT = "2026-03-02T12:00:00.000+00:00"
 EVIL = "a\x1b[2Jb\x9b31mc\u202ed\u2066e\x07f\rg\x08h\u2028i\ufeffj\U000e0041k"

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from aouo.address import ConversationAddress
 from aouo.cli.main import aouo
-from aouo.events import Inbound, Person, Text, Thought
-from aouo.home import Home
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound, Person, Text, Thought
+from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned, Usage
+from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
 from aouo.store.usage import Spent
-from aouo.transcript import AssistantSaid, ToolCall, ToolReturned, Usage
 
 AT = "2026-03-02T12:00:00.000+00:00"
 LATER = "2026-03-02T13:00:00.000+00:00"

@@ -7,7 +7,7 @@ import pytest
 from aouo.commands.builtin import builtin
 from aouo.commands.registry import Call, Commands, Entry, Result
 from aouo.commands.spending import spending
-from aouo.notices import EmptyMessage
+from aouo.facts.notices import EmptyMessage
 from aouo.packs.library import Library
 from aouo.routing.door import BYPASSING
 from aouo.store.database import Tx

@@ -8,6 +8,7 @@ from aiohttp import ClientSession, FormData
 
 from aouo.emulator import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, Emulator
 from aouo.emulator.description import check_object
+from aouo.emulator.files import image_size
 from aouo.emulator.world import CALLBACK_DEADLINE_S
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
@@ -61,6 +62,35 @@ async def test_every_kind_of_update_and_answer_fits_the_description(
     assert kinds == set(everything)
     assert [str(one) for update in updates for one in check_object("Update", update)] == []
     assert await people.violations() == []
+
+
+async def test_a_photo_comes_in_several_sizes_smallest_first_each_a_file_of_its_own(
+    emu: Emulator, ask: Ask, http: ClientSession
+) -> None:
+    """As Telegram makes them: core.telegram.org/api/files#image-thumbnail-types."""
+    sent = PIXEL[:16] + (1000).to_bytes(4, "big") + (500).to_bytes(4, "big") + PIXEL[24:]
+    await emu.client.send_file(ADA, ADA, "photo", sent, name="a.png", mime="image/png")
+
+    (update,) = await result(ask, "getUpdates")
+    sizes = update["message"]["photo"]
+    contents: list[bytes] = []
+    for size in sizes:
+        path = (await result(ask, "getFile", file_id=size["file_id"]))["file_path"]
+        async with http.get(f"{emu.base_url}/file/bot{emu.token}/{path}") as response:
+            contents.append(await response.read())
+    again = await result(ask, "sendPhoto", chat_id=ADA, photo=sizes[0]["file_id"])
+
+    assert [(size["width"], size["height"]) for size in sizes] == [
+        (90, 45),
+        (320, 160),
+        (800, 400),
+        (1000, 500),
+    ]
+    assert [image_size(content) for content in contents[:-1]] == [(90, 45), (320, 160), (800, 400)]
+    assert contents[-1] == sent
+    assert [size["file_size"] for size in sizes] == [len(content) for content in contents]
+    assert len({size["file_unique_id"] for size in sizes}) == 4
+    assert again["photo"] == sizes
 
 
 async def test_every_implemented_method_answers_what_the_description_says(

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from aouo.address import ConversationAddress
-from aouo.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
-from aouo.ports import Rendered
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import DeliveryError, DeliveryRefused, DeliveryUnknown
+from aouo.facts.ports import Rendered
 
 
 @dataclass

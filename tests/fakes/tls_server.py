@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from aouo.app.clock import SystemClock
+from aouo.plumbing.clock import SystemClock
 
 _DAY = timedelta(days=1)
 

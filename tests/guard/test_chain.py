@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from aouo.errors import OutcomeUnknown, ToolFailed
-from aouo.events import ActionCompleted, Event
+from aouo.facts.errors import OutcomeUnknown, ToolFailed
+from aouo.facts.events import ActionCompleted, Event
+from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict, digest
 from aouo.guard.approval import UNATTENDED, Approver
 from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard
 from aouo.guard.proposal import Outcome, Proposal
 from aouo.store import audit, migrate
 from aouo.store.database import Database
-from aouo.transcript import ToolCall
 from tests.fakes.clock import FastClock
 
 TERMINAL = {"EXECUTED", "FAILED", "BLOCKED"}

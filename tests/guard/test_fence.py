@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict
 from aouo.guard.fence import Area, Fence, Mode
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.tools import files
 from aouo.tools.files import MAX_BYTES, list_dir, read_file, write_file
 from aouo.tools.registry import Bound, ToolContext

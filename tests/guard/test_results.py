@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.guard.chain import RESULT_CHARS
 from aouo.tools.results import ResultRead, handle, lines_of, read
 

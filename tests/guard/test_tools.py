@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.tools.clarify import clarify
 from aouo.tools.msg import msg
 from aouo.tools.registry import Arguments, Bound, Registry, Tool, ToolContext, tool

@@ -16,8 +16,8 @@ from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from aouo.errors import ProviderBusy
-from aouo.transcript import (
+from aouo.facts.errors import ProviderBusy
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     Message,

@@ -1,7 +1,8 @@
 """One life of the runtime that ends in order or at any step, and the database it writes to.
 
 A life that was killed reaches neither its database nor Telegram any more, whatever its tasks
-still try while they are taken down. (Kills of real processes: `tests/path/test_kill_matrix.py`.)
+still try while they are taken down. (Kills of real processes:
+`tests/path/lanes/test_kill_matrix.py`.)
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import Any, TypeVar, cast
 import aiohttp
 
 from aouo.app.base import Base
-from aouo.app.telegram import TelegramChannel
 from aouo.app.wiring import App, build
-from aouo.home import Home
-from aouo.ports import ChatModel, Clock, stamp
-from aouo.settings import Settings
-from aouo.shield import finish
+from aouo.config.settings import Settings
+from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.plumbing.home import Home
+from aouo.plumbing.shield import finish
 from aouo.store.database import Database, Tx, connect
 from aouo.store.migrate import migrate
+from aouo.telegram.channel import TelegramChannel
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ from typing import Any, NoReturn
 import structlog
 
 from aouo.app.lifecycle import Runtime
-from aouo.config_file import Loaded, load_settings
+from aouo.config.file import Loaded, load_settings
 from aouo.emulator import DEFAULT_TOKEN
 from aouo.emulator.messages import Message
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from aouo.store.database import Tx
 from tests.interleaving import mortal, virtual
 from tests.interleaving.book import Book, Place

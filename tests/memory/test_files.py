@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.memory.files import MAX_BYTES, MemoryFiles
 
 TEMPLATES = {"USER.md": "# About you\n\n(empty)\n", "MEMORY.md": "# Themes\n"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from aouo.facts.ports import ButtonSpec, Media, Payload, PayloadType
 from aouo.outbound.albums import grouped, media_of
 from aouo.outbound.degrade import Capabilities, degraded
-from aouo.ports import ButtonSpec, Media, Payload, PayloadType
 
 NOTHING = Capabilities()
 EVERYTHING = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)

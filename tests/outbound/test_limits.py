@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aouo.address import ConversationAddress
-from aouo.outbound.limits import Pace
+from aouo.facts.address import ConversationAddress
+from aouo.outbound.flood_control import Pace
 from tests.fakes.clock import FastClock
 
 ADA = ConversationAddress("tg", "1001")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from aouo.address import ConversationAddress
-from aouo.errors import FloodControl, NotSent
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import ChatMoved, FloodControl, NotSent
+from aouo.facts.ports import Rendered, stamp
+from aouo.outbound.flood_control import CHAT_BURST
 from aouo.outbound.ledger import Ledger
-from aouo.outbound.limits import CHAT_BURST
 from aouo.outbound.outbox import Outbox
-from aouo.ports import Rendered, stamp
-from aouo.shield import finish
+from aouo.plumbing.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
 from aouo.store.deliveries import Delivery
@@ -195,3 +195,62 @@ async def test_a_send_whose_connection_was_refused_is_made_again_until_it_arrive
             outbox.close()
 
     assert [message.text for message in messenger.chats[to].values()] == ["hello"]
+
+
+async def test_who_stops_waiting_for_a_message_leaves_the_others_waiting(tmp_path: Path) -> None:
+    """Of two that wait for the same row one is cancelled, as a turn is that its person stops."""
+    messenger, to = FakeMessenger(), ConversationAddress("cli", "1")
+
+    async with outbox_over(messenger, tmp_path, clock=FastClock()) as (outbox, database):
+        row = await database.transact(
+            lambda tx: deliveries.add(tx, to, "msg", Rendered("hello"), NOW)
+        )
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            stopped, stays = (group.create_task(outbox.settled(row)) for _ in range(2))
+            await asyncio.sleep(0)  # both wait now
+            stopped.cancel()
+            await asyncio.wait([stopped])
+            group.create_task(outbox.run())
+            outbox.put(row)
+            await asyncio.wait([stays])
+            outbox.close()
+
+    assert stopped.cancelled()
+    assert not stays.cancelled()
+    assert stays.result().state == "sent"
+
+
+class _Moving(FakeMessenger):
+    """Knows the group by its new id only; `meanwhile` happens before a message arrives there."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        if to.chat_id != "-2":
+            raise ChatMoved("-2")
+        if self.meanwhile:
+            self.meanwhile()
+        return await super().send(to, message)
+
+
+async def test_an_answer_that_goes_on_growing_edits_nothing_where_its_group_has_moved(
+    tmp_path: Path,
+) -> None:
+    """Its turn knows the old group only, and what waited for that is still being said."""
+    messenger, clock = _Moving(), FastClock()
+    old, new = (ConversationAddress("cli", chat) for chat in ("-1", "-2"))
+    messenger.chats[new][7] = Rendered("another message")
+
+    async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, database):
+        messenger.meanwhile = lambda: outbox.show(old, 7, Rendered("half"))
+        row = await database.transact(
+            lambda tx: deliveries.add(tx, old, "notice", Rendered("hello"), NOW)
+        )
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            group.create_task(outbox.run())
+            arrival = outbox.arrival(row)
+            outbox.put(row)
+            outbox.close()
+            await asyncio.shield(arrival)
+
+    assert messenger.texts(new) == ["another message", "hello"]

@@ -6,9 +6,9 @@ import asyncio
 import threading
 from pathlib import Path
 
-from aouo.address import ConversationAddress
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Rendered
 from aouo.outbound.pages import Filled, Pages
-from aouo.ports import Rendered
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger
 from tests.outbound.test_outbox import outbox_over

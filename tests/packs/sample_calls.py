@@ -12,9 +12,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from aouo.facts.ports import Clock, Payload
 from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Pack
-from aouo.ports import Clock, Payload
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db
 from aouo.tools.fetch import Fetch

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.compare import compare
 from aouo.packs.format.manifest import Budget
 from aouo.packs.format.names import GROUP_TOOLS, GROUPS, TOOLS

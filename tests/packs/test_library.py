@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import PackError, ToolFailed
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.format.problems import Problem
 from aouo.packs.library import Library, link, scan, validate
 from aouo.packs.load import load_pack

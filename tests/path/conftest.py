@@ -11,9 +11,9 @@ import pytest
 import structlog
 
 from aouo.emulator import Emulator
-from aouo.home import Home
+from aouo.facts.transcript import ModelRequest, UserSaid
+from aouo.plumbing.home import Home
 from aouo.providers.compatible import CompatibleModel
-from aouo.transcript import ModelRequest, UserSaid
 from tests.fakes.clock import FastClock, SkippingClock
 from tests.fakes.model_server import ModelServer
 from tests.path.world import World

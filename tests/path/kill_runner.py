@@ -20,15 +20,15 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from aouo import failpoint
 from aouo.app.serve import start
-from aouo.home import Home
 from aouo.packs import library
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home
 
 LATE = (
     "aouo.app.wiring",
-    "aouo.inbound.telegram",
-    "aouo.outbound.telegram",
+    "aouo.telegram.normaliser",
+    "aouo.telegram.messenger",
     "aouo.providers.openai_line",
 )
 """What a runtime imports only after its first poll, or with its first model call."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from aouo.emulator import ADA, ChatMessage, Emulator
-from aouo.home import Home
+from aouo.plumbing.home import Home
 from tests.fakes.model_server import Body, ModelServer, Reply
 from tests.path.kill_runner import STDERR
 from tests.path.world import ROOT

@@ -13,11 +13,11 @@ from typing import Any
 from aouo.app.lifecycle import Runtime
 from aouo.app.root import open_app
 from aouo.app.wiring import App
-from aouo.config_file import load_settings
+from aouo.config.file import load_settings
 from aouo.emulator import ADA, BEN, ChatMessage, Emulator, EmulatorClient
-from aouo.events import Event, TurnSettled
-from aouo.home import Home
-from aouo.ports import Clock
+from aouo.facts.events import Event, TurnSettled
+from aouo.facts.ports import Clock
+from aouo.plumbing.home import Home
 from aouo.store.database import Tx
 from aouo.tools.registry import Tool
 from tests.fakes.model_server import ModelServer
@@ -49,9 +49,8 @@ class World:
         for name in packs:
             (self.home.packs / name).symlink_to(ROOT / "packs" / name)
 
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[Running]:
-        """Start the runtime; leave the block to stop it gracefully."""
+    def configure(self) -> None:
+        """Write the configuration, whoever reads it: `running`, or a process of its own."""
         config = {
             "telegram": {
                 "bot_token": self.emulator.token,
@@ -64,6 +63,11 @@ class World:
             **{key: value for key, value in self.config.items() if key != "telegram"},
         }
         self.home.config.write_text(json.dumps(config))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[Running]:
+        """Start the runtime; leave the block to stop it gracefully."""
+        self.configure()
         loaded = load_settings(self.home.path, {})
         async with (
             open_app(self.home, loaded.settings, more_tools=self.tools, clock=self.clock) as app,

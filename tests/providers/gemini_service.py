@@ -6,7 +6,7 @@ import base64
 from types import TracebackType
 from typing import Any, Self
 
-from aouo.transcript import FinishReason, Image, Usage
+from aouo.facts.transcript import FinishReason, Image, Usage
 from tests.fakes.gemini_server import GeminiServer, error, over_quota, reason, retry_in
 from tests.fakes.model_server import CallPart, Says
 from tests.providers.services import KEY, PLAIN_USAGE, Service, Trouble

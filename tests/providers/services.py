@@ -13,11 +13,11 @@ from typing import Any, Literal, Self, TypeAlias
 import aiohttp
 
 from aouo.app.models import model_of
+from aouo.config.settings import Settings
 from aouo.emulator.models.profile import Profile
 from aouo.emulator.models.responses import line
-from aouo.ports import ChatModel
-from aouo.settings import Settings
-from aouo.transcript import FinishReason, Image, Usage
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import FinishReason, Image, Usage
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import STRICTEST, CallPart, Fails, ModelServer, Says, family
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.errors import NoModelService, ProviderBusy
+from aouo.facts.errors import NoModelService, ProviderBusy
 from aouo.providers.event_stream import Event, EventStream
 
 VALUES = st.dictionaries(st.text(max_size=4), st.text(max_size=8) | st.integers(), max_size=3)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
@@ -29,10 +29,10 @@ from aouo.errors import (
     ToolsRefused,
     UnexplainedRefusal,
 )
+from aouo.providers.chat.wire import encode
 from aouo.providers.failures import AnswerTooLarge, NotServed, ParameterRefused, refused
 from aouo.providers.nearby import is_nearby
 from aouo.providers.room import room_left
-from aouo.providers.wire import encode
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 DATE = {"date": format_datetime(NOW, usegmt=True)}
@@ -366,6 +366,42 @@ def test_what_a_service_refuses_is_in_its_right_class(
         assert found.parameter == "stream_options.include_usage"
     if isinstance(found, ModelGone):
         assert found.model == MODEL
+
+
+@pytest.mark.parametrize("depth", [1, 9, 490, 2_000, 100_000])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[", "]"),
+        ('{"error":', "}"),
+        ('{"message":[', "]}"),
+        ('{"code":"c","metadata":{"raw":', "}}"),
+        ('{"error":{"details":[{"raw":', "}]}}"),
+    ],
+    ids=["lists", "errors", "messages", "passed on", "details"],
+)
+def test_a_refusal_nested_to_any_depth_is_told_by_its_status(
+    before: str, after: str, depth: int
+) -> None:
+    """Each release of Python gives up at another depth, and its reader not where we do."""
+    body = before * depth + "{}" + after * depth
+    found = refused("x", 503, body.encode(), headers={})
+
+    assert type(found) is ProviderBusy
+
+
+def test_of_services_that_pass_an_error_on_to_each_other_the_first_nine_are_heard() -> None:
+    """OpenRouter quotes whom it asked; a body that quotes itself without end is read in part."""
+
+    def passed_on(times: int) -> bytes:
+        inner: dict[str, Any] = {"code": "insufficient_quota"}
+        for _ in range(times):
+            inner = {"code": 502, "metadata": {"raw": inner}}
+        return encode({"error": inner})
+
+    near, far = (refused("x", 502, passed_on(times), headers={}) for times in (8, 9))
+
+    assert (type(near), type(far)) == (ProviderBilling, ProviderBusy)
 
 
 @pytest.mark.parametrize(

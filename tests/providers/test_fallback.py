@@ -13,7 +13,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.errors import (
+from aouo.facts.errors import (
     CertificateRefused,
     ContentFiltered,
     ModelGone,
@@ -33,9 +33,7 @@ from aouo.errors import (
     Stumbled,
     UnexplainedRefusal,
 )
-from aouo.providers.fallback import FallbackModel, Health
-from aouo.providers.retrying import may_be_asked_again, pause_s
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AsksAgain,
     AssistantSaid,
     Finished,
@@ -47,6 +45,8 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.fallback import FallbackModel, Health
+from aouo.providers.retrying import may_be_asked_again, pause_s
 from tests.fakes.clock import FastClock
 
 HELLO = ModelRequest("", (UserSaid("Hello"),), ())

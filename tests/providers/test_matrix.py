@@ -11,7 +11,7 @@ from contextlib import aclosing
 import aiohttp
 import pytest
 
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
@@ -27,8 +27,8 @@ from aouo.errors import (
     Stumbled,
     UnexplainedRefusal,
 )
-from aouo.ports import ChatModel
-from aouo.transcript import (
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     FinishReason,

@@ -10,14 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.providers.bodies import Bodies
-from aouo.providers.dialect import PLAIN, Dialect, alternatives
-from aouo.providers.failures import ParameterRefused
-from aouo.providers.gemini_wire import gemini_body
-from aouo.providers.order import in_order
-from aouo.providers.thoughts import sendable_id, wants_thoughts
-from aouo.providers.wire import chat_body, wants_marks
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Image,
     Message,
@@ -27,6 +20,13 @@ from aouo.transcript import (
     ToolReturned,
     UserSaid,
 )
+from aouo.providers.chat.bodies import Bodies
+from aouo.providers.chat.wire import chat_body, wants_marks
+from aouo.providers.dialect import PLAIN, Dialect, alternatives
+from aouo.providers.failures import ParameterRefused
+from aouo.providers.gemini.wire import gemini_body
+from aouo.providers.order import in_order
+from aouo.providers.thoughts import sendable_id, wants_thoughts
 
 SUMMARY = "[Previous conversation summary: tea]"
 PHOTO = Image("image/png", b"\x89PNG")

@@ -16,7 +16,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aouo.emulator.models.asked import read
 from aouo.emulator.models.responses import line, pieces
 from aouo.emulator.models.speaking import answer_of
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     PromptTooLong,
     ProviderBusy,
@@ -24,13 +24,7 @@ from aouo.errors import (
     ProviderRejected,
     ProviderTimeout,
 )
-from aouo.providers.compatible import CompatibleModel
-from aouo.providers.dialect import Dialect
-from aouo.providers.responses_answers import ResponsesReader
-from aouo.providers.responses_bodies import ResponsesBodies
-from aouo.providers.responses_wire import Asked, dump_native, responses_body
-from aouo.providers.wire import encode
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     Image,
@@ -42,6 +36,12 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.chat.wire import encode
+from aouo.providers.compatible import CompatibleModel
+from aouo.providers.dialect import Dialect
+from aouo.providers.responses.answers import ResponsesReader
+from aouo.providers.responses.bodies import ResponsesBodies
+from aouo.providers.responses.wire import Asked, dump_native, responses_body
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
 
 KEY = "sk-very-secret"

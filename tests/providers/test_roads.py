@@ -15,16 +15,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from aouo.errors import (
+from aouo.facts.errors import (
     CertificateRefused,
     ProviderError,
     ProviderTimeout,
     ProxyRefused,
     StillComputing,
 )
+from aouo.facts.transcript import ModelRequest, UserSaid
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.endpoint import ChatEndpoint, PlainLine
-from aouo.transcript import ModelRequest, UserSaid
 
 HELLO = ModelRequest("", (UserSaid("Hello"),), ())
 WAIT_S = 30.0

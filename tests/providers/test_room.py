@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from aouo.errors import ProviderError
-from aouo.providers.failures import refused
-from aouo.providers.room import Room
-from aouo.transcript import (
+from aouo.facts.errors import ProviderError
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     FinishReason,
@@ -24,6 +22,8 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.failures import refused
+from aouo.providers.room import Room
 
 WINDOW = 16_384
 

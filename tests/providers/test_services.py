@@ -17,8 +17,9 @@ import aiohttp
 import pytest
 
 from aouo.app.models import model_of
+from aouo.config.settings import Settings
 from aouo.emulator.models import CallPart, ModelService, Says, names, profile
-from aouo.errors import (
+from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     PromptTooLong,
@@ -32,10 +33,8 @@ from aouo.errors import (
     Stumbled,
     UnexplainedRefusal,
 )
-from aouo.ports import ChatModel
-from aouo.providers.refusals import refuses_pictures
-from aouo.settings import Settings
-from aouo.transcript import (
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     Image,
@@ -48,6 +47,7 @@ from aouo.transcript import (
     ToolSpec,
     UserSaid,
 )
+from aouo.providers.refusals import refuses_pictures
 from tests.fakes.clock import FastClock
 
 WAIT_S = 20.0

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 import pytest
 
-from aouo.address import ConversationAddress
-from aouo.events import Arrival, Button, Inbound, Person
-from aouo.ports import stamp
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Arrival, Button, Inbound, Person
+from aouo.facts.ports import stamp
+from aouo.plumbing.redact import Redactor
 from aouo.queue.inbox import Inbox
-from aouo.redact import Redactor
 from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
 from aouo.store.database import Database, Tx

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.address import ConversationAddress
-from aouo.attachments import Attachment
-from aouo.events import (
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.events import (
     Album,
     Attached,
     Button,
@@ -26,7 +26,7 @@ from aouo.events import (
     Text,
     Unsupported,
 )
-from aouo.outbound.limits import CALM_S, Bucket, Pace
+from aouo.outbound.flood_control import CALM_S, Bucket, Pace
 from aouo.queue import bursts
 from aouo.queue.edited import Said, rewritten, words_of
 from aouo.queue.lanes import Lanes, Slot

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.address import ConversationAddress
-from aouo.attachments import Attachment
-from aouo.events import (
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.events import (
     Album,
     Attached,
     Button,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.events import Command
+from aouo.facts.events import Command
 from aouo.routing.lexer import Words, command, words
 
 

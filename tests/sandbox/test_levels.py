@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aouo.facts.ids import ulid
 from aouo.sandbox import cgroup, levels
 from aouo.sandbox.levels import (
     Bubblewrap,
@@ -19,6 +20,7 @@ from aouo.sandbox.levels import (
     in_words,
     level_of,
 )
+from tests.sandbox.places import LIMITS, or_fail
 
 
 @pytest.fixture
@@ -136,6 +138,19 @@ def test_a_group_that_was_just_made_is_not_swept_and_an_old_empty_one_is(tmp_pat
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["another", "aouo-tool-new"]
 
 
+async def test_a_group_waits_for_its_tool_whatever_other_runtimes_start_meanwhile() -> None:
+    """The kernel's own groups. A tool whose group is gone ends with 71 and "echo: I/O error"."""
+    within = cgroup.parents()
+    if not within:
+        pytest.skip("no control group can be made here, so none is swept")
+    async with cgroup.group(within, ulid(), LIMITS) as doors:
+        cgroup.sweep(within)
+        left = [door.exists() for door in doors]
+
+    assert left == [True] * len(within)
+    assert not any(door.parent.exists() for door in doors)
+
+
 @pytest.mark.parametrize("wish", ["auto", "require"])
 def test_a_machine_without_a_filter_of_system_calls_is_named_with_what_would_do(
     machine: pytest.MonkeyPatch, wish: Wish
@@ -163,3 +178,23 @@ def test_elsewhere_than_on_linux_no_tool_of_a_pack_runs(
     said = "tools of packs are refused: they need Linux, and this is Darwin"
     assert in_words(level) == said
     assert better(level).startswith("Run aouo on Linux")
+
+
+@pytest.mark.parametrize("ci", ["true", "1", "True"])
+def test_in_ci_a_machine_where_nothing_confines_fails_instead_of_skipping_its_tests(
+    ci: str,
+) -> None:
+    """Every file of tests of the sandbox begins with this."""
+    with pytest.raises(RuntimeError, match="no test of the sandbox would run"):
+        or_fail({}, {"CI": ci})
+
+
+@pytest.mark.parametrize("environ", [{}, {"CI": ""}, {"CI": "false"}])
+def test_elsewhere_than_in_ci_such_a_machine_skips_them(environ: dict[str, str]) -> None:
+    assert or_fail({}, environ) == {}
+
+
+def test_what_confines_is_tried_in_ci_and_elsewhere() -> None:
+    found: dict[str, Level] = {"landlock": Landlock(7, True, ())}
+
+    assert or_fail(found, {"CI": "true"}) == or_fail(found, {}) == found

@@ -16,7 +16,7 @@ import pytest
 from aouo.sandbox.levels import Landlock
 from aouo.sandbox.run import Door, NotConfined
 from aouo.web.addresses import Address, is_public
-from aouo.web.gate import Gate
+from aouo.web.gate import IDLE_S, Gate
 from aouo.web.targets import Permits
 from tests.sandbox.places import HERE, Place
 
@@ -33,6 +33,7 @@ class Site:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.left = asyncio.Event()
         self.port = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -42,15 +43,25 @@ class Site:
         )
         body = await reader.readexactly(length)
         self.asked.append(head)
+        if head.startswith("GET /silent "):
+            writer.write(b"HTTP/1.1 200 OK\r\n")
+            await reader.read()
+            self.left.set()
+            return writer.close()
         said = b"hello " + body
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(said) + said)
         await writer.drain()
-        writer.close()
+        return writer.close()
 
-    def door(self, *hosts: str, admits: Callable[[Address], bool] = lambda _: True) -> Door:
+    def door(
+        self,
+        *hosts: str,
+        addresses: Sequence[str] = ("127.0.0.1",),
+        admits: Callable[[Address], bool] = lambda _: True,
+    ) -> Door:
         async def lookup(name: str, port: int) -> Sequence[str]:
             del name, port
-            return ["127.0.0.1"]
+            return addresses
 
         gate = Gate(lookup=lookup, admits=admits)
         named = [host.format(port=self.port) for host in hosts]
@@ -146,6 +157,22 @@ async def test_what_is_not_named_or_lies_nearer_is_refused_with_the_reason(
     assert site.asked == []
 
 
+@pytest.mark.parametrize("addresses", [("127.0.0.1", "127.0.0.9"), ("127.0.0.9", "127.0.0.1")])
+async def test_a_host_with_an_address_that_is_nearer_is_refused_whatever_else_it_has(
+    place: Place, site: Site, addresses: Sequence[str]
+) -> None:
+    """Whoever owns a name may lead it to the owner's own network beside a public address. Here
+    127.0.0.1, where the site is, stands for the internet."""
+    door = site.door("*:{port}", addresses=addresses, admits=lambda one: str(one) == "127.0.0.1")
+    url = f"http://api.example.com:{site.port}/"
+    said = await place.said(RAW, door=door, url=url)
+    tunnel = await place.said(TUNNEL, door=door, host="api.example.com", port=site.port)
+
+    assert "api.example.com is not on the internet, so it is closed to tools." in said
+    assert tunnel.startswith("refused: Tunnel connection failed: 403")
+    assert site.asked == []
+
+
 RAW = """
 import socket
 host, port = os.environ["HTTP_PROXY"].removeprefix("http://").split(":")
@@ -199,6 +226,34 @@ return found
 
 async def test_a_tool_that_ends_early_leaves_no_door_open(place: Place, site: Site) -> None:
     assert await place.said("return 1", door=site.door("*")) == 1
+
+
+ASK_AND_LEAVE = """
+import socket
+host, port = os.environ["HTTP_PROXY"].removeprefix("http://").split(":")
+proxy = socket.create_connection((host, int(port)), 10)
+if more["tunnel"]:
+    proxy.sendall(f"CONNECT {more['host']} HTTP/1.1\\r\\n\\r\\n".encode())
+    assert b" 200 " in proxy.recv(65536)
+    proxy.sendall(b"GET /silent HTTP/1.1\\r\\n\\r\\n")
+else:
+    proxy.sendall(f"GET http://{more['host']}/silent HTTP/1.1\\r\\n\\r\\n".encode())
+return proxy.recv(65536).decode()
+"""
+
+
+@pytest.mark.parametrize("tunnel", [True, False], ids=["tunnel", "request"])
+async def test_a_connection_is_cut_when_the_tool_that_opened_it_has_ended(
+    place: Place, site: Site, tunnel: bool
+) -> None:
+    """A server that says no more would hold it, and the tool's result, for as long as `IDLE_S`."""
+    door = site.door("*:{port}")
+    host = f"api.example.com:{site.port}"
+    async with asyncio.timeout(IDLE_S / 2):
+        said = await place.said(ASK_AND_LEAVE, door=door, host=host, tunnel=tunnel)
+        await site.left.wait()
+
+    assert said == "HTTP/1.1 200 OK\r\n"
 
 
 async def test_without_a_network_of_its_own_a_tool_with_hosts_is_refused(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo import trees
+from aouo.plumbing import trees
 from aouo.sandbox.order import Ran
 from tests.sandbox.places import HERE, LIMITS, Place, weaker
 

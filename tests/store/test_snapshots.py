@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import TooMuchToRead
+from aouo.facts.errors import TooMuchToRead
 from aouo.store.database import Database
 from aouo.store.snapshots import Query, Snapshots
 

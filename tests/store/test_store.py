@@ -12,10 +12,10 @@ from typing import LiteralString
 
 import pytest
 
-from aouo.address import ConversationAddress
-from aouo.errors import LostClaim, SetupError
-from aouo.events import Content, Edited, Inbound, Part, Person, Reacted, Text
-from aouo.ports import Rendered
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import LostClaim, SetupError
+from aouo.facts.events import Content, Edited, Inbound, Part, Person, Reacted, Text
+from aouo.facts.ports import Rendered
 from aouo.store import (
     chats,
     deliveries,

@@ -13,7 +13,7 @@ import pytest
 
 from aouo.documents.kinds import text_of
 from aouo.documents.reading import Reader
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.tools.fetch import _text, fetch
 from aouo.web.client import MAX_BYTES, Page, Web
 from aouo.web.envelope import untrusted

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.tools.mcp import MAX_TOOLS, Answer, Offered, prefix, problems, tools_of
 from aouo.tools.registry import Bound, Tool
 from tests.tools.calling import call

@@ -12,7 +12,7 @@ import pytest
 
 from aouo.documents import child, kinds
 from aouo.documents.reading import Job, read
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.tools.read_document import MAX_BYTES, read_document
 from tests.fakes.documents import docx, locked_pdf, p, packed, pdf, xlsx
 from tests.tools.calling import call

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aouo.errors import ToolFailed
-from aouo.providers.audio import Audio
-from aouo.providers.speech import Spend, unspent
+from aouo.facts.errors import ToolFailed
+from aouo.speech.audio import Audio
+from aouo.speech.services import Spend, unspent
 from aouo.tools.tts import SPEAKING_S, tts
 from tests.tools.calling import call
 

@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
-from aouo.errors import ToolFailed
-from aouo.settings import WebSearch
+from aouo.config.settings import WebSearch
+from aouo.facts.errors import ToolFailed
 from aouo.tools.registry import Tool
 from aouo.tools.web_search import KEPT_S, MAX_KEPT, web_search
 from tests.fakes.clock import FastClock

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Message,
+    SystemSaid,
+    ToolCall,
+    ToolReturned,
+    UserSaid,
+)
 from aouo.store.summaries import Past, Reach, Summary
 from aouo.store.turns import Entry
-from aouo.transcript import AssistantSaid, Message, SystemSaid, ToolCall, ToolReturned, UserSaid
 from aouo.turn.compaction import (
     KEPT_SHARE,
     SUMMARY_CHARS,

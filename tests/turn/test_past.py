@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.address import ConversationAddress
-from aouo.events import Inbound, Person, Text
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound, Person, Text
+from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned, UserSaid
 from aouo.store import jobs, migrate, sessions, summaries, turns
 from aouo.store.database import Tx
 from aouo.store.summaries import Draft, Past
 from aouo.store.turns import Entry
-from aouo.transcript import AssistantSaid, Message, ToolCall, ToolReturned, UserSaid
 from aouo.turn.history import sanitised
 from aouo.turn.past import STAY_SHARE, Pasts, left_out
 

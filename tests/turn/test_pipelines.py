@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.address import ConversationAddress
-from aouo.errors import StepError
-from aouo.events import Person
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import StepError
+from aouo.facts.events import Person
 from aouo.store.turns import OpenTurn
 from aouo.tools.registry import Registry
 from aouo.turn import pipelines as pipelines_module

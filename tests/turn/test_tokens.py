@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.transcript import (
+from aouo.facts.transcript import (
     AssistantSaid,
     Image,
     Message,

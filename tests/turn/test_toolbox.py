@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from aouo.errors import ToolFailed, ToolsNotReady
+from aouo.facts.errors import ToolFailed, ToolsNotReady
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.registry import Arguments, Registry, Tool, ToolContext, tool
 from aouo.turn import toolbox

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.web.addresses import is_public, literal
 from aouo.web.envelope import untrusted
 from aouo.web.targets import Permits, target

@@ -16,9 +16,9 @@ import aiohttp
 import pytest
 
 from aouo.app.proxied import session_through
-from aouo.errors import SetupError
-from aouo.inbound.telegram_api import ApiUnreachable, TelegramApi
-from aouo.outbound.telegram_http import AiohttpRequest, NotWritten
+from aouo.facts.errors import SetupError
+from aouo.telegram.api import ApiUnreachable, TelegramApi
+from aouo.telegram.http import AiohttpRequest, NotWritten
 from aouo.web.certificates import cure_of
 from tests.fakes.tls_server import Made, make, serving
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from yarl import URL
 
-from aouo.errors import SetupError
-from aouo.redact import Redactor
+from aouo.facts.errors import SetupError
+from aouo.plumbing.redact import Redactor
 from aouo.web.proxies import Proxies, of_environment
 
 API = "https://api.example.com/v1"

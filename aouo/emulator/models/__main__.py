@@ -14,7 +14,7 @@ from aouo.emulator.models.loading import names, profile
 from aouo.emulator.models.people import SaysBack
 from aouo.emulator.models.replies import CallPart, Reply, Says
 from aouo.emulator.models.service import KEY, ModelService
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 
 CANNOT_START = 3
 """The exit code of a set-up error, as of `aouo` itself."""

@@ -10,7 +10,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from aouo.emulator.models.profile import Profile
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 
 _FOLDER = Path(__file__).with_name("profiles")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 
 KEPT = 5
 _STAMP = "%Y%m%dT%H%M%S%fZ"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.rows import Cell, Table, cell
 
 _OPERATORS = frozenset({"=", "!=", "<", "<=", ">", ">=", "like"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.columns import Column
 from aouo.packs.data.rows import Table, as_object, near
 from aouo.packs.format.manifest import PersistContract

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.conditions import conditions
 from aouo.packs.data.explain import unread
 from aouo.packs.data.reading import Bindings, Found, Reader, Unreadable

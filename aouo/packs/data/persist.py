@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.columns import keys
 from aouo.packs.data.conditions import conditions
 from aouo.packs.data.contract import check_contract, check_fields, check_times

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.columns import Column, tables
 from aouo.packs.data.opening import open_to_read
 from aouo.packs.data.rows import Cell, shown

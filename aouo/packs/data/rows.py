@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.columns import Column
 from aouo.packs.data.schema_guard import quoted
 from aouo.packs.format.problems import did_you_mean

@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aouo import failpoint
 from aouo.packs.data import migrations as migrating
 from aouo.packs.data import seeds as seeding
 from aouo.packs.data.columns import Column, tables
@@ -31,6 +30,7 @@ from aouo.packs.data.schema_judge import check_heads
 from aouo.packs.data.schema_text import Statement, split
 from aouo.packs.data.seeds import Seeds
 from aouo.packs.data.shape import Shape, derived, differences, shapes
+from aouo.plumbing import failpoint
 
 Extends = Mapping[str, Mapping[str, str]]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.data import sql_functions
 
 Mode: TypeAlias = Literal["schema", "table", "seed", "migration", "write", "read"]

@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from aouo import failpoint
-from aouo.errors import PackError, ToolFailed
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.data.backup import BackUps
 from aouo.packs.data.explain import unread
 from aouo.packs.data.looking import answer_of, look
@@ -30,6 +29,7 @@ from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
 from aouo.packs.data.wish import Wish, bindings
 from aouo.packs.format.manifest import Manifest
+from aouo.plumbing import failpoint
 
 ACTIONS = (*WRITES, "recent", "query", "summary")
 LOOK_ROWS = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.data.columns import Column
 from aouo.packs.data.reading import Bindings
 from aouo.packs.data.rows import Table, as_object, cell, from_json, near

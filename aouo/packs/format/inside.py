@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from aouo.trees import Found, TooMuch, walk
+from aouo.plumbing.trees import Found, TooMuch, walk
 
 MAX_FILES = 200
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from aouo import __version__, schedule
+from aouo import __version__
+from aouo.facts import schedule
 from aouo.packs.format.manifest import Manifest, Schema
 from aouo.packs.format.names import GROUPS, PLATFORMS, RESERVED_NAMES, TOOLS
 from aouo.packs.format.problems import Severity, did_you_mean

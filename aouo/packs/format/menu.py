@@ -16,7 +16,7 @@ import string
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from aouo import callback_data
+from aouo.facts import callback_data
 from aouo.packs.format.json_text import JsonDocument, JsonRefused, JsonValue, read_json
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.yaml_text import FieldPath, field_name

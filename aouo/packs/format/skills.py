@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from aouo.errors import ToolFailed
+from aouo.facts.errors import ToolFailed
 from aouo.packs.format.inside import NotInside, list_inside, read_inside
 from aouo.packs.format.problems import Problem, Severity, did_you_mean, errors
 from aouo.packs.format.yaml_text import (

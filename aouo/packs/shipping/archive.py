@@ -9,11 +9,11 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from aouo import trees
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.format.manifest import FILE
 from aouo.packs.shipping.zipped import APP, REMAKE, Archive, Limits, Names, shown, write
-from aouo.trees import Found, TooMuch, discard, walk
+from aouo.plumbing import trees
+from aouo.plumbing.trees import Found, TooMuch, discard, walk
 
 SUFFIX = ".aouo"
 SIGNATURE_FILE = "aouo.sig"

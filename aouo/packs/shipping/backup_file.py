@@ -19,11 +19,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from aouo import trees
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.shipping.sealed import is_sealed, unseal
 from aouo.packs.shipping.zipped import Archive, Limits, open_file, shown
-from aouo.trees import discard
+from aouo.plumbing import trees
+from aouo.plumbing.trees import discard
 
 SUFFIX = ".backup.aouo"
 FORMAT = 1

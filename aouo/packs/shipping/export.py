@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from aouo.errors import PackError
-from aouo.home import APART, Home
+from aouo.facts.errors import PackError
 from aouo.packs.shipping.backup_file import (
     FACTS,
     LIMITS,
@@ -25,7 +24,8 @@ from aouo.packs.shipping.backup_file import (
 )
 from aouo.packs.shipping.sealed import seal
 from aouo.packs.shipping.zipped import Names, write
-from aouo.trees import TooMuch, walk
+from aouo.plumbing.home import APART, Home
+from aouo.plumbing.trees import TooMuch, walk
 
 _TIDY = "Remove those below data/packs/{}, or purge the pack."
 

@@ -11,9 +11,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from aouo import failpoint
-from aouo.home import sync_folder
-from aouo.trees import remove
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import sync_folder
+from aouo.plumbing.trees import remove
 
 _WAITING = ".waiting-"
 _BEFORE = ".before-"

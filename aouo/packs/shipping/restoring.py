@@ -17,9 +17,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from aouo import failpoint
-from aouo.errors import PackError
-from aouo.home import Home, sync_folder, write_atomically
+from aouo.facts.errors import PackError
 from aouo.packs.shipping.backup_file import (
     FACTS,
     FOLDERS,
@@ -36,7 +34,9 @@ from aouo.packs.shipping.backup_file import (
 )
 from aouo.packs.shipping.export import export_data, keeps_anything
 from aouo.packs.shipping.zipped import Archive, shown
-from aouo.trees import discard, walk
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home, sync_folder, write_atomically
+from aouo.plumbing.trees import discard, walk
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _UNPACKED = ".unpacked-"

@@ -20,7 +20,7 @@ import unicodedata
 from pathlib import Path
 from typing import IO
 
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
 from aouo.packs.shipping.zipped import open_file
 
 _MAGIC = b"AOUOSEAL"

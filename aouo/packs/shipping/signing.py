@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from aouo.errors import PackError, SetupError
+from aouo.facts.errors import PackError, SetupError
 from aouo.packs.shipping.archive import (
     SIGNATURE_FILE,
     SUFFIX,
@@ -28,7 +28,7 @@ from aouo.packs.shipping.archive import (
     content_hash,
     unpack,
 )
-from aouo.trees import workshop
+from aouo.plumbing.trees import workshop
 
 State = Literal["none", "valid", "unknown_key", "wrong"]
 _DIRECT, _HASHED = b"Ed", b"ED"

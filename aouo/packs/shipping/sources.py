@@ -8,7 +8,7 @@ from pathlib import Path
 
 from yarl import URL
 
-from aouo.errors import PackError, ToolFailed
+from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.shipping.archive import SUFFIX, copy_app, unpack
 from aouo.packs.shipping.zipped import open_file
 from aouo.web.client import Web

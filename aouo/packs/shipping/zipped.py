@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from aouo import trees
-from aouo.errors import PackError
+from aouo.facts.errors import PackError
+from aouo.plumbing import trees
 
 _CHUNK_BYTES = 64 * 1024
 _END_BYTES = 22  # of the record at the end, when there is no comment

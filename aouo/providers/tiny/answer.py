@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
 
+from aouo.facts.transcript import ToolCall, ToolReturned
 from aouo.providers.tiny.cuts import one_line
 from aouo.providers.tiny.options import Option
-from aouo.transcript import ToolCall, ToolReturned
 
 MAX_VALUE_CHARS = 200
 _UNKNOWN = "[outcome unknown"

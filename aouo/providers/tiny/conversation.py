@@ -7,14 +7,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-from aouo.errors import ProviderBusy
-from aouo.providers.tiny.answer import Words, as_object, told
-from aouo.providers.tiny.choice import NO_MESSAGE, choice_prompt, choose, label_logprobs
-from aouo.providers.tiny.cuts import cleaned, is_edit, one_line, own_words
-from aouo.providers.tiny.matching import Match, matches
-from aouo.providers.tiny.options import Option, option_of, options
-from aouo.providers.wire import encode
-from aouo.transcript import (
+from aouo.facts.errors import ProviderBusy
+from aouo.facts.transcript import (
     AssistantSaid,
     Finished,
     Message,
@@ -26,6 +20,12 @@ from aouo.transcript import (
     Usage,
     UserSaid,
 )
+from aouo.providers.chat.wire import encode
+from aouo.providers.tiny.answer import Words, as_object, told
+from aouo.providers.tiny.choice import NO_MESSAGE, choice_prompt, choose, label_logprobs
+from aouo.providers.tiny.cuts import cleaned, is_edit, one_line, own_words
+from aouo.providers.tiny.matching import Match, matches
+from aouo.providers.tiny.options import Option, option_of, options
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import ChatEndpoint

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from aouo.facts.transcript import ToolSpec
 from aouo.providers.tiny.cuts import Place, all_leaves, with_values
-from aouo.transcript import ToolSpec
 
 _PERSIST_VALUES = ("data", "where", "params")
 _LOOKS = frozenset({"recent", "query", "summary"})

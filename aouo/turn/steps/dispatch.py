@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer
+from aouo.facts.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer
 from aouo.turn import history
 from aouo.turn.caps import TurnCaps
 from aouo.turn.context import DispatchContext

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import structlog
 
-from aouo.errors import PlatformRefused
-from aouo.ports import Clock
+from aouo.facts.errors import PlatformRefused
+from aouo.facts.ports import Clock
+from aouo.facts.transcript import AssistantSaid, Message, UserSaid
+from aouo.spending.quota import Quota
 from aouo.store import results, turns
 from aouo.store.database import Database, Tx
 from aouo.store.summaries import Past
 from aouo.tools import load
 from aouo.tools.results import NAME as RESULT_READ
-from aouo.transcript import AssistantSaid, Message, UserSaid
 from aouo.turn import prompt
 from aouo.turn.compaction import heading
 from aouo.turn.context import PackView, TurnContext
@@ -22,7 +23,6 @@ from aouo.turn.pack_prompt import allowed_memory, fit
 from aouo.turn.past import Pasts
 from aouo.turn.pipelines import Next, Step
 from aouo.turn.prompt import Persona
-from aouo.turn.quota import Quota
 from aouo.turn.tokens import Estimator
 from aouo.turn.toolbox import LOAD_TOOLS
 

@@ -11,7 +11,7 @@ import pytest
 from aouo.emulator.models import ModelService, names, profile
 from aouo.emulator.models.loading import parse
 from aouo.emulator.models.profile import Profile, Wire
-from aouo.errors import SetupError
+from aouo.facts.errors import SetupError
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import path_of, plain, said_in
 

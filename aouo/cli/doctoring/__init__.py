@@ -1,0 +1,1 @@
+"""What `aouo doctor` looks at, one part a module."""

@@ -1,0 +1,123 @@
+"""What `aouo doctor` says of the configured models: found, asked, and what they refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aouo.app.proxied import secrets_of
+from aouo.cli.doctoring.check import Check
+from aouo.config.settings import Settings
+from aouo.facts.errors import SetupError
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.redact import Redactor
+
+if TYPE_CHECKING:
+    from aouo.app.probing import Seen, Wanted
+    from aouo.providers.known.knowing import Facts
+    from aouo.spending.money import Price
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What there is to say of the models, and the prices that their servers name, None = none."""
+
+    checks: tuple[Check, ...]
+    prices: Mapping[tuple[str, str], Price | None]
+
+
+def models(settings: Settings, *, fast: bool) -> Asked:
+    """Each model that may answer, in the order of the configuration."""
+    from aouo.app.probing import wanted_models
+
+    wanted = tuple(dict.fromkeys(wanted_models(settings)))
+    many = Counter(one.backend for one in wanted)
+    names = {
+        one: f"model {one.backend}" + (f" {one.model}" if many[one.backend] > 1 else "")
+        for one in wanted
+    }
+    found = {one: _unasked(settings, one, names[one], fast=fast) for one in wanted}
+    seen = {one.wanted: one for one in _looked_at(settings, found)}
+    checks: list[Check] = []
+    for one, check in found.items():
+        checks += [check] if check else _said(names[one], seen[one])
+    prices = {
+        (one.backend, one.model): served(looked.facts)
+        for one, looked in seen.items()
+        if looked.inquiry and looked.inquiry.told
+    }
+    return Asked(tuple(checks), prices)
+
+
+def served(facts: Facts | None) -> Price | None:
+    """What a model's server says that it costs."""
+    from aouo.spending.money import Price
+
+    told = facts.told if facts else None
+    return Price(*told.usd) if told and told.usd else None
+
+
+def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequence[Seen]:
+    """Ask the others; what is logged meanwhile is said in the findings."""
+    from aouo.app.probing import look
+    from aouo.plumbing.clock import SystemClock
+
+    ready = [one for one, check in found.items() if check is None]
+    if not ready:
+        return ()
+    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+        return asyncio.run(look(settings, ready, SystemClock(), asks=True))
+
+
+def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check | None:
+    """What there is to say of a model without asking it, None = it can be asked."""
+    from aouo.app.models import key_missing
+
+    if one.backend == "local":
+        return _local(settings)
+    if key_missing(settings, one.backend):
+        return Check(name, "fail", "there is no key", f"Set {one.backend}.api_key.")
+    if not one.model:
+        return Check(name, "fail", "no model is chosen", f"Set {one.key}.")
+    return Check(name, "skip", "needs the network") if fast else None
+
+
+def _said(name: str, seen: Seen) -> Iterator[Check]:
+    """What one model answered, then what the owner should know of it besides."""
+    reply, model = seen.tool, seen.wanted.model
+    if reply is None:
+        yield Check(name, "fail", seen.problem, seen.fix)
+        return
+    if reply.refusal:
+        yield Check(name, "fail", f"{model}: {reply.refusal}", reply.fix)
+    elif not reply.called:
+        what = f"{model} answers, but did not call a tool when it was asked to"
+        yield Check(name, "warn", what, "Packs need a model that calls tools.")
+    else:
+        sees = "sees pictures" if seen.facts and seen.facts.sees else "does not see pictures"
+        what = f"{model} answers and calls tools; {seen.window_tokens:,} tokens; {sees}"
+        yield Check(name, "ok", what)
+    for one in seen.concerns:
+        if reply.refusal or one.urgent:
+            yield Check(name, "warn", one.what, one.fix)
+
+
+def _local(settings: Settings) -> Check:
+    from aouo.providers.embedded.model import find_weights
+
+    try:
+        weights = find_weights(settings.local.model_path)
+    except SetupError as error:
+        return Check("model local", "fail", error.problem, error.fix)
+    if settings.local.model_path:
+        return Check("model local", "ok", str(weights))
+    return Check(
+        "model local",
+        "warn",
+        "SmolLM2-135M is for trying things out, not for real work",
+        "Set a key and provider.backend, or local.model_path to a GGUF file of a billion "
+        "parameters or more.",
+    )

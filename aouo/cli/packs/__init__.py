@@ -1,0 +1,1 @@
+"""`aouo pack`: one verb a module."""

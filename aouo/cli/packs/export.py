@@ -1,0 +1,45 @@
+"""`aouo pack export`: a pack as one file, to be sent to others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from aouo.cli.context import json_option, print_json
+from aouo.cli.packs.named import named
+from aouo.cli.packs.sign import key_option, read_key, signature_of
+from aouo.packs.shipping.archive import SIGNATURE_FILE, SUFFIX, pack_archive
+from aouo.packs.shipping.signing import verify
+from aouo.packs.summary import sound_pack
+
+
+@click.command()
+@click.argument("pack", metavar="NAME|DIR")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="[default: NAME-VERSION.aouo]"
+)
+@key_option
+@json_option
+def export(pack: str, output: Path | None, key_file: Path | None, as_json: bool) -> None:
+    """Write a sound pack to one file: the folder of that name here, or else what is installed.
+
+    Hidden files and links are left out.
+
+    With --key it is signed in the file. A signature that is in the folder goes along if it fits.
+    """
+    with named(pack, folder_first=True) as found:
+        manifest = sound_pack(found.folder).manifest
+        extra: dict[str, bytes] = {}
+        if key_file is not None:
+            extra[SIGNATURE_FILE] = signature_of(found.folder, read_key(key_file))
+        else:
+            verify(found.folder).refuse_wrong()
+        target = output or Path(f"{manifest.name}-{manifest.version}{SUFFIX}")
+        digest = pack_archive(found.folder, target, extra=extra)
+    if as_json:
+        print_json({"file": str(target), **asdict(digest)})
+    else:
+        click.echo(f"{target}: {digest.files} files, {digest.size_bytes} bytes")
+        click.echo(f"content {digest.content}")

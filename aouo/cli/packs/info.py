@@ -1,0 +1,54 @@
+"""`aouo pack info` and `permissions`: what a pack is and may do, in the words of its card."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from aouo.cli.context import json_option, print_json
+from aouo.cli.packs.named import named, summary_of
+
+_MAX_CHARS = 1_000_000
+
+
+def shown(markdown: str) -> str:
+    """Markdown as a terminal shows it."""
+    from aouo.outbound.markdown.render import render
+
+    return "\n".join(part.text for part in render(markdown, limit=_MAX_CHARS))
+
+
+@click.command()
+@click.argument("pack", metavar="NAME|DIR|FILE|URL")
+@json_option
+def info(pack: str, as_json: bool) -> None:
+    """Say what a pack is, what it may do, what it brings and who signed it."""
+    from aouo.outbound.wording.packs import install_card
+
+    with named(pack) as found:
+        summary = summary_of(found)
+        if as_json:
+            print_json({**asdict(summary), "installed": found.installed})
+            return
+        click.echo(shown(install_card(summary)))
+        if found.installed:
+            click.echo(f"\nInstalled: {found.folder}")
+
+
+@click.command()
+@click.argument("pack", metavar="NAME|DIR|FILE|URL")
+@json_option
+def permissions(pack: str, as_json: bool) -> None:
+    """Say what a pack may do."""
+    from aouo.outbound.wording.packs import permissions_card
+
+    with named(pack) as found:
+        summary = summary_of(found)
+    if as_json:
+        keys = ("name", "version", "tools", "pack_tools", "network", "file_paths")
+        keys += ("external_commands", "platforms", "may_schedule", "schedules", "scope")
+        facts = asdict(summary)
+        print_json({key: facts[key] for key in keys})
+    else:
+        click.echo(shown(permissions_card(summary)))

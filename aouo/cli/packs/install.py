@@ -1,0 +1,225 @@
+"""`aouo pack install`, `upgrade`, `uninstall`: a card, a question, a change without a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from aouo.app.proxied import secrets_of
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.cli.control import NoAnswer, NotRunning, ask
+from aouo.facts.errors import PackError
+from aouo.packs.format.problems import did_you_mean
+from aouo.plumbing.home import Home, is_locked, running_pid
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+Facts: TypeAlias = dict[str, Any]
+Asking: TypeAlias = Callable[..., Awaitable[Facts]]
+"""Asks one verb of `app.pack_verbs`: its name, and its arguments."""
+
+_PATIENCE_S = 900.0
+"""An upgrade runs the pack's evals first, and lets its turns finish."""
+
+_yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+
+
+@click.command("install")
+@click.argument("source")
+@_yes
+@json_option
+def install(source: str, yes: bool, as_json: bool) -> None:
+    """Install the pack in SOURCE: a folder, an .aouo file, an https address, or the name of a pack
+    that comes with aouo. Shows what it may do, and asks. A running bot needs no restart."""
+    _run(source, yes, as_json)
+
+
+@click.command("upgrade")
+@click.argument("name")
+@click.argument("source", required=False, default="")
+@_yes
+@json_option
+def upgrade(name: str, source: str, yes: bool, as_json: bool) -> None:
+    """Upgrade the pack NAME from SOURCE, or from where it was installed.
+
+    Shows what is different, asks only for what is new, and plays its evals before it changes
+    anything.
+    """
+    _run(source, yes, as_json, name)
+
+
+@click.command("uninstall")
+@click.argument("name")
+@click.option("--purge", is_flag=True, help="Also delete its data: rows, memory, files.")
+@_yes
+@json_option
+def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
+    """Remove the pack NAME. Its data stays for another time, unless it is purged."""
+    what = f"Remove {name} and delete all it keeps?" if purge else f"Remove {name}?"
+    there = os.path.lexists(current_home().packs / name)  # else it is said without a question
+    if there and not yes and (as_json or not _agreed(what)):
+        _tell_unchanged(as_json, {"pack": name, "done": False})
+        return
+    facts = {**asked("pack_remove", pack=name, purge=purge), "done": True}
+    if as_json:
+        print_json(facts)
+    elif facts["purged"]:
+        click.echo(f"{name} and its data are gone.")
+    else:
+        click.echo(f"{name} is removed. Its data is kept: installing it again goes on with it.")
+
+
+def _run(source: str, yes: bool, as_json: bool, name: str = "") -> None:
+    """Print what was done; exit 1 where nothing was, because nobody agreed."""
+    facts = _change(source, yes, as_json, name)
+    if not facts["done"] and not facts["same"]:
+        _tell_unchanged(as_json, facts)
+    elif as_json:
+        print_json(facts)
+    elif facts["same"]:
+        click.echo(
+            f"{facts['pack']} {facts['version']} is installed already; there is nothing to do."
+        )
+    else:
+        done = "version {} now" if facts["kind"] == "upgrade" else "installed, version {}"
+        click.echo(f"{facts['pack']} is {done.format(facts['version'])}.")
+
+
+def _tell_unchanged(as_json: bool, facts: Facts) -> None:
+    if as_json:
+        print_json(facts)
+    else:
+        click.echo("Nothing has changed.")
+    click.get_current_context().exit(1)
+
+
+def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
+    """Offer, ask, and carry it out or not; nobody waits for an answer while a person thinks."""
+    offered = asked("pack_offer", source=_absolute(source), upgrade=name)
+    facts = {**offered, "done": False}
+    agreed = False
+    try:
+        if not offered["same"]:
+            agreed = yes or not offered["needs_consent"]
+            if not as_json:
+                _show(offered["card"])
+                agreed = agreed or _agreed(f"{offered['kind'].capitalize()} it?")
+    finally:
+        if not agreed:
+            asked("pack_decline", id=offered["id"])
+    if agreed:
+        asked("pack_accept", id=offered["id"])
+        facts["done"] = True
+    return facts
+
+
+def _show(card: str) -> None:
+    """The card as text: a terminal shows no Markdown."""
+    from aouo.outbound.markdown.render import render
+
+    click.echo("\n\n".join(part.text for part in render(card)))
+    click.echo()
+
+
+def _agreed(question: str) -> bool:
+    """What a person answers, or what is piped in: `echo y | aouo pack install …`."""
+    try:
+        return click.confirm(question, default=False)
+    except click.Abort as abort:
+        if sys.stdin.isatty():
+            raise
+        nobody = f"{question} Nobody is there to answer: say it with --yes."
+        raise click.UsageError(nobody) from abort
+
+
+def _absolute(source: str) -> str:
+    """A path as the running bot, whose folder is another one, can find it.
+
+    Raises:
+        PackError: there is nothing of that name; says what there is.
+    """
+    if not source or "://" in source:
+        return source
+    path = Path(source).expanduser()
+    if path.exists():
+        return str(path.absolute())
+    from aouo.installer.samples import sample_packs
+
+    along = {folder.name: folder for folder in sample_packs()}
+    if source in along:
+        return str(along[source])
+    raise PackError(
+        f"There is no pack, folder or file {source}{did_you_mean(source, along) or '.'}",
+        fix=f"These packs come with aouo: {', '.join(sorted(along))}. Or name a folder, an .aouo "
+        "file or an https address.",
+    )
+
+
+def asked(verb: str, **arguments: object) -> Facts:
+    """Ask one verb, each on its own: a Ctrl-C at a question ends it at once."""
+
+    async def once() -> Facts:
+        async with _asking() as asking:
+            return await asking(verb, **arguments)
+
+    return asyncio.run(once())
+
+
+@asynccontextmanager
+async def _asking() -> AsyncGenerator[Asking]:
+    """Ask the running bot; where none runs, do it on the home itself."""
+    home = current_home()
+    if is_locked(home):
+
+        async def remote(verb: str, **arguments: object) -> Facts:
+            try:
+                return await asyncio.to_thread(
+                    ask, home, verb, timeout_s=_PATIENCE_S, begins_s=None, **arguments
+                )
+            except NotRunning:
+                raise NoAnswer(
+                    f"aouo (pid {running_pid(home)}) holds {home.path} and does not answer yet.",
+                    fix="Try again in a moment.",
+                ) from None
+
+        yield remote
+        return
+    async with _at_rest(home) as asking:
+        yield asking
+
+
+@asynccontextmanager
+async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
+    from aouo.installer.verbs import at_rest
+    from aouo.plumbing.logs import Logs, Nowhere
+    from aouo.plumbing.redact import Redactor
+
+    home.create()
+    settings = load(home).settings
+    redactor = Redactor(secrets_of(settings))
+    with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
+        async with at_rest(home, settings) as verbs:
+
+            async def local(verb: str, **arguments: object) -> Facts:
+                return await verbs[verb](arguments)
+
+            yield local
+
+
+def refresh(home: Home) -> bool:
+    """Let the running bot read what is installed anew; False = none runs yet."""
+    if not is_locked(home):
+        return False
+    try:
+        ask(home, "pack_refresh", timeout_s=_PATIENCE_S)
+    except NotRunning:  # it only begins, or ends
+        return False
+    return True

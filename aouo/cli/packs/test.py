@@ -1,0 +1,174 @@
+"""`aouo pack test`: run a pack's evals here, without account, key or network."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aouo.cli.context import current_home, json_option, load, print_json
+from aouo.facts.errors import SetupError
+from aouo.packs.evals import cases as evals
+from aouo.packs.evals.cases import Eval
+from aouo.packs.format.problems import Problem, errors
+from aouo.packs.load import Pack, load_pack
+from aouo.packs.validate import validate
+
+if TYPE_CHECKING:
+    from aouo.config.settings import Settings
+    from aouo.packs.evals.results import EvalResult, StepResult
+    from aouo.sandbox.levels import Wish
+
+
+class CannotTest(SetupError):
+    """There is nothing that could be run."""
+
+    exit_code = 1
+
+
+@click.command("test")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--real", is_flag=True, help="Also those that ask your own model; this costs money.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every step, also those that pass.")
+@json_option
+def test(folder: Path, names: tuple[str, ...], real: bool, verbose: bool, as_json: bool) -> None:
+    """Run the evals of the pack in FOLDER, or those called NAME: 0 if all pass, else 1.
+
+    Each runs alone: the real bot in a home of its own, on a local Telegram, with a model that
+    answers as the eval says.
+    """
+    loaded = load_pack(folder)
+    problems = errors(validate(folder))
+    if problems or loaded.pack is None:
+        _tell_problems(loaded.name, problems, as_json)
+        click.get_current_context().exit(1)
+    found = _wanted(folder, names)
+    beside = _beside(loaded.pack)
+    own = load(current_home()).settings if real else None
+    results = asyncio.run(_run(loaded.pack, found, beside, own, verbose, quiet=as_json))
+    passed = all(result.passed for result in results)
+    if as_json:
+        from aouo.packs.evals.results import as_json as facts
+
+        evals_run = facts(results)
+        print_json({"ok": passed, "pack": loaded.name, "problems": [], "evals": evals_run})
+    else:
+        click.echo(_summary(results))
+    if not passed:
+        click.get_current_context().exit(1)
+
+
+async def _run(
+    pack: Pack,
+    found: Sequence[Eval],
+    beside: Sequence[Path],
+    own: Settings | None,
+    verbose: bool,
+    *,
+    quiet: bool,
+) -> list[EvalResult]:
+    from aouo.local.evaluating import evaluate  # the whole runtime
+
+    results: list[EvalResult] = []
+    sandbox = _sandbox()
+    for each in found:
+        results.append(await evaluate(pack, each, beside=beside, real=own, sandbox=sandbox))
+        if not quiet:
+            _show(results[-1], verbose)
+    return results
+
+
+def _sandbox() -> Wish:
+    """As the owner wants it; who writes a pack need have no configuration, or a sound one."""
+    try:
+        return load(current_home()).settings.security.sandbox
+    except SetupError:
+        return "auto"
+
+
+def _wanted(folder: Path, names: Sequence[str]) -> list[Eval]:
+    """The evals called so, by name or file.
+
+    Raises:
+        CannotTest: there is none of a name.
+    """
+    found, _ = evals.load(folder)
+    for name in names:
+        if not any(_is_called(each, name) for each in found):
+            there = ", ".join(repr(each.name) for each in found) or "none"
+            raise CannotTest(f"There is no eval {name!r}.", fix=f"There are: {there}.")
+    return [each for each in found if not names or any(_is_called(each, n) for n in names)]
+
+
+def _is_called(found: Eval, name: str) -> bool:
+    return name in (found.name, found.file, Path(found.file).name, Path(found.file).stem)
+
+
+def _beside(pack: Pack) -> list[Path]:
+    """The packs it depends on: installed ones, or folders beside it.
+
+    Raises:
+        CannotTest: one is in neither place.
+    """
+    folders: list[Path] = []
+    for needed in pack.manifest.depends_on:
+        places = (current_home().packs / needed.name, pack.folder.resolve().parent / needed.name)
+        there = [place for place in places if (place / "pack.yml").is_file()]
+        if not there:
+            fix = f"Install it, or put it into {places[1]}."
+            raise CannotTest(f"{pack.name} depends on {needed.name}, which is not here.", fix=fix)
+        folders.append(there[0])
+    return folders
+
+
+def _tell_problems(name: str, problems: Sequence[Problem], as_json: bool) -> None:
+    if as_json:
+        listed = [asdict(problem) for problem in problems]
+        print_json({"ok": False, "pack": name, "problems": listed, "evals": []})
+        return
+    for problem in problems:
+        click.echo(f"error: {problem}", err=True)
+    click.echo(f"{name} is not sound; its evals did not run.", err=True)
+
+
+def _show(result: EvalResult, verbose: bool) -> None:
+    mark = {"passed": "✓", "failed": "✗", "skipped": "–"}[result.outcome]
+    click.echo(f"{mark} {result.name} ({result.why or f'{result.ms} ms'})")
+    for step in result.steps:
+        if verbose or step.wrong:
+            _show_step(result, step)
+
+
+def _show_step(result: EvalResult, step: StepResult) -> None:
+    where = f"step {step.step}" if step.step else "before the first step"
+    click.echo(f"    {where}, {result.file}:{step.line}: {_legible(step.did)}")
+    for wrong in step.wrong:
+        click.echo(f"      expected {_legible(wrong)}")
+    for what, lines in (("said", step.said), ("called", step.calls), ("row", step.rows)):
+        for line in lines:
+            click.echo(f"      {what}: {_legible(line).replace(chr(10), chr(10) + ' ' * 12)}")
+    if step.buttons:
+        click.echo(f"      buttons: {_legible(', '.join(step.buttons))}")
+    if step.model_calls:
+        asked = f"{step.model_calls} model call{'' if step.model_calls == 1 else 's'}"
+        click.echo(f"      {asked}, {step.prompt_bytes:,} bytes, ${step.cost_usd:.6f}")
+
+
+def _legible(text: str) -> str:
+    """A stranger's text without what a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+def _summary(results: Sequence[EvalResult]) -> str:
+    if not results:
+        return "There are no evals: put some into evals/*.yml."
+    counted = {
+        outcome: sum(result.outcome == outcome for result in results)
+        for outcome in ("passed", "failed", "skipped")
+    }
+    return ", ".join(f"{number} {outcome}" for outcome, number in counted.items() if number) + "."

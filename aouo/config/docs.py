@@ -1,0 +1,61 @@
+"""What each configuration key means: the docstrings under its attribute, read from the source.
+
+pydantic can take them in while the classes are made; that costs every start of every command 30 ms,
+and only the schema needs them.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+from aouo.config import settings
+
+
+def describe(schema: dict[str, Any]) -> None:
+    """Put the descriptions into a schema made of `settings.Settings`, in place."""
+    for key in settings.NOT_YET:
+        _say_not_yet(schema, key)
+    for name, meanings in _meanings().items():
+        section = schema["$defs"].get(name, schema if name == "Settings" else {})
+        for key, field in section.get("properties", {}).items():
+            if key in meanings:
+                field["description"] = meanings[key] + field.get("description", "")
+
+
+def _say_not_yet(schema: dict[str, Any], key: str) -> None:
+    """Mark the key, or each key of that section, as one that does nothing."""
+    section: dict[str, Any] = schema
+    *parents, name = key.split(".")
+    for parent in parents:
+        section = _section(schema, section["properties"][parent])
+    _mark(schema, section["properties"][name])
+
+
+def _mark(schema: dict[str, Any], field: dict[str, Any]) -> None:
+    field["description"] = " (Does nothing yet.)"
+    for below in _section(schema, field).get("properties", {}).values():
+        _mark(schema, below)
+
+
+def _section(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:
+    name: str = field.get("$ref", "").rpartition("/")[2]
+    return schema["$defs"].get(name, {})
+
+
+def _meanings() -> dict[str, dict[str, str]]:
+    """Class → attribute → the text right below it."""
+    found: dict[str, dict[str, str]] = {}
+    for node in ast.parse(inspect.getsource(settings)).body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = {
+                attribute.target.id: inspect.cleandoc(text.value.value)
+                for attribute, text in zip(node.body, node.body[1:], strict=False)
+                if isinstance(attribute, ast.AnnAssign)
+                and isinstance(attribute.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+                and isinstance(text.value.value, str)
+            }
+    return found

@@ -1,0 +1,1 @@
+"""The words that every room speaks: facts, ports, errors and notices, without any effect."""

@@ -1,0 +1,485 @@
+"""Everything we raise on purpose, grouped by who has to act.
+
+AouoError
+├── SetupError               the owner: edit a file and start again
+│   ├── PackError
+│   ├── HomeLocked           another process works on this home (exit 4)
+│   └── TokenContested       another process polls this token (exit 4)
+├── Refused                  the person: told in the chat, logged at info
+│   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
+│   ├── PlatformRefused      the pack does not answer in this kind of chat
+│   ├── QuotaExceededError
+│   ├── BudgetExceeded       the call might cost more than is left of today's money
+│   ├── PriceUnknown         a budget is set, and nobody said what the model costs
+│   ├── NothingToRetry       /retry where nothing was asked
+│   ├── ChosenBefore         a tap on a message whose choice is made
+│   ├── DraftOver            *Stop* below an answer that is over
+│   ├── DispatchLimitReached
+│   ├── TooMuchToRead         looking it up takes too long, or finds too much
+│   ├── ToolsNotReady         the definitions of its tools did not arrive in time
+│   └── EmptyAnswer           the model stayed silent, also when asked once more
+├── ProviderError            nobody yet: a model service failed
+│   ├── ProviderBusy         try again later, or the next model
+│   │   ├── QuotaUsedUp       not before another day: the next model
+│   │   ├── PlanTooSmall      one request is more than the plan allows in a minute
+│   │   └── Stumbled          the model wrote a call that nobody can read: once more
+│   ├── ProviderTimeout      it stopped talking
+│   │   └── StillComputing    a machine of one's own: asking again makes it slower
+│   ├── PromptTooLong        shorten the transcript and ask again
+│   ├── ProviderRejected     our request is wrong: a bug or a setting
+│   │   ├── UnexplainedRefusal  nobody says what is wrong; perhaps the length
+│   │   └── NoModelService    what answers at the address is something else
+│   ├── ModelGone            the owner: another model; there is none of that name
+│   ├── ProviderAuth         the key is missing or refused
+│   ├── ProviderBilling      no money left to spend there
+│   ├── RegionRefused        the service does not serve where we are
+│   ├── ProxyRefused         the proxy on the way wants a password, or says no
+│   ├── CertificateRefused   nobody can tell whether it is the service
+│   ├── ContentFiltered      the service declined to answer this
+│   └── ProviderBroke        what works for us on a machine of one's own broke down
+├── DeliveryError            nobody yet: a chat did not take a message
+│   ├── NotSent              it surely did not arrive: safe to try again
+│   ├── FloodControl         wait, then try again
+│   ├── RecipientGone        stop sending to this chat
+│   │   └── MayNotWrite       muted: an administrator of the chat has to do something
+│   ├── DeliveryRefused      this message as it is will never be taken
+│   │   ├── TopicGone         the topic is closed or deleted
+│   │   ├── NoTopics          the chat has no topics
+│   │   ├── NoPhoto           it cannot be shown as a photo, perhaps as a file
+│   │   ├── NotOffered        the server does not know this call: an older one
+│   │   └── NoRight           the bot lacks a right in this chat
+│   ├── ChatMoved             the group became a supergroup
+│   └── DeliveryUnknown      it may have arrived: never send it twice
+├── FileNotFetched           the person: a file of theirs did not reach us
+│   ├── FileTooBig           the server does not give away one of that size
+│   └── FileGone             the server does not have it any more
+├── ToolFailed               the model: read as the tool's result
+│   └── OutcomeUnknown        it may have taken effect: never do it twice blindly
+├── Unstorable               nobody: what somebody sent has no place in a table
+├── LostClaim                nobody: another worker owns the job now
+└── StepError                us: a pipeline step broke its contract
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from posixpath import basename
+from typing import Literal, TypeAlias
+
+Bound: TypeAlias = Literal["", "setting", "window", "service", "budget"]
+"""What left a model no more room for thoughts and answer; `setting` is `provider.max_tokens`."""
+
+
+class AouoError(Exception):
+    """The root of everything we raise on purpose."""
+
+
+class SetupError(AouoError):
+    """Something the owner has to change; `fix` is the one line that says what.
+
+    `exit_code` is what a command line verb ends with (contract, "Command line").
+    """
+
+    exit_code = 3
+
+    def __init__(self, problem: str, *, fix: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.fix}".strip()
+
+
+class PackError(SetupError):
+    """A pack that cannot be loaded; the runtime and the other packs go on."""
+
+
+class HomeLocked(SetupError):
+    """Another process holds the home's lock."""
+
+    exit_code = 4
+
+
+class TokenContested(SetupError):
+    """Telegram keeps answering 409: another process polls this token."""
+
+    exit_code = 4
+
+
+class Refused(AouoError):
+    """The person's wish is not carried out; said in the chat, logged at info."""
+
+
+class RouteRequiredError(Refused):
+    """A conversation has no usable pack.
+
+    `requested` is the pack it was bound to, or "" when none was ever chosen.
+    """
+
+    def __init__(self, available: tuple[str, ...], requested: str = "") -> None:
+        super().__init__(f"pack {requested!r} is not loaded" if requested else "no pack chosen")
+        self.available = available
+        self.requested = requested
+
+
+class PlatformRefused(Refused):
+    """`pack`, as people call it, answers only on `allowed`; `here` is not one of these."""
+
+    def __init__(self, pack: str, here: str, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"{pack} answers on {', '.join(allowed)}, not on {here}")
+        self.pack = pack
+        self.here = here
+        self.allowed = allowed
+
+
+class QuotaExceededError(Refused):
+    """A token cap is reached. `key` is the full configuration key of the cap."""
+
+    def __init__(self, scope: str, used_tokens: int, cap_tokens: int, key: str) -> None:
+        super().__init__(f"{scope} quota: {used_tokens} of {cap_tokens} tokens ({key})")
+        self.scope = scope
+        self.used_tokens = used_tokens
+        self.cap_tokens = cap_tokens
+        self.key = key
+
+
+class BudgetExceeded(Refused):
+    """The worst case of a model call does not fit a budget of `day`; money in USD.
+
+    `kind` is day | person | pack and `name` whose. `cap_usd` includes what was added for today,
+    `raise_usd` is a round sum that would be enough, `cheaper` the (provider, model) that would
+    still fit, two times "" = none.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        *,
+        used_usd: float,
+        cap_usd: float,
+        worst_usd: float,
+        key: str,
+        day: str,
+        raise_usd: float,
+        cheaper: tuple[str, str],
+    ) -> None:
+        super().__init__(
+            f"{kind} budget {name}: {used_usd:g} + {worst_usd:g} of {cap_usd:g} USD ({key})"
+        )
+        self.kind = kind
+        self.name = name
+        self.used_usd = used_usd
+        self.cap_usd = cap_usd
+        self.worst_usd = worst_usd
+        self.key = key
+        self.day = day
+        self.raise_usd = raise_usd
+        self.cheaper = cheaper
+
+
+class PriceUnknown(Refused):
+    """A budget is set and `model` has no price; `key` is where the owner says it."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"no price for {model}")
+        self.model = model
+        self.key = f"budgets.prices.{model}"
+
+
+class TooMuchToRead(Refused):
+    """A look into the database was ended: it took too long, or found too much."""
+
+
+class NothingToRetry(Refused):
+    """There is no turn that could be run again."""
+
+
+class DraftOver(Refused):
+    """The answer that was to be stopped is not being written any more."""
+
+
+class ChosenBefore(Refused):
+    """Another button of the same message was tapped before."""
+
+
+class DispatchLimitReached(Refused):
+    """A turn used all its model calls without coming to an answer."""
+
+    def __init__(self, dispatches: int) -> None:
+        super().__init__(f"{dispatches} model calls without a final answer")
+        self.dispatches = dispatches
+
+
+class ToolsNotReady(Refused):
+    """The definitions of a turn's tools did not arrive within `within_s` seconds."""
+
+    def __init__(self, within_s: float) -> None:
+        super().__init__(f"no tool definitions within {within_s:g} s")
+        self.within_s = within_s
+
+
+class EmptyAnswer(Refused):
+    """The model stayed silent after it was asked once more; `cut_off`: its room for thoughts and
+    answer was used up before the first word, and what had left it no more, "" = it was not."""
+
+    def __init__(self, message: str, *, cut_off: Bound = "") -> None:
+        super().__init__(message)
+        self.cut_off: Bound = cut_off
+
+
+class ProviderError(AouoError):
+    """A model service failed; `str` may quote the service and is for the log only.
+
+    `may_have_cost`: it may have worked for us before that, and nobody says how much. `numbers`
+    are those in the service's words, in their order.
+    """
+
+    may_have_cost = False
+    numbers: tuple[int, ...] = ()
+
+
+class ProviderBusy(ProviderError):
+    """Overloaded or rate limited. `retry_after_s` is what the service asked for, 0 = nothing;
+    `until` the moment that makes, in the bot's own time zone, once somebody looked at a clock."""
+
+    until: datetime | None = None
+
+    def __init__(self, message: str, *, retry_after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class QuotaUsedUp(ProviderBusy):
+    """A quota of a day is used up; `retry_after_s` 0 = nobody says when the next begins."""
+
+
+class PlanTooSmall(ProviderBusy):
+    """This one request, its room for an answer included, takes more tokens than the account may
+    use in a minute. Waiting does not help, and a shorter history would lose more than it helps."""
+
+
+class Stumbled(ProviderBusy):
+    """The model wrote a tool call that its service could not read."""
+
+
+class ProviderTimeout(ProviderError):
+    """No answer, or a stream that stopped in the middle, within the configured time.
+
+    `silent`: not one byte came, so the service may still be at work on it.
+    """
+
+    may_have_cost = True
+
+    def __init__(self, message: str, *, silent: bool = False) -> None:
+        super().__init__(message)
+        self.silent = silent
+
+
+class StillComputing(ProviderTimeout):
+    """Not one byte came from a server on this machine or in this network."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, silent=True)
+
+
+class PromptTooLong(ProviderError):
+    """The request does not fit the model's window."""
+
+
+class ProviderRejected(ProviderError):
+    """The service says that the request is wrong."""
+
+
+class UnexplainedRefusal(ProviderRejected):
+    """Something is wrong with the request and no typed word says what, as most services answer
+    a prompt that is too long, and much else."""
+
+
+class ToolsRefused(ProviderRejected):
+    """The model takes no tools, or its server was started without them."""
+
+
+class ModelGone(ProviderError):
+    """The service has no model of that name, or not for our key; `living` are some that it has,
+    the nearest names first."""
+
+    def __init__(self, message: str, *, model: str = "", living: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.model = model
+        self.living = living
+
+
+class ProviderAuth(ProviderError):
+    """The service refuses the key."""
+
+
+class RegionRefused(ProviderError):
+    """The service does not answer requests from the country that ours came from."""
+
+
+class NoModelService(ProviderRejected):
+    """Something answered that speaks no language of model services: a web page, another server."""
+
+
+class ProxyRefused(ProviderError):
+    """A proxy does not let us through; `cure` as `web.certificates.cure_of` says it."""
+
+    def __init__(self, message: str, *, cure: str = "") -> None:
+        super().__init__(message)
+        self.cure = cure
+
+
+class CertificateRefused(ProviderError):
+    """The certificate that was shown is not to be trusted; `cure` as for `ProxyRefused`."""
+
+    def __init__(self, message: str, *, cure: str = "") -> None:
+        super().__init__(message)
+        self.cure = cure
+
+
+class ProviderBroke(ProviderError):
+    """What works for us, on this machine or in its network, broke down, also when it was asked once
+    more; or it says that it cannot run the model, as for want of memory."""
+
+
+class ProviderBilling(ProviderError):
+    """The account behind the key has no money left, or one of its spending limits is reached."""
+
+
+class ContentFiltered(ProviderError):
+    """The service declined this content."""
+
+
+class DeliveryError(AouoError):
+    """A chat did not take a message."""
+
+
+class NotSent(DeliveryError):
+    """The request was never written, or was answered with a passing failure."""
+
+
+class FloodControl(DeliveryError):
+    """The service asks for a pause of `retry_after_s` seconds in this chat."""
+
+    def __init__(self, message: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class RecipientGone(DeliveryError):
+    """Blocked, kicked or deleted; do not try this chat again."""
+
+
+class MayNotWrite(RecipientGone):
+    """We are in the chat, and not allowed to write there."""
+
+
+class DeliveryRefused(DeliveryError):
+    """The service will never take this message as it is."""
+
+
+class TopicGone(DeliveryRefused):
+    """The topic was deleted or `closed`; the chat around it may still be there."""
+
+    def __init__(self, message: str, *, closed: bool = False) -> None:
+        super().__init__(message)
+        self.closed = closed
+
+
+class NoTopics(DeliveryRefused):
+    """Topics are switched off in this chat."""
+
+
+class NoPhoto(DeliveryRefused):
+    """The file is too large, too long or too wide for a photo; as a file it may be taken."""
+
+
+class NotOffered(DeliveryRefused):
+    """The server does not know this call; it is older than the call."""
+
+
+class NoRight(DeliveryRefused):
+    """The bot is no administrator here, or one without the right that this takes."""
+
+
+class ChatMoved(DeliveryError):
+    """The group became a supergroup; `chat_id` is its new id."""
+
+    def __init__(self, chat_id: str) -> None:
+        super().__init__(f"the chat moved to {chat_id}")
+        self.chat_id = chat_id
+
+
+class DeliveryUnknown(DeliveryError):
+    """No answer came after the request was written; it may have arrived."""
+
+
+class FileNotFetched(AouoError):
+    """A file that somebody sent could not be had; `str` is for the log only."""
+
+
+class FileTooBig(FileNotFetched):
+    """It has `size_bytes` (0 = unknown), and the server gives away `limit_bytes` at most."""
+
+    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
+        super().__init__(f"{size_bytes} bytes, {limit_bytes} at most")
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+
+
+class FileGone(FileNotFetched):
+    """The server does not have it any more."""
+
+
+class ToolFailed(AouoError):
+    """What the model reads as the tool's result; says how to call it right."""
+
+
+class Unstorable(AouoError):
+    """The values are at fault and not the database; nothing of them was stored. `str` says where
+    that came out, and quotes none of them."""
+
+
+class OutcomeUnknown(ToolFailed):
+    """A call was cut off while it was under way; `then` is what the model shall do about it."""
+
+    def __init__(
+        self, why: str, then: str = "Do not repeat it blindly; check first, and tell the person."
+    ) -> None:
+        super().__init__(why)
+        self.then = then
+
+    @property
+    def told(self) -> str:
+        """What the model reads."""
+        return f"[outcome unknown: {' '.join(filter(None, (str(self), self.then)))}]"
+
+
+class MayHaveArrived(OutcomeUnknown):
+    """No answer came to what a tool was sending to the chat."""
+
+    def __init__(self, more: str = "") -> None:
+        super().__init__(f"it may have arrived, do not send it again. {more}".rstrip(), then="")
+
+
+class LostClaim(AouoError):
+    """A write with an older fence: another worker owns the job now."""
+
+
+class StopAsked(AouoError):
+    """The job's person said /stop, and was told that it ends: no answer of it may follow."""
+
+
+class StepError(AouoError):
+    """A pipeline step broke its contract; names the step."""
+
+
+def place_of(error: BaseException) -> str:
+    """What kind of failure it is and where it came out; its words may be a stranger's."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    where = f" at {basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
+    return f"{type(error).__name__}{where}"

@@ -1,0 +1,407 @@
+"""What came in and what happens meanwhile: two sealed unions of frozen facts.
+
+`Inbound` is a fact that came in and becomes a job; its `content` is one of the union
+below. `Event` is what a running turn tells whoever watches it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, TypeAlias, get_args
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+
+ChatKind: TypeAlias = Literal["private", "group", "forum"]
+AsChat: TypeAlias = Literal["", "group", "channel"]
+Origin: TypeAlias = Literal["chat", "web", "cli"]
+
+
+FORWARDED = "[forwarded from "
+"""How the line of `about` begins that says that the words are another's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message of several that were joined; the fields are those of `Text`."""
+
+    message_id: int
+    text: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a person wrote; `about` holds one bracketed line for each thing it refers to.
+
+    `parts` are the messages it was joined from; empty when it was one.
+    """
+
+    text: str
+    about: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A line that begins with a slash, as the lexer took it apart; `raw` is the whole text."""
+
+    name: str
+    rest: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A tap on one of our buttons; `answer_id` is where the tap itself wants an answer.
+
+    `by_model`: a model made the button. `lost`: what it stands for is not known (any more).
+    """
+
+    data: str
+    label: str
+    answer_id: str
+    by_model: bool = False
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A message that is one file; `command` is the one that its caption begins with."""
+
+    item: Attachment
+    about: tuple[str, ...] = ()
+    command: Command | None = None
+
+    @property
+    def items(self) -> tuple[Attachment, ...]:
+        return (self.item,)
+
+
+@dataclass(frozen=True, slots=True)
+class Album:
+    """Files that their sender put together; the platform sends them one by one.
+
+    `late`: the rest of an album whose beginning has been taken in already.
+    """
+
+    id: str
+    items: tuple[Attachment, ...]
+    about: tuple[str, ...] = ()
+    command: Command | None = None
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Something that is neither words nor a file, as one bracketed line: a place, a sticker."""
+
+    line: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Something this runtime cannot take in yet; `what` names it for the person."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Illegible:
+    """What is kept of it cannot be read any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNamed:
+    """A topic was created or renamed."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicShut:
+    """A topic was closed; or, not `closed`, it was opened again."""
+
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """A group became a supergroup with a new id."""
+
+    new_chat_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The new words of a message that came before; `text` and `about` are those of `Text`.
+
+    `item` is its file as it is now, None = it has none.
+    """
+
+    text: str
+    about: tuple[str, ...] = ()
+    item: Attachment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """What a person has put on a message from now on, "" = nothing any more."""
+
+    emoji: str
+
+
+@dataclass(frozen=True, slots=True)
+class DraftStopped:
+    """A person pressed *Stop* below an answer that was growing as this draft (`ids.draft_id`)."""
+
+    draft_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What we are in this chat from now on: why nothing can be sent there, "" = it can.
+
+    `muted`: we are there, and not allowed to write.
+    """
+
+    gone: str
+    muted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Intruder:
+    """Somebody who is not on the list; nothing of what they sent is kept.
+
+    `asked_id`: it was `/id` or `/start`, which tell a stranger their id. `as_chat`: it was said in
+    the name of the group itself, by an administrator who stays anonymous, or of a channel.
+    """
+
+    asked_id: bool = False
+    as_chat: AsChat = ""
+
+
+Content: TypeAlias = (
+    Text
+    | Command
+    | Button
+    | Attached
+    | Album
+    | Shown
+    | Unsupported
+    | Illegible
+    | TopicNamed
+    | TopicShut
+    | Migrated
+    | Edited
+    | Reacted
+    | DraftStopped
+    | Standing
+    | Intruder
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who writes: the id as text, a name to show, an IETF language tag or ""."""
+
+    id: str
+    name: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """One fact that came in.
+
+    `message_id` is the message it came with (0: none), in the platform's numbering.
+    `addressed` is false for group talk that is not meant for us outside a pack's topic.
+    `title` is the topic's title where the platform told it with the message, else ""; `group` the
+    group's. `sent_s` is when it was written, in whole seconds since 1970, 0 where the platform
+    does not say.
+    """
+
+    address: ConversationAddress
+    person: Person
+    content: Content
+    chat_kind: ChatKind = "private"
+    message_id: int = 0
+    addressed: bool = True
+    title: str = ""
+    origin: Origin = "chat"
+    sent_s: int = 0
+    group: str = ""
+
+    def dump(self) -> str:
+        """As one JSON text; `load` is the inverse."""
+        body = asdict(self)
+        body["content"]["kind"] = type(self.content).__name__
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def load(cls, text: str) -> Inbound:
+        """Read what `dump` wrote, also by an older version: unknown fields are dropped."""
+        body: dict[str, Any] = json.loads(text)
+        simple = _known(cls, body)
+        simple["address"] = ConversationAddress(**body["address"])
+        simple["person"] = Person(**body["person"])
+        simple["content"] = _content(body["content"])
+        return cls(**simple)
+
+
+def _content(body: dict[str, Any]) -> Content:
+    """What `dump` wrote of a content, field by field: only lists have to become tuples again."""
+    kind = _KINDS[body["kind"]]
+    simple = _known(kind, body)
+    if "about" in simple:
+        simple["about"] = tuple(simple["about"])
+    if simple.get("command"):
+        simple["command"] = Command(**_known(Command, simple["command"]))
+    if simple.get("item"):
+        simple["item"] = Attachment(**_known(Attachment, simple["item"]))
+    if "parts" in simple:
+        simple["parts"] = tuple(_part(one) for one in simple["parts"])
+    if "items" in simple:
+        simple["items"] = tuple(Attachment(**_known(Attachment, one)) for one in simple["items"])
+    return kind(**simple)
+
+
+def _part(item: dict[str, Any]) -> Part:
+    return Part(item["message_id"], item["text"], tuple(item["about"]))
+
+
+def _known(kind: type[Any], body: dict[str, Any]) -> dict[str, Any]:
+    names = {item.name for item in fields(kind)}
+    return {key: value for key, value in body.items() if key in names}
+
+
+_KINDS: dict[str, type[Content]] = {kind.__name__: kind for kind in get_args(Content)}
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One update: its id, its raw text, and the fact in it.
+
+    `inbound` is None when there is nothing to do; `why` then says so for the log. `unreadable`:
+    nothing of it could be taken in, and `inbound` is at most that its sender is to be told. The
+    raw text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
+    of somebody who is not on the list (`refused_person`) wants an answer, `lost_tap` where one
+    without a message does.
+    """
+
+    update_id: int
+    raw: str
+    inbound: Inbound | None
+    why: str = ""
+    keep_raw: bool = True
+    unreadable: bool = False
+    refused_tap: str = ""
+    refused_person: str = ""
+    lost_tap: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    turn_id: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LlmToken:
+    turn_id: str
+    session_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStarted:
+    turn_id: str
+    session_id: str
+    call_id: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShieldVerdict:
+    turn_id: str
+    session_id: str
+    call_id: str
+    allowed: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionCompleted:
+    turn_id: str
+    session_id: str
+    call_id: str
+    tool: str
+    success: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """One line of how an answer came about; stored with the assistant's message."""
+
+    stage: Literal["reasoning", "tool_call"]
+    summary: str
+    detail: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseComplete:
+    turn_id: str
+    session_id: str
+    text: str
+    thoughts: tuple[Thought, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettled:
+    """A turn is over, however it ended: `status` is ack | nack | aborted."""
+
+    turn_id: str
+    session_id: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCompleted:
+    """A turn of a `current` session was answered; what the person and the assistant said."""
+
+    user_msg: str
+    assistant_msg: str
+    session_id: str
+    channel: str
+    chat_id: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFlush:
+    """Facts of older messages went to memory before a summary took their place."""
+
+    session_id: str
+    facts: tuple[str, ...]
+
+
+Event: TypeAlias = (
+    TurnStarted
+    | LlmToken
+    | ActionStarted
+    | ShieldVerdict
+    | ActionCompleted
+    | ResponseComplete
+    | TurnCompleted
+    | TurnSettled
+    | MemoryFlush
+)
+
+
+def told(event: Event) -> dict[str, Any]:
+    """An event for whoever watches from outside: its fields, and its kind such as `llm_token`."""
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+    return {"kind": kind, **asdict(event)}

@@ -1,0 +1,153 @@
+"""The first transaction of a turn: bind, choose the session, store what the person said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aouo.facts import notices
+from aouo.facts.errors import ChosenBefore, NothingToRetry
+from aouo.facts.events import Button
+from aouo.flow.handlers import reacting
+from aouo.flow.handlers.onboarding import chosen, skill_of
+from aouo.outbound import choices
+from aouo.outbound.wording import sentences
+from aouo.routing.decisions import RunTurn
+from aouo.store import deliveries, jobs, media, onboarding, routes, sessions, turns
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.jobs import Job
+from aouo.store.owners import owner_of
+from aouo.store.sessions import Resolved
+from aouo.store.turns import OpenTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A turn that has begun.
+
+    `resumed` is the line that tells of a restart, `live` the messages a former process was
+    filling; both only if the turn was taken up. `stale_key` is what the route pointed to wrongly.
+    `chosen` is the edit that shows which button began the turn. `owner` is whose data it works on,
+    `onboarding`: it belongs to the pack's first conversation with them.
+    """
+
+    turn: OpenTurn
+    session_key: str
+    owner: str
+    onboarding: bool = False
+    stale_key: str = ""
+    resumed: Delivery | None = None
+    live: tuple[Delivery, ...] = ()
+    chosen: Delivery | None = None
+
+
+async def begin(
+    database: Database, job: Job, wanted: RunTurn, now: str, *, onboards: bool = False
+) -> Begun:
+    """Begin the job's turn, or take up the one that a former process left open.
+
+    `onboards`: the pack's first conversation with somebody may be had now.
+
+    Raises:
+        LostClaim: the job is not ours any more.
+        StopAsked: its person does not want it any more.
+        NothingToRetry: it is to answer again, and this person has asked nothing here before.
+        ChosenBefore: a button of its message was tapped before.
+    """
+
+    def write(tx: Tx) -> Begun:
+        jobs.hold(tx, job, unless_stopped=True)
+        return _taken_up(tx, job, now) or _begun(tx, job, wanted, now, onboards=onboards)
+
+    return await database.transact(write, brief=True)
+
+
+def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
+    turn = turns.reopen(tx, job.id)
+    if turn is None:
+        return None
+    said = sentences.word(notices.Resumed())
+    row = deliveries.add(
+        tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
+    )
+    live = deliveries.live_of(tx, turn.id)
+    owner = owner_of(tx, job.inbound)
+    return Begun(
+        turn,
+        sessions.key_of(tx, turn.session_id),
+        owner,
+        turn.skill == skill_of(turn.pack) and onboarding.is_open(tx, turn.pack, owner),
+        resumed=row if row.state == "queued" else None,
+        live=live,
+    )
+
+
+def _settled(tx: Tx, job: Job, wanted: RunTurn, now: str) -> tuple[Resolved, str]:
+    """Bind the pack and choose the session; returns it and its skill, "" = none."""
+    inbound = job.inbound
+    address = inbound.address
+    route = routes.get_or_create(tx, address, inbound.chat_kind, now)
+    if (route.active_pack, wanted.skill or route.active_skill) != (wanted.pack, route.active_skill):
+        routes.set_pack(tx, route, wanted.pack, now, skill=wanted.skill)
+        route = routes.get_or_create(tx, address, inbound.chat_kind, now)
+    if wanted.fresh:
+        fresh = sessions.create(tx, address, wanted.pack, now)
+        routes.set_session(tx, route, fresh, now)
+        route = routes.get_or_create(tx, address, inbound.chat_kind, now)
+    session = sessions.resolve(tx, route, address, wanted.pack, now)
+    if wanted.skill:
+        sessions.pin_skill(tx, session.id, wanted.skill)
+    return session, route.active_skill or sessions.active_skill(tx, session.id)
+
+
+def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Begun:
+    inbound = job.inbound
+    session, skill = _settled(tx, job, wanted, now)
+    # Whatever had to wait for a pack can go on behind this turn.
+    jobs.replay_parked(tx, inbound.address)
+    said = wanted.said
+    if wanted.again:
+        before = turns.newest_closed(tx, session.id, inbound.person.id)
+        media.lend(tx, before, job.id)
+        said = turns.take_back(tx, before, sentences.taken_back_in_history, now)
+        if not said:
+            raise NothingToRetry("nothing was asked here before")
+    off_record = job.off_record or wanted.off_record
+    owner, first = owner_of(tx, inbound), False
+    if onboards and not off_record:
+        skill, first = chosen(
+            tx, wanted.pack, owner, session.id, skill, now, asked=bool(wanted.skill)
+        )
+    if not off_record and not wanted.again:
+        said = "\n".join((*reacting.untold(tx, inbound, session.id), said))
+    turn = turns.open_turn(
+        tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
+    )
+    tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
+    return Begun(turn, session.key, owner, first, session.stale_key, chosen=tapped)
+
+
+def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:
+    """The message that held the tapped button says which it was, and loses its buttons."""
+    inbound = job.inbound
+    if not isinstance(inbound.content, Button) or not inbound.message_id:
+        return None
+    key = f"chosen:{inbound.address.platform}:{inbound.address.chat_id}:{inbound.message_id}"
+    if deliveries.has_key(tx, key):
+        raise ChosenBefore(key)
+    row = deliveries.of_message(tx, inbound.address, inbound.message_id)
+    if row is None or not row.message.buttons:
+        return None
+    if deliveries.menu_pack(tx, inbound.address, inbound.message_id):
+        return None  # a menu stays, and may be tapped again
+    shown = choices.chosen(row.message, inbound.content.label)
+    return deliveries.add(
+        tx,
+        inbound.address,
+        "chosen",
+        shown,
+        now,
+        turn_id=turn_id,
+        key=key,
+        edits=inbound.message_id,
+    )

@@ -1,0 +1,283 @@
+"""How a turn ends: one transaction that makes it history, queues what is said, settles its job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from aouo.facts import notices
+from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.transcript import AssistantSaid
+from aouo.flow.handlers.affording import Affording, Asking, refusal_by
+from aouo.flow.handlers.editing import offer_untold
+from aouo.flow.questions import outcomes
+from aouo.outbound.answers import messages_of_answer
+from aouo.outbound.clean import without_secrets
+from aouo.outbound.markdown.render import render
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.pages import Filled
+from aouo.outbound.wording import sentences
+from aouo.plumbing.redact import Redactor
+from aouo.queue.running import StopReason
+from aouo.store import (
+    audit,
+    budgets,
+    deliveries,
+    gates,
+    jobs,
+    off_record,
+    onboarding,
+    sessions,
+    traces,
+    turns,
+)
+from aouo.store.budgets import Refusal
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery, Kind
+from aouo.store.jobs import Job
+from aouo.store.turns import OpenTurn, Status
+from aouo.turn.context import Ack, TurnContext
+from aouo.turn.journal import record_all
+
+_Line: TypeAlias = Callable[[Sequence[str]], str]
+_Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
+
+
+class Commit:
+    """Ends turns. `badge` is the pack's name where a person could wonder who answered."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        redactor: Redactor,
+        affording: Affording,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._redactor = redactor
+        self._affording = affording
+
+    async def answer(
+        self,
+        job: Job,
+        ctx: TurnContext,
+        answer: Ack,
+        filled: Filled,
+        *,
+        badge: str,
+        max_parts: int,
+    ) -> int:
+        """Make the whole turn history and queue its answer; returns how many messages that is.
+
+        Raises:
+            StopAsked: its person was told that it is stopped; it has to end so.
+        """
+        text = answer.text
+        tail = sentences.badge(badge) if badge else ""
+        shown = len(filled.ids)
+        messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
+        facts = ctx.facts
+
+        def write(tx: Tx, now: str) -> list[Delivery]:
+            said = AssistantSaid(text, native=answer.native)
+            turns.close_ack(tx, facts.turn, said, ctx.thoughts, now)
+            sessions.want_title(tx, facts.turn.session_id)
+            if answer.shown or _said_already(tx, facts.turn.id, text):
+                return self._queue(tx, job, facts.turn.id, (), filled, now)
+            skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.owner)
+            buttons = sentences.skip_onboarding() if skips else ()
+            return self._queue(tx, job, facts.turn.id, messages, filled, now, buttons)
+
+        return await self._end(job, ctx, write, unless_stopped=True)
+
+    async def fail(self, job: Job, ctx: TurnContext, error: Exception, filled: Filled) -> int:
+        """Say what happened; history keeps the person's words and one line.
+
+        Raises:
+            StopAsked: as in `answer`.
+        """
+        asking = await self._affording.asking(job, error, ctx.facts.turn.id)
+        for_owner = self._affording.is_owner(job.inbound)
+        said = sentences.failure(error, ctx.facts.turn.id, for_owner=for_owner)
+        said += f" {sentences.ASKS_OWNER}" if asking else ""
+        line = sentences.failed_in_history
+        return await self._without_answer(
+            job,
+            ctx,
+            "nack",
+            said,
+            lambda done: line(error, done),
+            filled,
+            refusal=refusal_by(error, ctx.facts.turn.id),
+            asking=asking,
+        )
+
+    async def stop(
+        self, job: Job, ctx: TurnContext, reason: StopReason | str, filled: Filled
+    ) -> int:
+        """End a turn that was stopped. Behind its person's /stop nothing new is said: what they
+        have seen of the answer ends there.
+
+        Raises:
+            StopAsked: as in `answer`, where it was stopped for another reason.
+        """
+        why = reason.value if isinstance(reason, StopReason) else reason
+        asked = reason is StopReason.PERSON
+        if reason is StopReason.GONE:
+            filled = Filled()
+        if asked:
+            filled = replace(filled, text=filled.shown)
+        if reason is StopReason.TIMEOUT:
+            said = sentences.TIMED_OUT
+        else:
+            said = sentences.CUT_SHORT if _seen(filled) else ""
+        line = sentences.stopped_in_history
+        return await self._without_answer(
+            job, ctx, "aborted", said, lambda done: line(why, done), filled, asked=asked
+        )
+
+    async def _without_answer(
+        self,
+        job: Job,
+        ctx: TurnContext,
+        status: Status,
+        said: str,
+        line: _Line,
+        filled: Filled,
+        refusal: Refusal | None = None,
+        *,
+        asking: Asking | None = None,
+        asked: bool = False,
+    ) -> int:
+        turn = ctx.facts.turn
+        shown = "\n\n".join(filter(None, (_seen(filled), said)))
+        messages = messages_of_answer(shown, tail="") if said else ()
+        last = filled.cut_short()
+        if asked and not last.drafted:
+            messages = messages[: len(last.ids)]
+        buttons: sentences.Rows = ()
+        if refusal:
+            raises_usd = 0 if asking else refusal.raise_usd
+            buttons = sentences.ways_on(turn.id, raises_usd, refusal.model)
+
+        def write(tx: Tx, now: str) -> list[Delivery]:
+            for call in ctx.at_work:
+                if not gates.waits(tx, call.id):
+                    turns.cut_off(tx, call.id, now)
+            turns.close_without_answer(tx, turn, status, line(turns.effects(tx, turn.id)), now)
+            if refusal:
+                budgets.refuse(tx, refusal, now)
+            kind = "ending" if asked else "reply"
+            rows = self._queue(tx, job, turn.id, messages, last, now, buttons, kind=kind)
+            return [*rows, asking.add(tx, now)] if asking else rows
+
+        return await self._end(job, ctx, write, unless_stopped=not asked)
+
+    def _queue(
+        self,
+        tx: Tx,
+        job: Job,
+        turn_id: str,
+        messages: Sequence[Rendered],
+        filled: Filled,
+        now: str,
+        buttons: sentences.Rows = (),
+        *,
+        kind: Kind = "reply",
+    ) -> list[Delivery]:
+        """The texts replace the live messages one by one; what is more are new messages, and
+        messages that no text is for are taken away; `buttons` stand under the last message."""
+        deliveries.end_live(tx, turn_id, now)
+        first_reply = job.inbound.message_id if job.inbound.chat_kind == "group" else 0
+        rows: list[Delivery] = []
+        texts = [message for message in messages if not message.media]
+        for number, rendered in enumerate(messages):
+            message = without_secrets(rendered, self._redactor)
+            edits = filled.ids[number] if number < min(len(filled.ids), len(texts)) else 0
+            if number == len(messages) - 1:
+                message = replace(message, buttons=buttons)
+            if number == 0 and not edits:
+                message = replace(message, reply_to=first_reply)
+            rows.append(
+                deliveries.add(
+                    tx,
+                    job.inbound.address,
+                    kind,
+                    message,
+                    now,
+                    turn_id=turn_id,
+                    key=f"reply:{turn_id}:{number}",
+                    edits=edits,
+                )
+            )
+        unused = (*filled.ids[len(texts) :], *filled.stale_ids)
+        rows += [
+            deliveries.add(
+                tx,
+                job.inbound.address,
+                "notice",
+                Rendered(""),
+                now,
+                turn_id=turn_id,
+                key=f"unused:{turn_id}:{message_id}",
+                edits=message_id,
+            )
+            for message_id in unused
+        ]
+        return rows
+
+    async def _end(self, job: Job, ctx: TurnContext, work: _Work, *, unless_stopped: bool) -> int:
+        now = stamp(self._clock)
+        turn: OpenTurn = ctx.facts.turn
+
+        def write(tx: Tx) -> list[Delivery]:
+            jobs.hold(tx, job, unless_stopped=unless_stopped)
+            record_all(tx, ctx.spent, now)
+            rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
+            rows += [] if turn.off_record else offer_untold(tx, job, now)
+            rows += outcomes.close(tx, turn.id, now)
+            audit.close_of_turn(tx, turn.id, now)
+            sessions.touch(tx, turn.session_id, now)
+            traces.record(tx, turn.id, ctx.meter.steps)
+            jobs.settle(tx, job, "done", "turn", now)
+            if turn.off_record:
+                off_record.wipe(tx, job.id, job.inbound)
+            return rows
+
+        rows = await self._database.transact(write, brief=True)
+        self._outbox.put(*rows)
+        return len(rows)
+
+
+def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:
+    """Tells of a summary that this turn had to make, with the way back."""
+    summary = ctx.summarised
+    if summary is None:
+        return []
+    said = sentences.word(notices.MadeRoom(summary.messages, summary.id))
+    key = f"summary:{summary.id}"
+    return [
+        deliveries.add(
+            tx, job.inbound.address, "notice", said, now, turn_id=ctx.facts.turn.id, key=key
+        )
+    ]
+
+
+def _said_already(tx: Tx, turn_id: str, text: str) -> bool:
+    """Only the very same text is not said twice."""
+    wanted = _normal(" ".join(part.text for part in render(text)))
+    return any(_normal(said) == wanted for said in deliveries.texts_of(tx, turn_id))
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _seen(filled: Filled) -> str:
+    """What is told again where no whole answer comes, "" = nobody saw any of it."""
+    return filled.text if filled.ids or filled.drafted else ""

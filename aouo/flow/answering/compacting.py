@@ -1,0 +1,184 @@
+"""`/compact`: the whole session becomes a summary at the head of a new one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from aouo.facts import notices
+from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.flow.answering.begin import Begun
+from aouo.flow.answering.contexts import Contexts
+from aouo.flow.desk import Desk
+from aouo.flow.files.activity import typing
+from aouo.flow.generation import Generation
+from aouo.flow.leases import Leases
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
+from aouo.queue.lanes import Slot
+from aouo.queue.running import Deadline, Running, StopReason
+from aouo.store import jobs, routes, sessions, summaries
+from aouo.store.database import Database, Tx
+from aouo.store.jobs import Job
+from aouo.store.owners import owner_of
+from aouo.store.summaries import Draft, Reach
+from aouo.store.turns import Entry, OpenTurn
+from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
+from aouo.turn.context import TurnContext
+from aouo.turn.journal import record_all
+
+log = structlog.get_logger()
+FEWEST_MESSAGES = 4
+"""Two exchanges: less than that is no shorter as a summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A session that there is something to summarise of."""
+
+    begun: Begun
+    reach: Reach
+    entries: tuple[Entry, ...]
+
+
+class Compacting:
+    """Runs the one command that needs a model; until its last transaction nothing is changed."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        desk: Desk,
+        contexts: Contexts,
+        running: Running,
+        leases: Leases,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._desk = desk
+        self._contexts = contexts
+        self._running = running
+        self._leases = leases
+
+    async def run(self, job: Job, focus: str, slot: Slot) -> None:
+        """Summarise, then rotate to a new session, put the summary there and say so, in one
+        transaction. With nothing to summarise no model is asked."""
+        try:
+            async with self._leases.turn(job.active_pack, job.id) as generation:
+                await self._run(job, focus, slot, generation)
+        except RouteRequiredError as error:
+            await self._desk.park(job, error.requested)
+
+    async def _run(self, job: Job, focus: str, slot: Slot, generation: Generation) -> None:
+        if job.off_record:
+            await self._desk.answer(job, notices.NoSummaryOffRecord())
+            return
+        plan = await self._database.read(lambda tx: plan_of(tx, job))
+        if plan is None:
+            await self._desk.obey(job, "compact", focus)
+            return
+        if generation.model.brief:
+            await self._desk.answer(job, notices.CannotSummarise())
+            return
+        deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
+        view = self._contexts.view(job, plan.begun, generation)
+        ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
+
+        async def work() -> Draft | Exception:
+            try:
+                async with typing(self._outbox.action, self._clock, job.inbound.address):
+                    return await _draft(ctx, plan, generation, focus)
+            except (ProviderError, Refused, TimeoutError) as error:
+                return error
+
+        ended = await self._running.run(job.id, deadline, work)
+        if ended is StopReason.SHUTDOWN:
+            await self._give_back(job, ctx)
+            return
+        try:
+            if isinstance(ended, Draft):
+                await self._rotate(job, ctx, ended, generation)
+            else:
+                await self._leave(job, ctx, ended)
+        except StopAsked:
+            await self._leave(job, ctx, StopReason.PERSON)
+
+    async def _give_back(self, job: Job, ctx: TurnContext) -> None:
+        """The process ends: the next one begins anew."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            record_all(tx, ctx.spent, now)
+            jobs.release(tx, job)
+
+        await self._database.transact(write)
+
+    async def _rotate(self, job: Job, ctx: TurnContext, draft: Draft, made: Generation) -> None:
+        fresh: list[str] = []
+
+        def write(tx: Tx, now: str) -> list[Rendered]:
+            record_all(tx, ctx.spent, now)
+            session_id, summary = rotate(tx, ctx, draft, now)
+            fresh[:] = [session_id]
+            return [sentences.word(notices.Compacted(draft.messages, summary))]
+
+        await self._desk.settle(job, write)
+        ctx.spent = []
+        log.info("compacted", session=fresh[0], messages=draft.messages, tokens=draft.tokens)
+        reach = await self._database.read(lambda tx: summaries.reach(tx, fresh[0]))
+        if reach.summary and reach.summary.facts:
+            await made.compactor.flush(ctx, reach.summary)
+
+    async def _leave(self, job: Job, ctx: TurnContext, why: Exception | StopReason) -> None:
+        """Nothing is changed; what was spent is spent."""
+        log.warning("compaction_failed", session=ctx.facts.turn.session_id, error=repr(why))
+
+        def write(tx: Tx, now: str) -> list[Rendered]:
+            record_all(tx, ctx.spent, now)
+            if why is StopReason.PERSON:
+                return []
+            return [sentences.not_compacted(why, f"job {job.id}")]
+
+        await self._desk.settle(job, write, unless_stopped=why is not StopReason.PERSON)
+
+
+def rotate(tx: Tx, ctx: TurnContext, draft: Draft, now: str) -> tuple[str, int]:
+    """Begin a fresh session with a summary, and let the conversation go on in it; returns the ids
+    of both."""
+    facts = ctx.facts
+    route = routes.get_or_create(tx, facts.address, facts.chat_kind, now)
+    fresh = sessions.create(tx, facts.address, facts.pack.name, now)
+    sessions.pin_skill(tx, fresh, facts.turn.skill)
+    routes.set_session(tx, route, fresh, now)
+    return fresh, summaries.add(tx, fresh, draft, now, behind=0)
+
+
+async def _draft(ctx: TurnContext, plan: Plan, generation: Generation, focus: str) -> Draft:
+    compactor, model = generation.compactor, ctx.model
+    scale = compactor.estimator.scale(model.provider, model.model)
+    budget = budget_tokens(generation.settings.advanced.context_window or model.context_window, 0)
+    return await compactor.draft(ctx, plan.reach, plan.entries, budget, scale, focus=focus)
+
+
+def plan_of(tx: Tx, job: Job) -> Plan | None:
+    """None = there is nothing to summarise; a summary that stands already is not enough."""
+    address = job.inbound.address
+    route = routes.find(tx, address)
+    if route is None or sessions.key_of(tx, route.session_id) != address.session_key(
+        route.active_pack
+    ):
+        return None
+    reach = summaries.reach(tx, route.session_id)
+    entries = summaries.covered(tx, reach, ENTRIES_MAX)
+    if len(entries) < FEWEST_MESSAGES:
+        return None
+    skill = route.active_skill or sessions.active_skill(tx, route.session_id)
+    turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
+    begun = Begun(turn, address.session_key(route.active_pack), owner_of(tx, job.inbound))
+    return Plan(begun, reach, tuple(entries))

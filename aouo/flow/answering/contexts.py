@@ -1,0 +1,168 @@
+"""What one turn stands on: its view, its tools, its ways to ask, joined as a `TurnContext`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from aouo.facts.ports import Clock
+from aouo.facts.transcript import ToolCall
+from aouo.flow.answering.begin import Begun
+from aouo.flow.answering.prepare import facts_of, proposal_of, toolbox_of
+from aouo.flow.answering.recall import Recall
+from aouo.flow.files.media_files import folder_of
+from aouo.flow.generation import Generation
+from aouo.flow.questions.approving import approving_of
+from aouo.flow.questions.asking import Asking
+from aouo.flow.questions.patience import Patience
+from aouo.guard.chain import Guard
+from aouo.guard.proposal import Outcome
+from aouo.outbound.degrade import Capabilities
+from aouo.outbound.live import LiveView
+from aouo.outbound.outbox import Outbox
+from aouo.plumbing.bus import Bus
+from aouo.plumbing.redact import Redactor
+from aouo.queue.gates import Waiting
+from aouo.queue.lanes import Slot
+from aouo.queue.running import Deadline
+from aouo.spending.quota import Quota
+from aouo.store.audit import Entry
+from aouo.store.database import Database
+from aouo.store.jobs import Job
+from aouo.tools.registry import ToolContext
+from aouo.tools.results import NAME as RESULT_READ
+from aouo.turn.calls import spent_by
+from aouo.turn.context import TurnContext
+
+
+class Contexts:
+    """Makes contexts, one a turn; `recall` is what was said off the record."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        bus: Bus,
+        waiting: Waiting,
+        guard: Guard,
+        quota: Quota,
+        redactor: Redactor,
+        capabilities: Mapping[str, Capabilities],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._bus = bus
+        self._waiting = waiting
+        self._guard = guard
+        self._quota = quota
+        self._redactor = redactor
+        self._capabilities = capabilities
+        self.recall = Recall()
+
+    def context(
+        self,
+        job: Job,
+        begun: Begun,
+        generation: Generation,
+        view: LiveView,
+        slot: Slot,
+        deadline: Deadline,
+    ) -> TurnContext:
+        """The context of the turn that has begun.
+
+        Raises:
+            RouteRequiredError: the turn's pack is not loaded any more.
+        """
+        facts = facts_of(job, begun, generation)
+        toolbox = toolbox_of(facts, generation)
+        patience = Patience(
+            database=self._database,
+            clock=self._clock,
+            outbox=self._outbox,
+            waiting=self._waiting,
+            address=facts.address,
+            turn_id=facts.turn.id,
+            slot=slot,
+            deadline=deadline,
+            view=view,
+        )
+        approving = approving_of(job, facts, patience, generation.settings)
+        tool_context = ToolContext(
+            adapter=view,
+            config=generation.settings,
+            session_id=facts.turn.session_id,
+            session_key=facts.session_key,
+            pack=facts.pack.name,
+            asker=Asking(patience, facts.person.id),
+            owner=facts.owner,
+            toolbox=toolbox,
+            turn_id=facts.turn.id,
+            media=folder_of(facts.address),
+            off_record=facts.turn.off_record,
+            spend=lambda scope, provider, model, ms: ctx.spend(
+                replace(spent_by(ctx, scope), provider=provider, model=model, duration_ms=ms)
+            ),
+        )
+
+        recorded: set[str] = set()
+
+        def propose(call: ToolCall) -> Entry:
+            recorded.add(call.id)
+            known = toolbox.bind(call.name, tool_context) is not None
+            return self._guard.propose(proposal_of(call, facts), known=known)
+
+        async def call_tool(call: ToolCall, objection: str) -> Outcome:
+            runner = toolbox.bind(call.name, tool_context, objection)
+            outcome = await self._guard.call(
+                replace(
+                    proposal_of(call, facts, toolbox.problem(call.name)),
+                    recorded=call.id in recorded,
+                ),
+                runner,
+                toolbox.names,
+                approving,
+            )
+            if outcome.kept:
+                toolbox.reveal((RESULT_READ,))
+            return outcome
+
+        ctx = TurnContext(
+            facts,
+            model=generation.model,
+            view=view,
+            toolbox=toolbox,
+            call_tool=call_tool,
+            propose=propose,
+            day=self._quota.day(),
+            recalled=self.recall.of(facts),
+            publish=self._bus.publish,
+        )
+        return ctx
+
+    def view(self, job: Job, begun: Begun, generation: Generation) -> LiveView:
+        """What the turn shows in its conversation while it runs."""
+        address = job.inbound.address
+        settings = generation.settings
+        return LiveView(
+            outbox=self._outbox,
+            database=self._database,
+            clock=self._clock,
+            address=address,
+            turn_id=begun.turn.id,
+            streaming=address.platform == "tg" and settings.telegram.streaming != "off",
+            drafts=settings.telegram.streaming == "draft"
+            and job.inbound.chat_kind == "private"
+            and not address.thread_id,
+            max_parts=settings.telegram.max_parts,
+            capabilities=self._capabilities.get(address.platform, Capabilities()),
+            said_id=job.inbound.message_id,
+            reply=job.inbound.chat_kind == "group",
+            live=begun.live,
+            redactor=self._redactor,
+            for_owner=address.platform == "cli"
+            or job.inbound.person.id == str(settings.telegram.owner),
+            names_tools=settings.ui.show_tool_calls,
+        )

@@ -1,0 +1,29 @@
+"""What was said off the record, while it lasts: in this process's memory and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aouo.facts.transcript import AssistantSaid, Message, UserSaid
+from aouo.turn.context import Facts
+
+MESSAGES_MAX = 40
+
+
+class Recall:
+    """Session → what its last turns said off the record; the first one on the record ends it."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, list[Message]] = {}
+
+    def of(self, facts: Facts) -> Sequence[Message]:
+        if not facts.turn.off_record:
+            self._said.pop(facts.turn.session_id, None)
+        return tuple(self._said.get(facts.turn.session_id, ()))
+
+    def add(self, facts: Facts, said: str, answer: str) -> None:
+        """Remember one answered turn, if it was off the record."""
+        if facts.turn.off_record:
+            kept = self._said.setdefault(facts.turn.session_id, [])
+            kept += (UserSaid(said), AssistantSaid(answer))
+            del kept[:-MESSAGES_MAX]

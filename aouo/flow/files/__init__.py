@@ -1,0 +1,1 @@
+"""Files that people send: fetched, understood, and told to the model."""

@@ -1,0 +1,320 @@
+"""What came in besides text, before its turn begins: fetched, heard, looked at, written down.
+
+Each file has one of three outcomes: a value, *could not*, *not set up*. The last two end the turn
+with one sentence; a model never reads a placeholder. What is done for a file is a row of its job
+before the next thing is done, so a process that is started again does nothing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import PICTURES, Attachment
+from aouo.facts.errors import (
+    CertificateRefused,
+    EmptyAnswer,
+    FileGone,
+    FileNotFetched,
+    FileTooBig,
+    ModelGone,
+    NoModelService,
+    PromptTooLong,
+    ProviderAuth,
+    ProviderBilling,
+    ProviderBroke,
+    ProviderBusy,
+    ProviderError,
+    ProviderTimeout,
+    ProxyRefused,
+    QuotaUsedUp,
+    Refused,
+    RegionRefused,
+)
+from aouo.facts.events import Album, Attached
+from aouo.facts.notices import Lack, MediaNotice
+from aouo.facts.ports import ChatModel, Clock, Files, stamp
+from aouo.facts.transcript import Image
+from aouo.flow.files import media_files
+from aouo.flow.files.activity import typing
+from aouo.flow.files.media_reach import Openers, Reach, reach_of
+from aouo.flow.files.media_words import words_of
+from aouo.speech.services import Ears, Heard, TermsAsked
+from aouo.spending.quota import Quota
+from aouo.store import jobs, media, usage
+from aouo.store.database import Database, Tx
+from aouo.store.jobs import Job
+from aouo.store.media import Kept
+from aouo.store.usage import Spent
+from aouo.turn.sight import Sight
+
+log = structlog.get_logger()
+T = TypeVar("T")
+
+SEEN_BYTES = 4_000_000
+"""A picture that came as a file is shown to the model up to this size."""
+_TRIES = 3
+_PAUSE_AT_MOST_S = 10.0
+
+
+class _Missed(Exception):
+    """A file has no value; the notice says why."""
+
+    def __init__(self, notice: MediaNotice) -> None:
+        super().__init__(repr(notice))
+        self.notice = notice
+
+
+@dataclass(frozen=True, slots=True)
+class Senses:
+    """What understands files; None, or a lack, = it is not set up."""
+
+    files: Files | None
+    ears: Ears | Lack
+    eyes: Sight | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who will read the words: a model in a pack, with what it may open files with."""
+
+    model: ChatModel
+    pack: str
+    openers: Openers
+
+
+class Intake:
+    """Takes in the files of jobs. `folder` is the home's media folder; `show` an activity."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        folder: Path,
+        senses: Senses,
+        quota: Quota,
+        show: Callable[[ConversationAddress, str], Awaitable[None]],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._folder = folder
+        self._senses = senses
+        self._quota = quota
+        self._show = show
+
+    async def take_in(self, job: Job, said: str, reader: Reader) -> str | MediaNotice:
+        """The words that the turn begins with, or what to tell the person instead.
+
+        `said` are the words under the files.
+        """
+        content = job.inbound.content
+        assert isinstance(content, Attached | Album)
+        kept = await self._database.read(lambda tx: media.of_job(tx, job.id))
+        try:
+            for position, item in enumerate(content.items):
+                if not (item.referred or (position in kept and kept[position].understood)):
+                    self._refuse_early(item, reader.model)
+            async with typing(self._show, self._clock, job.inbound.address):
+                for position, item in enumerate(content.items):
+                    try:
+                        kept[position] = await self._one(job, position, item, reader, kept)
+                    except _Missed:
+                        if not item.referred:
+                            raise
+        except _Missed as missed:
+            log.info("media_missed", notice=type(missed.notice).__name__)
+            return missed.notice
+        reach = await asyncio.to_thread(self._reach, kept, reader)
+        return words_of(content, said, kept, reach)
+
+    def _reach(self, kept: Mapping[int, Kept], reader: Reader) -> dict[int, tuple[bool, Reach]]:
+        """Of each file whether the model sees it, and whether a tool of its opens it."""
+        return {
+            position: (
+                reader.model.sees and _is_picture(one),
+                reach_of(self._folder / one.path, one, reader.openers),
+            )
+            for position, one in kept.items()
+        }
+
+    async def _one(
+        self, job: Job, position: int, item: Attachment, reader: Reader, kept: Mapping[int, Kept]
+    ) -> Kept:
+        """Fetch one file and understand it, unless that was done before."""
+        if item.referred:
+            self._refuse_early(item, reader.model)
+        one = kept.get(position) or await self._fetch(job, position, item)
+        return one if one.understood else await self._understand(job, item, one, reader)
+
+    async def images_of(self, job: Job, model: ChatModel) -> tuple[Image, ...]:
+        """The pictures of a job, for a model that sees; one that was pruned is left out."""
+        if not model.sees:
+            return ()
+        kept = await self._database.read(lambda tx: media.of_job(tx, job.id))
+        return await asyncio.to_thread(self._load, kept)
+
+    def forget(self, job: Job) -> None:
+        """Remove the files of a job that was off the record."""
+        media_files.remove(self._folder, job.id)
+
+    def _refuse_early(self, item: Attachment, model: ChatModel) -> None:
+        """What is not set up needs no download."""
+        if item.is_heard and isinstance(self._senses.ears, str):
+            raise _Missed(notices.HearingNotSetUp(item.in_words, self._senses.ears))
+        if item.kind == "photo" and not model.sees and self._senses.eyes is None:
+            raise _Missed(notices.SeeingNotSetUp())
+
+    async def _fetch(self, job: Job, position: int, item: Attachment) -> Kept:
+        if self._senses.files is None:
+            raise _Missed(notices.FileNotReached(item.in_words))
+        path = f"{media_files.folder_of(job.inbound.address)}/{job.id}_{position}_{item.file_name}"
+        try:
+            size = await self._senses.files.fetch(item, self._folder / path)
+        except FileTooBig as error:
+            notice = notices.FileTooLarge(item.in_words, error.limit_bytes)
+            raise _Missed(notice) from error
+        except FileGone as error:
+            raise _Missed(notices.FileIsGone(item.in_words)) from error
+        except FileNotFetched as error:
+            raise _Missed(notices.FileNotReached(item.in_words)) from error
+        kept = Kept(position, item.kind, path, item.mime_type, size)
+        await self._write(job, kept, [])
+        return kept
+
+    async def _understand(self, job: Job, item: Attachment, kept: Kept, reader: Reader) -> Kept:
+        """Hear or look at a file that is here, and write down what it says."""
+        row = Spent("", self._quota.day(), pack=reader.pack, person=job.inbound.person.id)
+        spent: list[Spent] = []
+        text = ""
+        try:
+            if item.is_heard:
+                text = await self._hear(item, kept, row, spent)
+            elif item.kind == "photo" and not reader.model.sees:
+                text = await self._look(item, kept, row, spent)
+        finally:
+            if spent and not text:
+                await self._write(job, kept, spent)
+        kept = replace(kept, understood=True, text=text)
+        await self._write(job, kept, spent)
+        return kept
+
+    async def _hear(self, item: Attachment, kept: Kept, row: Spent, spent: list[Spent]) -> str:
+        ears, file = self._senses.ears, self._folder / kept.path
+        assert not isinstance(ears, str)
+        try:
+            await self._quota.check()
+            heard: Heard = await self._patiently(lambda: ears.transcribe(file))
+        except Refused as error:
+            raise _Missed(notices.MediaRefused(error)) from error
+        except ProviderError as error:
+            log.warning("stt_failed", kind=type(error).__name__, error=str(error))
+            raise _Missed(notices.NotHeard(item.in_words, trouble_of(error))) from error
+        call = heard.call
+        spent.append(
+            replace(
+                row,
+                scope="stt",
+                provider=call.provider,
+                model=call.model,
+                duration_ms=call.duration_ms,
+            )
+        )
+        if not heard.text:
+            raise _Missed(notices.NothingHeard(item.in_words, heard.unclear))
+        return heard.text
+
+    async def _look(self, item: Attachment, kept: Kept, row: Spent, spent: list[Spent]) -> str:
+        eyes = self._senses.eyes
+        assert eyes is not None
+        images = await asyncio.to_thread(self._load, {0: kept})
+        if not images:
+            raise _Missed(notices.FileIsGone(item.in_words))
+        row = replace(row, scope="vision")
+        try:
+            return await self._patiently(
+                lambda: eyes.describe(images[0], item.caption, row, spent.append)
+            )
+        except EmptyAnswer as error:
+            raise _Missed(notices.NotSeen("silent")) from error
+        except Refused as error:
+            raise _Missed(notices.MediaRefused(error)) from error
+        except (ProviderError, TimeoutError) as error:
+            log.warning("vision_failed", kind=type(error).__name__, error=str(error))
+            raise _Missed(notices.NotSeen(trouble_of(error))) from error
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask a service, up to three times if its trouble may pass."""
+        for attempt in range(1, _TRIES):
+            try:
+                return await ask()
+            except ProviderBusy as error:
+                if error.retry_after_s > _PAUSE_AT_MOST_S:
+                    raise
+                await self._clock.sleep(max(error.retry_after_s, 1.0 * attempt))
+        return await ask()
+
+    async def _write(self, job: Job, kept: Kept, spent: list[Spent]) -> None:
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            jobs.hold(tx, job)
+            media.keep(tx, job.id, kept, now)
+            for row in spent:
+                usage.record(tx, row, now)
+
+        await self._database.transact(write, durable=True)
+
+    def _load(self, kept: Mapping[int, Kept]) -> tuple[Image, ...]:
+        images: list[Image] = []
+        for one in kept.values():
+            if not _is_picture(one) or one.text:
+                continue
+            try:
+                images.append(Image(one.mime_type, (self._folder / one.path).read_bytes()))
+            except OSError as error:
+                log.warning("picture_gone", path=one.path, error=str(error))
+        return tuple(images)
+
+
+def _is_picture(one: Kept) -> bool:
+    """Whether a model that sees is shown it."""
+    large = one.kind == "document" and one.size_bytes > SEEN_BYTES
+    return one.mime_type.lower() in PICTURES and not large
+
+
+def trouble_of(error: BaseException) -> notices.Trouble:
+    """Why a service gave nothing, as far as a person can do something about it."""
+    match error:
+        case QuotaUsedUp():
+            return "used up"
+        case ProviderBusy():
+            return "busy"
+        case ProviderTimeout() | TimeoutError():
+            return "late"
+        case ProviderAuth():
+            return "key"
+        case ProviderBilling():
+            return "money"
+        case ProviderBroke():
+            return "broken"
+        case PromptTooLong():
+            return "large"
+        case (
+            ModelGone()
+            | TermsAsked()
+            | RegionRefused()
+            | NoModelService()
+            | ProxyRefused()
+            | CertificateRefused()
+        ):
+            return "setting"
+        case _:
+            return "refused"

@@ -1,0 +1,228 @@
+"""What people do about a budget that is used up: the buttons of a refusal, and a cheaper model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import BudgetExceeded, SetupError
+from aouo.facts.events import Button, Inbound, Text
+from aouo.facts.notices import Notice
+from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
+from aouo.flow.questions import outcomes
+from aouo.flow.questions.approving import elsewhere, owners_chat
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
+from aouo.spending.quota import Quota
+from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
+from aouo.store.budgets import Refusal
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.jobs import Job
+
+log = structlog.get_logger()
+_HOUR = timedelta(hours=1)
+
+
+def refusal_by(error: Exception, turn_id: str) -> Refusal | None:
+    """What is to be remembered of a turn that a budget stopped, None = it was something else."""
+    if not isinstance(error, BudgetExceeded):
+        return None
+    provider, model = error.cheaper
+    return Refusal(turn_id, error.day, error.kind, error.name, error.raise_usd, provider, model)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The owner is to be asked, in their `chat`, about the budget that stopped a turn."""
+
+    chat: ConversationAddress
+    card: Rendered
+    turn_id: str
+
+    def add(self, tx: Tx, now: str) -> Delivery:
+        """Queue the card. It is of no turn: it keeps no word of one that is off the record."""
+        key = deliveries.raise_key(self.turn_id)
+        return deliveries.add(tx, self.chat, "notice", self.card, now, key=key)
+
+
+class Affording:
+    """Decides refusals as their buttons are tapped, each once, and runs the refused words again.
+
+    `model_of` makes the model of a (provider, name); `owner` is the id of the one person who may
+    raise a budget, besides whoever sits at the terminal; they are asked in their private chat, so
+    often in an hour.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        quota: Quota,
+        owner: str,
+        asks_per_hour: int,
+        model_of: Callable[[str, str], Awaitable[ChatModel]],
+        wake: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._quota = quota
+        self._owner = owner
+        self._asks_per_hour = asks_per_hour
+        self._model_of = model_of
+        self._wake = wake
+        self._models: dict[tuple[str, str], ChatModel] = {}
+
+    def is_owner(self, inbound: Inbound) -> bool:
+        return inbound.origin == "cli" or inbound.person.id == self._owner
+
+    async def asking(self, job: Job, error: Exception, turn_id: str) -> Asking | None:
+        """The card with which the owner is asked to raise the budget that stopped a turn, None =
+        it was something else, or they read it in this very chat, or they are not asked."""
+        inbound = job.inbound
+        chat = owners_chat(inbound.address, self._owner)
+        if not isinstance(error, BudgetExceeded) or chat is None or not self._owner:
+            return None
+        hour_ago = iso(self._clock.now() - _HOUR)
+
+        def may(tx: Tx) -> bool:
+            asked = deliveries.raises_asked_since(tx, hour_ago)
+            return asked < self._asks_per_hour and not gone.is_closed(tx, chat)
+
+        card = notices.RaiseAsked(
+            error.kind,
+            error.name,
+            error.used_usd,
+            error.cap_usd,
+            error.worst_usd,
+            error.raise_usd,
+            turn_id,
+            elsewhere(inbound),
+        )
+        return (
+            Asking(chat, sentences.word(card), turn_id) if await self._database.read(may) else None
+        )
+
+    async def model_for(self, address: ConversationAddress, usual: ChatModel) -> ChatModel:
+        """The model that was chosen here for today, or the usual one."""
+        if not self._quota.budgeted:
+            return usual
+        day = self._quota.day()
+
+        def chosen(tx: Tx) -> tuple[str, str] | None:
+            route = routes.find(tx, address)
+            return budgets.chosen_model(tx, route.id, day) if route else None
+
+        choice = await self._database.read(chosen)
+        if choice is None or choice == (usual.provider, usual.model):
+            return usual
+        try:
+            if choice not in self._models:
+                self._models[choice] = await self._model_of(*choice)
+        except SetupError as error:
+            log.warning("chosen_model_unusable", model=choice[1], error=str(error))
+            return usual
+        return self._models[choice]
+
+    async def tap(self, job: Job, key: str) -> None:
+        """Carry out `budget_<what>_<turn>`, or explain why not."""
+        inbound = job.inbound
+        now, day = stamp(self._clock), self._quota.day()
+        what, _, turn_id = key.removeprefix("budget_").partition("_")
+
+        def write(tx: Tx) -> tuple[str, list[Delivery]]:
+            jobs.hold(tx, job)
+            jobs.settle(tx, job, "done", "a budget's button", now)
+            refusal = budgets.refusal_of(tx, turn_id)
+            asked = jobs.of_turn(tx, turn_id)
+            if refusal is None or asked is None or not self._belongs(inbound, asked.address):
+                return sentences.TAP_UNKNOWN, []
+            if objection := self._objection(what, refusal, asked, inbound):
+                return objection, []
+            decided = self._decide(tx, what, refusal, asked, day, now)
+            return "", _shown(tx, turn_id, decided, inbound, asked.address, now)
+
+        text, rows = await self._database.transact(write, durable=True)
+        self._outbox.put(*rows)
+        for lane in {row.address.lane for row in rows}:
+            self._wake(lane)
+        if isinstance(inbound.content, Button):
+            await self._outbox.answer_tap(
+                inbound.address, inbound.content.answer_id, text, alert=bool(text)
+            )
+
+    def _belongs(self, tapped: Inbound, asked_at: ConversationAddress) -> bool:
+        """Whether the button can have been in this chat."""
+        if tapped.address == asked_at:
+            return True
+        return self.is_owner(tapped) and tapped.address == owners_chat(asked_at, self._owner)
+
+    def _objection(self, what: str, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
+        """Why this tap does nothing, "" = it does."""
+        if refusal.state != "open":
+            return sentences.TAP_EXPIRED
+        if what == "raise":
+            return "" if self.is_owner(tapped) else sentences.TAP_FOR_THE_OWNER
+        if what not in ("cheaper", "stop") or (what == "cheaper" and not refusal.model):
+            return sentences.TAP_UNKNOWN
+        mine = asked.person.id == tapped.person.id or self.is_owner(tapped)
+        return "" if mine else sentences.TAP_NOT_YOURS
+
+    def _decide(
+        self, tx: Tx, what: str, refusal: Refusal, asked: Inbound, day: str, now: str
+    ) -> Notice:
+        if what == "stop":
+            budgets.decide(tx, refusal, "stopped")
+            return notices.BudgetStopped()
+        again = _ask_again(tx, refusal.turn_id, asked, now)
+        if what == "raise":
+            budgets.decide(tx, refusal, "raised")
+            budgets.allow(tx, refusal, day, now)
+            log.info("budget_raised", scope=refusal.kind, name=refusal.name, usd=refusal.raise_usd)
+            return notices.BudgetRaised(refusal.raise_usd, again)
+        budgets.decide(tx, refusal, "cheaper")
+        route = routes.get_or_create(tx, asked.address, asked.chat_kind, now)
+        budgets.choose_model(tx, route.id, refusal, day)
+        log.info("cheaper_model_chosen", model=refusal.model)
+        return notices.CheaperModel(refusal.model, again)
+
+
+def _shown(
+    tx: Tx,
+    turn_id: str,
+    decided: Notice,
+    tapped: Inbound,
+    asked_at: ConversationAddress,
+    now: str,
+) -> list[Delivery]:
+    """The refusal becomes what was decided, and so does the card that asked the owner."""
+    reply = deliveries.last_reply(tx, turn_id)
+    card = deliveries.keyed(tx, deliveries.raise_key(turn_id))
+    edits = reply.message_id if reply else 0
+    if tapped.address == asked_at:
+        edits = tapped.message_id
+    rows = [deliveries.add(tx, asked_at, "notice", sentences.word(decided), now, edits=edits)]
+    if card:
+        rows += outcomes.become(tx, card, sentences.raise_decided(decided), now)
+    return rows
+
+
+def _ask_again(tx: Tx, turn_id: str, asked: Inbound, now: str) -> bool:
+    """Put the refused words into their lane once more; False when they were not kept.
+
+    History forgets the refused turn, unless calls of it had taken effect.
+    """
+    if asked.content == Text(""):
+        return False
+    if not turns.effects(tx, turn_id):
+        turns.hide(tx, turn_id)
+    media.lend(tx, turn_id, jobs.add(tx, asked.address.lane, asked, now))
+    return True

@@ -1,0 +1,68 @@
+"""Tells a person what their command waits for, when it does not begin at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aouo.facts import notices
+from aouo.facts.events import Album, Attached, Command, Content, Text
+from aouo.facts.ports import Clock, stamp
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
+from aouo.store import deliveries, gates, jobs
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+
+TOLD_AFTER_S = 0.7
+"""What has begun by then needs no words; people are told within a second."""
+
+
+class Behind:
+    """Looks at a lane a moment after something came that its person does not expect to wait."""
+
+    def __init__(self, *, database: Database, clock: Clock, outbox: Outbox) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._lanes: asyncio.Queue[tuple[str, float]] = asyncio.Queue()
+
+    def look(self, lane: str) -> None:
+        """Something was filed there that may have to wait."""
+        self._lanes.put_nowait((lane, self._clock.monotonic_s() + TOLD_AFTER_S))
+
+    async def run(self) -> None:
+        """Look and tell, for ever."""
+        while True:
+            lane, due_s = await self._lanes.get()
+            if (left_s := due_s - self._clock.monotonic_s()) > 0:
+                await self._clock.sleep(left_s)
+            now = stamp(self._clock)
+            self._outbox.put(
+                *await self._database.transact(lambda tx, lane=lane, now=now: _told(tx, lane, now))
+            )
+
+
+def _told(tx: Tx, lane: str, now: str) -> list[Delivery]:
+    """The lines for what waits there and was not told of yet."""
+    at_work, waiting = jobs.behind(tx, lane)
+    rows: list[Delivery] = []
+    for job_id, inbound in waiting:
+        if at_work is None or inbound.origin not in ("chat", "cli"):
+            continue
+        asked = gates.open_for(tx, inbound.address, inbound.person.id) is not None
+        name = _command_in(inbound.content)
+        key = f"behind:{job_id}"
+        if not (name or asked) or isinstance(inbound.content, Text) or deliveries.has_key(tx, key):
+            continue
+        own = at_work.person.id == inbound.person.id
+        said = sentences.word(notices.Waits(name, question=asked, stops=own))
+        rows.append(deliveries.add(tx, inbound.address, "aside", said, now, key=key))
+    return rows
+
+
+def _command_in(content: Content) -> str:
+    match content:
+        case Command(name) | Attached(command=Command(name)) | Album(command=Command(name)):
+            return name
+        case _:
+            return ""

@@ -1,0 +1,208 @@
+"""Edited messages: what waits is replaced, a running turn is told, an answer is offered anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from aouo.facts import notices
+from aouo.facts.events import Album, Attached, Button, Command, Content, Edited, Inbound, Text
+from aouo.facts.ports import Clock, stamp
+from aouo.facts.transcript import UserSaid
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
+from aouo.queue import edited
+from aouo.routing import lexer
+from aouo.store import asked as asked_jobs
+from aouo.store import deliveries, edits, jobs, media, off_record, turns
+from aouo.store.asked import Asked
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.jobs import Job
+from aouo.turn import heard
+from aouo.turn.context import TurnContext
+
+log = structlog.get_logger()
+
+
+class Editing:
+    """Applies edits, each in one transaction with the job that brought it.
+
+    `wake` is told the lane whose jobs became ready.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        wake: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._wake = wake
+        self._fresh: set[int] = set()
+
+    async def apply(self, job: Job) -> None:
+        """Do with an edit what its message's job still allows."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> tuple[str, int, Delivery | None]:
+            jobs.hold(tx, job)
+            outcome, job_id, shown = _apply(tx, job, now)
+            jobs.settle(tx, job, "done", outcome, now)
+            jobs.forget_words(tx, job)
+            if job.off_record:
+                tx.forget()
+            return outcome, job_id, shown
+
+        outcome, job_id, shown = await self._database.transact(write, durable=True)
+        log.info("message_edited", message_id=job.inbound.message_id, outcome=outcome)
+        if outcome == _TOLD:
+            self._fresh.add(job_id)
+        if shown:
+            self._outbox.put(shown)
+
+    async def tell(self, ctx: TurnContext, job: Job) -> None:
+        """What the person changed since the last dispatch becomes a line that the model reads."""
+        taken_up = ctx.facts.turn.resumes and not ctx.dispatches
+        if job.id not in self._fresh and not taken_up:
+            return
+        self._fresh.discard(job.id)
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> list[str]:
+            jobs.hold(tx, job)
+            lines = [heard.edited(said) for said, _ in edits.untold(tx, job.id)]
+            for line in lines:
+                turns.record_line(tx, ctx.facts.turn, line, now)
+            edits.forget_untold(tx, job.id)
+            return lines
+
+        ctx.said += map(UserSaid, await self._database.transact(write))
+
+    async def tap(self, job: Job, key: str) -> None:
+        """Answer the new words, because the person wants it; or explain why not."""
+        inbound, now = job.inbound, stamp(self._clock)
+        number = key.removeprefix("edited_")
+        offer_id = int(number) if number.isascii() and number.isdigit() else 0
+
+        def write(tx: Tx) -> str | Delivery:
+            jobs.hold(tx, job)
+            problem = _take(tx, offer_id, inbound, now)
+            jobs.settle(tx, job, "done", problem or "answers an edited message", now)
+            if problem:
+                return problem
+            said = sentences.word(notices.AnsweringEdited())
+            return deliveries.add(
+                tx, inbound.address, "notice", said, now, edits=inbound.message_id
+            )
+
+        said = await self._database.transact(write, durable=True)
+        problem = said if isinstance(said, str) else ""
+        if isinstance(said, Delivery):
+            self._outbox.put(said)
+            self._wake(inbound.address.lane)
+        if isinstance(inbound.content, Button):
+            await self._outbox.answer_tap(
+                inbound.address, inbound.content.answer_id, problem, alert=bool(problem)
+            )
+
+
+def offer_untold(tx: Tx, job: Job, now: str) -> list[Delivery]:
+    """The turn ends without having heard of the newest words: they can be answered anew."""
+    rows = edits.untold(tx, job.id)
+    if not rows:
+        return []
+    edits.forget_untold(tx, job.id)
+    shown = _offer(tx, job.id, rows[-1][1], now)
+    return [shown] if shown else []
+
+
+_TOLD = "the running turn is told"
+
+
+def _apply(tx: Tx, job: Job, now: str) -> tuple[str, int, Delivery | None]:
+    """(what was done, the message's job, what there is to show)."""
+    inbound = job.inbound
+    assert isinstance(inbound.content, Edited)
+    asked = asked_jobs.of(tx, inbound.address, inbound.message_id)
+    if asked is None or asked.inbound.person.id != inbound.person.id:
+        return "a message that we do not have", 0, None
+    if asked.inbound.content == Text("") or off_record.is_once(asked.inbound):
+        tx.forget()
+    if asked.inbound.content == Text(""):
+        return "words that were not kept", 0, None
+    said = _said(inbound.content)
+    new = edited.rewritten(asked.inbound, inbound.message_id, said)
+    if new is None:
+        return "a kind that stays as it is", 0, None
+    if edited.same(new.content, asked.inbound.content):
+        return "unchanged", 0, None
+    if not asked.begun:
+        if edited.files_differ(new.content, asked.inbound.content):
+            media.wipe(tx, asked.job_id)
+        jobs.rewrite(tx, asked.job_id, new)
+        return "replaced before its turn", 0, None
+    return _too_late(tx, asked, new, inbound.content.text, now)
+
+
+def _said(new: Edited) -> edited.Said:
+    command = lexer.command(new.text)
+    if new.item:
+        return Attached(new.item, new.about, command)
+    return command or Text(new.text, new.about)
+
+
+def _commands(content: Content) -> bool:
+    match content:
+        case Command() | Attached(command=Command()) | Album(command=Command()):
+            return True
+        case _:
+            return False
+
+
+def _too_late(
+    tx: Tx, asked: Asked, new: Inbound, said: str, now: str
+) -> tuple[str, int, Delivery | None]:
+    if _commands(asked.inbound.content) or _commands(new.content):
+        return "a command runs once", 0, None
+    if asked.runs:
+        jobs.rewrite(tx, asked.job_id, new)
+        if edited.files_differ(asked.inbound.content, new.content):
+            said = f"{said} {heard.OTHER_FILE}".lstrip()
+        edits.note(tx, asked.job_id, said, new, now)
+        return _TOLD, asked.job_id, None
+    if not asked.answered:
+        return "its job is over", 0, None
+    jobs.rewrite(tx, asked.job_id, new)  # another of its messages may be edited next
+    return "offered to answer again", 0, _offer(tx, asked.job_id, new, now)
+
+
+def _offer(tx: Tx, job_id: int, new: Inbound, now: str) -> Delivery | None:
+    """One message with a button; None = it is there already, and gives the newest words now."""
+    offer_id, fresh = edits.offer(tx, job_id, new, now)
+    if not fresh:
+        return None
+    said = sentences.word(notices.EditedTooLate(offer_id))
+    return deliveries.add(tx, new.address, "notice", said, now, key=f"edited:{offer_id}")
+
+
+def _take(tx: Tx, offer_id: int, tapped: Inbound, now: str) -> str:
+    """Put the new words into their lane; why not, "" = done."""
+    offer = edits.offered(tx, offer_id)
+    if offer is None:
+        return sentences.TAP_UNKNOWN
+    if offer.inbound is None:
+        return sentences.TAP_EXPIRED
+    if offer.inbound.person.id != tapped.person.id:
+        return sentences.TAP_NOT_YOURS
+    if offer.inbound.address.thread_id != tapped.address.thread_id:
+        return sentences.TAP_UNKNOWN
+    edits.take(tx, offer.id)
+    jobs.add(tx, tapped.address.lane, replace(offer.inbound, address=tapped.address), now)
+    return ""

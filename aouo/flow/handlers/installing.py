@@ -1,0 +1,224 @@
+"""`/install`: a pack from an address or a file, a card of what it may do, the owner's yes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
+from aouo.facts.events import Album, Attached, Button, Inbound
+from aouo.facts.notices import Notice
+from aouo.facts.notices_install import (
+    InstalledAlready,
+    InstallUsage,
+    NotInstalled,
+    PackDeclined,
+    PackInstalled,
+    PackOffered,
+)
+from aouo.facts.ports import Clock, Files
+from aouo.flow.desk import Desk
+from aouo.flow.files.activity import typing
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
+from aouo.outbound.wording.packs import install_card
+from aouo.packs.compare import Difference
+from aouo.packs.summary import Summary
+from aouo.store.installs import Change
+from aouo.store.jobs import Job
+from aouo.triggers.scheduling import Place
+
+log = structlog.get_logger()
+PREFIX = "install_"
+_OPEN = frozenset(
+    {
+        ("offered", "yes"),
+        ("offered", "no"),
+        ("begun", "yes"),
+        ("begun", "no"),
+        ("done", "yes"),
+        ("failed", "yes"),
+        ("declined", "no"),
+    }
+)
+"""States of a change and taps that fit: a process may be killed between the change and its
+answer, and the tap comes again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the owner is asked; `same`: this very pack is installed already."""
+
+    change: Change
+    summary: Summary
+    difference: Difference
+    same: bool
+
+
+class Shop(Protocol):
+    """Changes what is installed; every failure is a `PackError` that leaves all as it was."""
+
+    async def offer(self, source: str, person: str, *, lasting: bool = True) -> Offer: ...
+    async def accept(self, change_id: str, person: str) -> Change: ...
+    async def decline(self, change_id: str) -> Change: ...
+    async def look(self, change_id: str) -> Change | None: ...
+    async def propose(self, pack: str, place: Place) -> None: ...
+
+
+class Installing:
+    """Installs packs by a command and a card. `bundled` are packs that come with aouo, by name;
+    `provide` gives a pack its topic where there are topics."""
+
+    def __init__(
+        self,
+        *,
+        shop: Shop,
+        desk: Desk,
+        clock: Clock,
+        outbox: Outbox,
+        is_owner: Callable[[Inbound], bool],
+        bundled: Callable[[], dict[str, Path]],
+        files: Files | None,
+        folder: Path,
+        provide: Callable[[Job, str], Awaitable[ConversationAddress | None]],
+    ) -> None:
+        self._shop = shop
+        self._desk = desk
+        self._clock = clock
+        self._outbox = outbox
+        self._is_owner = is_owner
+        self._bundled = bundled
+        self._files = files
+        self._folder = folder
+        self._provide = provide
+
+    async def run(self, job: Job, rest: str) -> None:
+        """Look through the pack that is meant, and ask."""
+        if not self._is_owner(job.inbound):
+            await self._desk.answer(job, notices.OwnersCommand("install"))
+            return
+        try:
+            wanted = rest.strip()
+            source = await self._source(job, wanted)
+            if not source:
+                await self._desk.answer(job, self._usage())
+                return
+            lasting = source != str(self._downloaded(job))
+            ours = source == str(self._bundled().get(wanted))
+            async with typing(self._outbox.action, self._clock, job.inbound.address):
+                offer = await self._shop.offer(source, job.inbound.person.id, lasting=lasting)
+                notice = await self._asked(job, offer, ours=ours)
+        except PackError as error:
+            notice = NotInstalled(str(error).replace(str(self._downloaded(job)), "The file"))
+        finally:
+            self._downloaded(job).unlink(missing_ok=True)
+        await self._desk.answer(job, notice)
+
+    async def _asked(self, job: Job, offer: Offer, *, ours: bool) -> Notice:
+        """A card; or, where there is nothing to ask, what was done. `ours`: it came with aouo."""
+        change = offer.change
+        if offer.same:
+            await self._shop.decline(change.id)
+            return InstalledAlready(change.pack, change.version)
+        if offer.difference.needs_consent:
+            return PackOffered(
+                change.id,
+                install_card(offer.summary, offer.difference, ours=ours),
+                upgrade=change.kind == "upgrade",
+                older=offer.difference.older,
+            )
+        await self._shop.accept(change.id, job.inbound.person.id)
+        return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
+
+    async def tap(self, job: Job, key: str) -> None:
+        """Carry out `install_<change>_<yes|no>` or `install_offer_<name>`, or explain why not."""
+        inbound = job.inbound
+        change_id, _, answer = key.removeprefix(PREFIX).partition("_")
+        if change_id == "offer" and self._is_owner(inbound) and answer in self._bundled():
+            await self._tell(job, "")
+            await self.run(job, answer)
+            return
+        change = await self._shop.look(change_id)
+        objection = ""
+        if not self._is_owner(inbound):
+            objection = sentences.TAP_FOR_THE_OWNER
+        elif change is None or answer not in ("yes", "no"):
+            objection = sentences.TAP_UNKNOWN
+        elif (change.state, answer) not in _OPEN:
+            objection = sentences.TAP_EXPIRED
+        await self._tell(job, objection)
+        if objection or change is None:
+            await self._desk.done(job, "an install card's button")
+            return
+        notice = await self._answered(job, change, yes=answer == "yes")
+        await self._desk.answer(job, notice, instead_of=inbound.message_id)
+
+    async def _answered(self, job: Job, change: Change, *, yes: bool) -> Notice:
+        try:
+            if not yes:
+                if change.state != "declined":
+                    await self._shop.decline(change.id)
+                return PackDeclined(change.pack)
+            if change.state == "failed":
+                return NotInstalled(change.why)
+            if change.state != "done":
+                await self._shop.accept(change.id, job.inbound.person.id)
+        except PackError as error:
+            return NotInstalled(str(error))
+        if change.kind == "upgrade":
+            return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
+        topic = await self._provide(job, change.pack)
+        inbound = job.inbound
+        place = Place(topic or inbound.address, inbound.chat_kind, inbound.person.id)
+        await self._shop.propose(change.pack, place)
+        return PackInstalled(change.pack, change.version, open_here=topic is None)
+
+    async def _tell(self, job: Job, text: str) -> None:
+        if isinstance(job.inbound.content, Button):
+            answer_id = job.inbound.content.answer_id
+            address = job.inbound.address
+            await self._outbox.answer_tap(address, answer_id, text, alert=bool(text))
+
+    def _usage(self) -> Notice:
+        there = self._desk.library.names
+        return InstallUsage(tuple(name for name in self._bundled() if name not in there))
+
+    async def _source(self, job: Job, rest: str) -> str:
+        """Where the pack is: an address, the name of one that comes along, or a file; "" = none.
+
+        Raises:
+            PackError: the file cannot be had, or what was written is none of these.
+        """
+        content = job.inbound.content
+        if isinstance(content, Attached | Album) and not rest:
+            return await self._fetched(job, content.items[0])
+        if rest in self._bundled():
+            return str(self._bundled()[rest])
+        if rest and not rest.startswith("https://"):
+            names = ", ".join(self._bundled()) or "none"
+            raise PackError(
+                f"“{rest[:200]}” is no pack that came with me ({names}) and no https address.",
+                fix="Write /install and one of these, or send the .aouo file with /install under "
+                "it.",
+            )
+        return rest
+
+    async def _fetched(self, job: Job, item: Attachment) -> str:
+        target = self._downloaded(job)
+        try:
+            if self._files is None:
+                raise FileNotFetched("no files here")
+            await self._files.fetch(item, target)
+        except (FileTooBig, FileGone, FileNotFetched) as error:
+            raise PackError("That file could not be fetched.", fix="Send it again.") from error
+        return str(target)
+
+    def _downloaded(self, job: Job) -> Path:
+        return self._folder / f"install_{job.id}.aouo"

@@ -1,0 +1,70 @@
+"""When a pack's first conversation is at work, and the button that skips it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aouo.facts import notices
+from aouo.facts.ports import ChatModel, Rendered
+from aouo.flow.desk import Desk
+from aouo.flow.generation import Generation
+from aouo.outbound import choices
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
+from aouo.store import deliveries, onboarding, routes, turns
+from aouo.store.database import Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.jobs import Job
+from aouo.store.owners import owner_of
+
+
+def may_begin(pack: str, model: ChatModel, generation: Generation) -> bool:
+    """Whether this pack has a skill for it and this model reads skills."""
+    found = generation.library.get(pack)
+    return found is not None and onboarding.SKILL in found.skills and not model.brief
+
+
+def skill_of(pack: str) -> str:
+    """The qualified name of the skill."""
+    return f"{pack}:{onboarding.SKILL}"
+
+
+def chosen(
+    tx: Tx, pack: str, owner: str, session_id: str, skill: str, now: str, *, asked: bool
+) -> tuple[str, bool]:
+    """(the turn's skill, whether it is a turn of the first conversation).
+
+    `skill` is the session's, `asked` whether just now; any other skill than ours goes first. One
+    that was begun by its name and is over does not stay.
+    """
+    own = skill_of(pack)
+    if skill not in ("", own):
+        return skill, False
+    if onboarding.step(tx, pack, owner, session_id, now):
+        return own, True
+    return (own if asked and skill else ""), False
+
+
+async def skip(desk: Desk, outbox: Outbox, job: Job) -> None:
+    """The person wants to go on without it; the button goes."""
+    inbound = job.inbound
+    rows: list[Delivery] = []
+
+    def work(tx: Tx, now: str) -> Sequence[Rendered]:
+        shown = deliveries.of_message(tx, inbound.address, inbound.message_id)
+        pack = turns.pack_of(tx, shown.turn_id) if shown else ""
+        if not pack and (route := routes.find(tx, inbound.address)):
+            pack = route.active_pack
+        skipped = onboarding.end(tx, pack, owner_of(tx, inbound), "skipped", now)
+        if shown and shown.message.buttons:
+            key = f"skipped:{shown.id}"
+            message = choices.chosen(shown.message, "")
+            rows[:] = [
+                deliveries.add(
+                    tx, inbound.address, "chosen", message, now, key=key, edits=inbound.message_id
+                )
+            ]
+        return [sentences.word(notices.OnboardingSkipped(skipped))]
+
+    await desk.settle(job, work)
+    outbox.put(*rows)

@@ -1,0 +1,255 @@
+"""`/setup_topics`: one topic for each pack, created where it is missing and bound to its pack."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+import structlog
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import (
+    DeliveryError,
+    DeliveryUnknown,
+    FloodControl,
+    NoRight,
+    NoTopics,
+    NotSent,
+)
+from aouo.facts.events import ChatKind
+from aouo.facts.notices import Bound, NoTopicsHere, TopicsSetUp, TopicTrouble
+from aouo.facts.ports import Clock, Rights, Topics, stamp
+from aouo.flow.desk import Desk
+from aouo.outbound.outbox import Outbox
+from aouo.outbound.wording import sentences
+from aouo.store import deliveries, jobs, routes, topics
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.jobs import Job
+from aouo.store.routes import Route
+
+log = structlog.get_logger()
+T = TypeVar("T")
+TRIES = 3
+WAIT_AT_MOST_S = 60.0
+COMES_BACK_S = 5.0
+"""How long the service message of a topic may take whose creation nobody answered for."""
+
+
+@dataclass(slots=True)
+class _Report:
+    """What became of each pack's topic."""
+
+    created: list[str] = field(default_factory=list[str])
+    bound: list[str] = field(default_factory=list[str])
+    failed: list[tuple[str, TopicTrouble]] = field(default_factory=list[tuple[str, TopicTrouble]])
+
+
+class SettingUp:
+    """Runs the one command that changes a chat. No call is made inside a transaction: an intent
+    is on disk before a topic is created, its route behind it, and what a killed process left is
+    found by the service message that its topic brings."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        desk: Desk,
+        platform: Topics | None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._desk = desk
+        self._platform = platform
+        self._at_work: dict[str, asyncio.Lock] = {}
+
+    async def run(self, job: Job) -> None:
+        """Set up the chat and say what came of it; one at a time in each chat."""
+        address = job.inbound.address
+        if self._platform is None or address.platform != "tg":
+            await self._desk.obey(job, "setup_topics", "")
+            return
+        async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
+            notice = await self._set_up(job, self._platform, self._desk.library.names)
+        await self._desk.answer(job, notice)
+
+    async def provide(self, job: Job, pack: str) -> ConversationAddress | None:
+        """The topic that one pack has here from now on; None: there are none, or it could not be
+        made."""
+        address = job.inbound.address
+        if self._platform is None or address.platform != "tg" or job.inbound.chat_kind != "forum":
+            return None
+        async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
+            report = await self._set_up(job, self._platform, (pack,))
+        if not isinstance(report, TopicsSetUp) or report.failed:
+            return None
+        chat = address.around
+        found = await self._database.read(lambda tx: topics.of_pack(tx, chat, pack))
+        return found[0][0] if found else None
+
+    async def _set_up(
+        self, job: Job, platform: Topics, packs: tuple[str, ...]
+    ) -> TopicsSetUp | NoTopicsHere:
+        chat = job.inbound.address.around
+        if not packs:
+            return NoTopicsHere("packs")
+        try:
+            rights = await self._patiently(lambda: platform.rights(chat))
+        except DeliveryError as error:
+            log.warning("topics_not_set_up", error=str(error))
+            return TopicsSetUp((), (), tuple((pack, "later") for pack in packs), hidden=False)
+        if not rights.has_topics:
+            return NoTopicsHere("private" if job.inbound.chat_kind == "private" else "group")
+        report = _Report()
+        for pack in packs:
+            await self._provide(job, platform, chat, pack, rights, report)
+        log.info("topics_set_up", created=report.created, failed=dict(report.failed))
+        return TopicsSetUp(
+            tuple(report.created),
+            tuple(report.bound),
+            tuple(report.failed),
+            hidden=not rights.sees_all,
+        )
+
+    async def _provide(
+        self,
+        job: Job,
+        platform: Topics,
+        chat: ConversationAddress,
+        pack: str,
+        rights: Rights,
+        report: _Report,
+    ) -> None:
+        """See that a pack has a topic."""
+        try:
+            if await self._has(job, platform, chat, pack):
+                report.bound.append(pack)
+            elif await self._create(job, platform, chat, pack):
+                report.created.append(pack)
+            else:
+                report.failed.append((pack, "unknown"))
+        except DeliveryError as error:
+            log.warning("topic_not_created", pack=pack, error=str(error))
+            report.failed.append((pack, _trouble(error, rights)))
+
+    async def _has(self, job: Job, platform: Topics, chat: ConversationAddress, pack: str) -> bool:
+        """Whether a topic of the pack is there; routes of topics that are gone let go of it."""
+        found = await self._database.read(
+            lambda tx: [*topics.of_pack(tx, chat, pack), *topics.titled(tx, chat, pack)]
+        )
+        for topic, route in found:
+            if await self._is_there(platform, topic, route):
+                await self._bind(job, topic, pack, job.inbound.chat_kind)
+                return True
+            await self._let_go(job, topic)
+        return False
+
+    async def _is_there(self, platform: Topics, topic: ConversationAddress, route: Route) -> bool:
+        if route.paused == "closed":  # one that somebody closed stays closed
+            return True
+        return await self._patiently(lambda: platform.topic_exists(topic, route.title))
+
+    async def _create(
+        self, job: Job, platform: Topics, chat: ConversationAddress, pack: str
+    ) -> bool:
+        """Create a topic; False: nobody answered, and it did not show up."""
+        found = await self._intend(job, chat, pack)
+        if found == "there" or (found == "unfinished" and await self._comes_back(chat, pack)):
+            return True
+        try:
+            thread = await self._patiently(lambda: platform.create_topic(chat, pack))
+        except DeliveryUnknown:
+            return await self._comes_back(chat, pack)
+        except DeliveryError:
+            await self._database.transact(lambda tx: topics.settle(tx, chat, pack))
+            raise
+        await self._bind(job, replace(chat, thread_id=thread), pack, job.inbound.chat_kind)
+        return True
+
+    async def _intend(
+        self, job: Job, chat: ConversationAddress, pack: str
+    ) -> Literal["new", "unfinished", "there"]:
+        """Write down that a topic is about to be created, unless it has just been heard of."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> Literal["new", "unfinished", "there"]:
+            jobs.hold(tx, job)
+            if topics.of_pack(tx, chat, pack):
+                return "there"
+            return "new" if topics.intend(tx, chat, pack, now) else "unfinished"
+
+        return await self._database.transact(write, durable=True)
+
+    async def _comes_back(self, chat: ConversationAddress, pack: str) -> bool:
+        """Wait for the service message of a topic that may have been created; it binds it."""
+        until_s = self._clock.monotonic_s() + COMES_BACK_S
+        while self._clock.monotonic_s() < until_s:
+            if await self._database.read(lambda tx: topics.of_pack(tx, chat, pack)):
+                return True
+            await self._clock.sleep(0.1)
+        return False
+
+    async def _bind(
+        self, job: Job, topic: ConversationAddress, pack: str, chat_kind: ChatKind
+    ) -> None:
+        """Bind a topic that is there; whoever does says so in it, this or its service message."""
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> Delivery | None:
+            jobs.hold(tx, job)
+            topics.settle(tx, topic.around, pack)
+            route = routes.get_or_create(tx, topic, chat_kind, now)
+            routes.found(tx, topic)
+            if route.active_pack == pack:
+                return None
+            if not route.title:
+                routes.set_title(tx, route, pack)
+            routes.set_pack(tx, route, pack, now)
+            return deliveries.add(tx, topic, "notice", sentences.word(Bound(pack)), now)
+
+        if told := await self._database.transact(write, durable=True):
+            self._outbox.put(told)
+
+    async def _let_go(self, job: Job, topic: ConversationAddress) -> None:
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> None:
+            jobs.hold(tx, job)
+            if route := routes.find(tx, topic):
+                routes.set_pack(tx, route, "", now)
+                routes.set_title(tx, route, "")
+                routes.set_paused(tx, topic, "deleted", now)
+
+        log.info("topic_let_go", topic=str(topic))
+        await self._database.transact(write)
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Wait out flood control and passing failures, a few times."""
+        for tried in range(1, TRIES):
+            try:
+                return await call()
+            except FloodControl as error:
+                wait_s = error.retry_after_s
+                if wait_s > WAIT_AT_MOST_S:
+                    raise
+            except NotSent:
+                wait_s = 0.5 * 2**tried
+            await self._clock.sleep(wait_s)
+        return await call()
+
+
+def _trouble(error: DeliveryError, rights: Rights) -> TopicTrouble:
+    match error:
+        case NoTopics():
+            return "off"
+        case NoRight():
+            return "right" if rights.admin else "admin"
+        case FloodControl() | NotSent() | DeliveryUnknown():
+            return "later"
+        case _:
+            return "refused"

@@ -1,0 +1,87 @@
+"""What topics are called, which pack that gives them, and whether they are open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
+
+from aouo.commands import builtin
+from aouo.commands.registry import Call
+from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.flow.desk import Desk
+from aouo.outbound.wording import sentences
+from aouo.routing.decisions import NameTopic
+from aouo.routing.installed import Installed
+from aouo.store import jobs, routes, topics
+from aouo.store.database import Database, Tx
+from aouo.store.jobs import Job
+
+log = structlog.get_logger()
+
+
+class TopicEvents:
+    """Keeps the routes of topics in step with what Telegram tells of them."""
+
+    def __init__(self, *, database: Database, clock: Clock, desk: Desk) -> None:
+        self._database = database
+        self._clock = clock
+        self._desk = desk
+
+    async def name(self, job: Job, named: NameTopic) -> None:
+        """Remember the title; a pack of that name answers here from now on, and says so once.
+
+        A title that names no pack changes nothing else: the topic keeps what it has.
+        """
+        bound: list[str] = []
+
+        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            inbound = job.inbound
+            route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
+            routes.set_title(tx, route, named.title)
+            topics.settle(tx, inbound.address.around, named.pack)
+            if not named.pack or route.active_pack == named.pack:
+                return []
+            bound.append(named.pack)
+            call, library = Call(inbound, "", now), self._desk.library
+            return [sentences.word(builtin.bind(tx, call, library, named.pack).notice)]
+
+        await self._desk.settle(job, work, outcome="topic named")
+        if bound:
+            log.info("tg_topic_auto_bound", pack=bound[0])
+            self._desk.wake(job.inbound.address.lane)
+
+    async def first_message(self, job: Job, installed: Installed) -> Job:
+        """Bind a topic that nobody has bound by the title that came with what is said in it.
+
+        That title is the one it was created with, so one that a service message told counts more.
+        """
+        inbound = job.inbound
+        if job.active_pack or not inbound.title:
+            return job
+        now = stamp(self._clock)
+
+        def write(tx: Tx) -> tuple[str, str]:
+            jobs.hold(tx, job)
+            route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
+            title = route.title or inbound.title
+            pack = route.active_pack or installed.named(title)
+            if pack and not route.active_pack:
+                routes.set_pack(tx, route, pack, now)
+                log.info("tg_topic_auto_bound", pack=pack)
+            return title, pack
+
+        title, pack = await self._database.transact(write)
+        return replace(job, active_pack=pack, inbound=replace(inbound, title=title))
+
+    async def shut(self, job: Job, *, closed: bool) -> None:
+        """Remember that a topic was closed or opened again: `routes.is_paused` tells of it."""
+
+        def work(tx: Tx, now: str) -> Sequence[Rendered]:
+            inbound = job.inbound
+            routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
+            routes.set_paused(tx, inbound.address, "closed" if closed else "", now)
+            return []
+
+        await self._desk.settle(job, work, outcome="closed" if closed else "opened again")

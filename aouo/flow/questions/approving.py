@@ -1,0 +1,164 @@
+"""A call that only the owner can allow: asks them in their private chat, and waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeAlias
+
+import structlog
+
+from aouo.config.settings import Settings
+from aouo.facts import notices
+from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
+from aouo.facts.notices import Elsewhere
+from aouo.facts.ports import Rendered, iso
+from aouo.flow.questions.patience import Patience
+from aouo.guard.action import Action, Allowed, Ask, Blocked
+from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
+from aouo.outbound.wording import sentences
+from aouo.store import gates, grants
+from aouo.store.database import Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.gates import Gate
+from aouo.store.jobs import Job
+from aouo.turn.context import Facts
+
+log = structlog.get_logger()
+KIND = "approval"
+_HOUR = timedelta(hours=1)
+_DENIED = (
+    "The owner said no to this call. Do not reach for it another way; go on without it, or ask "
+    "what to do instead."
+)
+_NO_ANSWER = "The owner did not answer within {} s, so this was not done. Go on without it."
+_TOO_MANY = (
+    "The owner was asked {} times within the last hour and is not asked again now, so this was "
+    "not done. Go on without it."
+)
+_NOT_REACHED = (
+    "The owner could not be asked: they have no private chat with this bot, or have blocked it. So "
+    "this was not done, and the person has been told. Go on without it."
+)
+_CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
+
+
+def approving_of(job: Job, facts: Facts, patience: Patience, settings: Settings) -> Approving:
+    """The owner's approvals for one turn; whoever sits at a terminal is the owner."""
+    address = facts.address
+    owner = facts.person.id if address.platform == "cli" else str(settings.telegram.owner)
+    asked = Asked(owner, owners_chat(address, owner), elsewhere(job.inbound))
+    limits = settings.security.approvals
+    return Approving(patience, asked, Limits(limits.wait_s, limits.per_hour))
+
+
+def owners_chat(address: ConversationAddress, owner: str) -> ConversationAddress | None:
+    """Where the owner is asked about what happens at `address`, None = there."""
+    here = address.platform == "cli" or address.chat_id == owner
+    return None if here else ConversationAddress(address.platform, owner)
+
+
+def elsewhere(inbound: Inbound) -> Elsewhere:
+    """Who is asked for, as the owner reads it in their own chat."""
+    return Elsewhere(inbound.person.name or inbound.person.id, inbound.group, inbound.title)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The `owner` by id, their private chat if the turn is elsewhere, and whose turn it is."""
+
+    owner: str
+    chat: ConversationAddress | None
+    waiting: Elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a question waits, and how many the owner is asked in an hour, by all turns."""
+
+    wait_s: float
+    per_hour: int
+
+
+_Opened: TypeAlias = Allowed | Blocked | tuple[Gate, Delivery]
+
+
+class Approving:
+    """One turn's way to ask the owner; see `guard.approval.Approver`.
+
+    The gate holds the digest of the call and of where its paths lead, and only that is allowed
+    by it. A yes is marked as used before the call begins, so that after a crash it is known
+    whether the call may have happened.
+    """
+
+    def __init__(self, patience: Patience, asked: Asked, limits: Limits) -> None:
+        self._patience = patience
+        self._asked = asked
+        self._limits = limits
+
+    async def approve(self, action: Action, ask: Ask) -> Allowed | Blocked:
+        """Wait for the owner's word; silence, and nobody being there, is a no."""
+        if not is_attended(action.origin):
+            return Blocked(UNATTENDED)
+        opened = await self._patience.database.transact(
+            lambda tx: self._open(tx, action, ask), durable=True
+        )
+        if isinstance(opened, Allowed | Blocked):
+            return opened
+        gate, card = opened
+        gate = await self._patience.answered(gate, card, _told if self._asked.chat else None)
+        log.info("approval_settled", tool=action.tool, state=gate.state, answer=gate.answer)
+        if gate.state == "answered":
+            return await self._act(action, ask, gate)
+        if gate.answer == gates.NOT_REACHED:
+            log.warning("owner_not_reached", tool=action.tool, pack=action.pack)
+            return Blocked(_NOT_REACHED)
+        return Blocked(_NO_ANSWER.format(f"{self._limits.wait_s:g}"))
+
+    def _open(self, tx: Tx, action: Action, ask: Ask) -> _Opened:
+        """The gate that asks, or why there is none to open."""
+        known = gates.of_call(tx, action.call_id)
+        if known and known.digest != action.binding:
+            return Blocked(_CHANGED)
+        if not known:
+            if ask.folder and grants.covers(tx, action.pack, action.tool, ask.folder):
+                return Allowed("the owner allowed it for good")
+            hour_ago = iso(self._patience.clock.now() - _HOUR)
+            asked = gates.opened_since(tx, KIND, hour_ago)
+            if asked >= self._limits.per_hour:
+                return Blocked(_TOO_MANY.format(asked))
+        wait = timedelta(seconds=self._limits.wait_s)
+        asked = self._asked
+        gate = self._patience.gate(KIND, asked.owner, action.call_id, wait)
+        card = sentences.word(
+            notices.ApprovalAsked(
+                gate.id,
+                action.tool,
+                action.pack,
+                ask.subject,
+                ask.writes_bytes,
+                answers(ask),
+                asked.waiting if asked.chat else None,
+            )
+        )
+        gate = replace(gate, question=card.text, options=answers(ask), digest=action.binding)
+        return self._patience.ask(tx, gate, card, asked.chat)
+
+    async def _act(self, action: Action, ask: Ask, gate: Gate) -> Allowed | Blocked:
+        if gate.answer == DENY:
+            return Blocked(_DENIED)
+        now = iso(self._patience.clock.now())
+
+        def write(tx: Tx) -> None:
+            gates.use(tx, gate.id)
+            if gate.answer == ALWAYS and ask.folder:
+                grants.add(tx, action.pack, action.tool, ask.folder, gate.person, now)
+
+        await self._patience.database.transact(write, durable=True)
+        return Allowed(f"the owner said {gate.answer}")
+
+
+def _told(reached: bool) -> Rendered:
+    """What a person reads whose call the owner was asked about elsewhere."""
+    return sentences.word(notices.WaitsForOwner() if reached else notices.OwnerNotReached())

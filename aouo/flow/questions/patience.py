@@ -1,0 +1,194 @@
+"""Waiting for a human in the middle of a turn: a durable gate, no slot held, the clock stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Clock, Rendered, iso
+from aouo.flow.questions import outcomes
+from aouo.outbound.live import LiveView
+from aouo.outbound.outbox import Outbox
+from aouo.queue.gates import Waiting
+from aouo.queue.lanes import Slot
+from aouo.queue.running import Deadline
+from aouo.store import deliveries, gates, jobs
+from aouo.store.database import Database, Tx
+from aouo.store.deliveries import Delivery
+from aouo.store.gates import NOT_REACHED, Gate
+
+Tells: TypeAlias = Callable[[bool], Rendered]
+"""What is told where the turn is: the card that asks has arrived elsewhere, or never will."""
+
+
+class Patience:
+    """One turn's way to wait; several of its calls may wait beside each other.
+
+    The question is a row before it is shown, so after a crash the same call finds it again,
+    answered or not.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        waiting: Waiting,
+        address: ConversationAddress,
+        turn_id: str,
+        slot: Slot,
+        deadline: Deadline,
+        view: LiveView,
+    ) -> None:
+        self.database = database
+        self.clock = clock
+        self._outbox = outbox
+        self._waiting = waiting
+        self._address = address
+        self._turn_id = turn_id
+        self._slot = slot
+        self._deadline = deadline
+        self._view = view
+        self._waiters = 0
+        self._place = AsyncExitStack()
+
+    def gate(self, kind: str, person: str, call_id: str, expires_after: timedelta) -> Gate:
+        """A gate of this turn that asks nothing yet; only `person` may answer it."""
+        expires_at = iso(self.clock.now() + expires_after)
+        return Gate(
+            id=gates.new_id(),
+            kind=kind,
+            address=self._address,
+            person=person,
+            turn_id=self._turn_id,
+            call_id=call_id,
+            question="",
+            options=(),
+            state="open",
+            answer="",
+            delivery_id=0,
+            expires_at=expires_at,
+        )
+
+    def ask(
+        self, tx: Tx, gate: Gate, card: Rendered, to: ConversationAddress | None = None
+    ) -> tuple[Gate, Delivery]:
+        """Write the gate and its message, or find what this call wrote before a crash.
+
+        The message goes to the turn's conversation, or `to` another.
+        """
+        now = iso(self.clock.now())
+        gate = gates.open_gate(tx, gate, now)
+        if gate.state == "open":
+            jobs.waits_for_a_person(tx, self._turn_id)
+        row = deliveries.add(
+            tx,
+            to or self._address,
+            "msg",
+            card,
+            now,
+            turn_id=self._turn_id,
+            key=f"{gate.call_id}:question",
+        )
+        gates.show(tx, gate.id, row.id)
+        return gate, row
+
+    def put(self, *rows: Delivery) -> None:
+        """Have rows sent that no sender has seen."""
+        self._outbox.put(*(row for row in rows if row.state in ("queued", "dropped")))
+
+    async def answered(self, gate: Gate, card: Delivery, tells: Tells | None = None) -> Gate:
+        """The gate as it was answered; or closed, and shown to be: its time is over, or nobody can
+        be asked.
+
+        Once the card has arrived, or will never, the turn's conversation is told what `tells`
+        says to that.
+        """
+        if gate.state != "open":
+            return gate
+        async with self._parked(), asyncio.TaskGroup() as group:
+            ends = [
+                group.create_task(self._expire(gate)),
+                group.create_task(self._reach(gate, card, tells)),
+            ]
+            try:
+                settled = await self._waiting.settled(gate.id)
+            finally:
+                for end in ends:
+                    end.cancel()
+        if settled.state == "expired":
+            now = iso(self.clock.now())
+            self.put(*await self.database.transact(lambda tx: outcomes.show(tx, settled, now)))
+        return settled
+
+    async def _reach(self, gate: Gate, card: Delivery, tells: Tells | None) -> None:
+        """See that the card arrives; a question that nobody will ever see is closed."""
+        card = await self._arrived(card)
+        reached = card.state != "refused"
+
+        def write(tx: Tx) -> tuple[Gate, Delivery | None]:
+            settled = gate if reached else _settled(tx, gate, "closed", NOT_REACHED)
+            if tells is None:
+                return settled, None
+            now, said = iso(self.clock.now()), tells(reached)
+            key = outcomes.waits_key(gate)
+            return settled, deliveries.add(
+                tx, self._address, "notice", said, now, turn_id=self._turn_id, key=key
+            )
+
+        settled, told = await self.database.transact(write)
+        if told:
+            self.put(told)
+        if settled.state != "open":
+            self._waiting.tell(settled)
+
+    async def _arrived(self, card: Delivery) -> Delivery:
+        """The card once it is sent, refused or unknown."""
+        if card.state not in ("queued", "sending"):
+            return card
+        arrival = self._outbox.arrival(card)
+        self.put(card)
+        known = await self.database.read(lambda tx: deliveries.get(tx, card.id))
+        if known and known.state not in ("queued", "sending"):
+            return known  # it arrived before we asked, in a former life
+        return await asyncio.shield(arrival)
+
+    @asynccontextmanager
+    async def _parked(self) -> AsyncGenerator[None]:
+        """The first who waits parks the turn, the last one takes its place again."""
+        self._waiters += 1
+        if self._waiters == 1:
+            self._deadline.pause()
+            self._view.stand_by()
+            await self._place.enter_async_context(self._slot.parked())
+        try:
+            yield
+        finally:
+            self._waiters -= 1
+            if not self._waiters:
+                self._view.go_on()
+                try:
+                    await self._place.pop_all().aclose()
+                finally:
+                    if not self._waiters:
+                        self._deadline.resume()
+
+    async def _expire(self, gate: Gate) -> None:
+        """Close the question when its time is over; an answer until then wins."""
+        left = datetime.fromisoformat(gate.expires_at) - self.clock.now()
+        await self.clock.sleep(max(0.0, left.total_seconds()))
+        self._waiting.tell(
+            await self.database.transact(lambda tx: _settled(tx, gate, "expired", ""))
+        )
+
+
+def _settled(tx: Tx, gate: Gate, state: str, answer: str) -> Gate:
+    gates.settle(tx, gate.id, state, answer)
+    settled = gates.get(tx, gate.id)
+    assert settled is not None
+    return settled

@@ -1,1 +1,0 @@
-"""1  The world comes in: updates become facts."""

@@ -1,0 +1,1 @@
+"""The life of a pack: offered, installed, upgraded, restored and removed."""

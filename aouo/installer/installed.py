@@ -1,0 +1,117 @@
+"""What is installed, as it lies on disk now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import structlog
+
+from aouo.config.settings import Settings
+from aouo.facts.errors import SetupError
+from aouo.packs import library as packs
+from aouo.packs.databases import unseen_rows
+from aouo.packs.format.manifest import FILE as MANIFEST
+from aouo.packs.format.problems import Problem
+from aouo.packs.library import Library, Pack
+from aouo.plumbing.home import Home
+from aouo.store import installs
+from aouo.store.database import Database
+from aouo.store.reading import reading
+
+log = structlog.get_logger()
+
+
+def scan(home: Home, settings: Settings, pinned: Mapping[str, str]) -> Library:
+    """Load what is installed; `pinned` are the content hashes it was installed with, by pack."""
+    library = packs.scan(
+        home.packs,
+        map(Path, settings.packs.scan_dirs),
+        settings.packs.enabled,
+        home.skills,
+        settings.tools.enabled,
+        pinned,
+    )
+    unseen = {
+        pack.name: (*library.warnings.get(pack.name, ()), _unseen(pack, place))
+        for pack in library.packs.values()
+        if (place := unseen_rows(home, pack))
+    }
+    return replace(library, warnings={**library.warnings, **unseen}) if unseen else library
+
+
+def _unseen(pack: Pack, place: Path) -> Problem:
+    """What the owner reads after `schema.scope` changed."""
+    person = pack.manifest.schema.scope == "person"
+    was, whose = ("shared", "everybody shared") if person else ("person", "each person kept apart")
+    message = (
+        f"rows that {whose} before are not seen any more; they stay in {place} until you remove "
+        f"them, and scope: {was} shows them again"
+    )
+    return Problem(MANIFEST, 0, "schema.scope", message, "warning")
+
+
+def scan_at_rest(home: Home, settings: Settings, *, left_out_too: bool = False) -> Library:
+    """As the bot of this home would find it, whether it runs or not.
+
+    `left_out_too`: also the packs that packs.enabled leaves out.
+    """
+    if left_out_too:
+        section = settings.packs.model_copy(update={"enabled": ()})
+        settings = settings.model_copy(update={"packs": section})
+    if not home.database.exists():
+        return scan(home, settings, {})
+    try:
+        with reading(home.database) as tx:
+            pinned = installs.all_of(tx)
+    except SetupError:  # an older aouo wrote it, which pinned nothing
+        pinned = {}
+    return scan(home, settings, {pack: install.digest for pack, install in pinned.items()})
+
+
+async def as_if(
+    home: Home, settings: Settings, database: Database, pinned: Mapping[str, str]
+) -> Library:
+    """What would load if these packs were installed with these content hashes."""
+    known = await database.read(installs.all_of)
+    digests = {pack: install.digest for pack, install in known.items()}
+    return await asyncio.to_thread(scan, home, settings, {**digests, **pinned})
+
+
+async def scanned(home: Home, settings: Settings, database: Database) -> Library:
+    """Load what is installed; a broken pack is said and left out."""
+    library = await as_if(home, settings, database, {})
+    for name, problems in library.broken.items():
+        log.error("pack_broken", pack=name, problems=[str(problem) for problem in problems])
+    for name, problems in library.warnings.items():
+        for problem in problems:
+            log.warning("pack_warning", pack=name, problem=str(problem))
+    for problem in library.command_collisions():
+        log.warning("command_collision", problem=str(problem))
+    return library
+
+
+def going_on(old: Library, new: Library, home: Home, pinned: Collection[str]) -> Library:
+    """`new`, but what is edited where it lies goes on as it was while it does not load.
+
+    A pack that was installed does not: its files are not what the owner agreed to.
+    """
+    kept = {
+        name: pack
+        for name, pack in old.packs.items()
+        if name in new.broken and name not in pinned and _is_edited_there(pack.folder, home)
+    }
+    return replace(new, packs=MappingProxyType(dict(sorted({**new.packs, **kept}.items()))))
+
+
+def _is_edited_there(folder: Path, home: Home) -> bool:
+    return folder.is_dir() and (folder.is_symlink() or folder.parent != home.packs)
+
+
+def changed(old: Library, new: Library) -> tuple[str, ...]:
+    """The packs that are not in both, or not the same in both."""
+    names = {*old.names, *new.names}
+    return tuple(sorted(name for name in names if old.get(name) != new.get(name)))

@@ -1,0 +1,262 @@
+"""What the owner is asked about a pack: fetched, looked through, written down, and not yet done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from aouo.facts.errors import PackError
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, iso, stamp
+from aouo.flow.handlers.installing import Offer
+from aouo.installer.changes import clear
+from aouo.packs.compare import compare
+from aouo.packs.evals.process import run_evals
+from aouo.packs.format.problems import did_you_mean
+from aouo.packs.library import Library
+from aouo.packs.load import load_pack
+from aouo.packs.shipping.place import Places
+from aouo.packs.shipping.signing import Signature
+from aouo.packs.shipping.sources import fetch_source
+from aouo.packs.stores import PackStores
+from aouo.packs.summary import Summary, summarize, summarize_folder
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home
+from aouo.plumbing.trees import remove
+from aouo.store import installs
+from aouo.store.database import Database, Tx
+from aouo.store.installs import Change, Install, Kind, State
+
+OFFER_STANDS = timedelta(days=1)
+
+
+class PackOffers:
+    """Changes nothing that is installed; of what nobody says yes to nothing is kept."""
+
+    def __init__(
+        self,
+        *,
+        home: Home,
+        clock: Clock,
+        database: Database,
+        stores: PackStores,
+        library: Callable[[], Library],
+        trusted_keys: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._home = home
+        self._clock = clock
+        self._database = database
+        self._stores = stores
+        self._library = library
+        self._trusted_keys = trusted_keys
+
+    async def offer(
+        self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
+    ) -> Offer:
+        """Fetch a pack (a folder, a `.aouo`, an https address), look through it, and write down
+        what the owner is asked, in place of what they were asked about this pack before.
+
+        `upgrade` is the pack that it has to be a version of, "" = any; it then may come from where
+        it came from before (`source` ""). Not `lasting`: the source is not there any more next
+        time.
+
+        Raises:
+            PackError: it cannot be installed; nothing is left of it.
+        """
+        source = source or await self._source_of(upgrade)
+        change_id = ulid().lower()
+        waiting = Places.of(self._home.packs, change_id, "").waiting
+        try:
+            app = await fetch_source(source, waiting)
+            return await self._consider(change_id, source if lasting else "", person, app, upgrade)
+        except BaseException:
+            await asyncio.to_thread(remove, waiting)
+            raise
+
+    async def _source_of(self, name: str) -> str:
+        """Raises: PackError: it was not installed from anywhere."""
+        install = await self._database.read(lambda tx: installs.of(tx, name))
+        if install is None or not install.source:
+            known = tuple(await self._database.read(installs.all_of))
+            raise PackError(
+                f"{name!r} was not installed from anywhere{did_you_mean(name, known) or '.'}",
+                fix="Name the folder, file or address of the new version.",
+            )
+        return install.source
+
+    async def _consider(
+        self, change_id: str, source: str, person: str, app: Path, upgrade: str
+    ) -> Offer:
+        new = await asyncio.to_thread(summarize_folder, app, self._trusted_keys())
+        if upgrade and new.name != upgrade:
+            raise PackError(f"That is the pack {new.name}, not {upgrade}.")
+        kind = self._kind(new.name)
+        if upgrade and kind == "install":
+            raise PackError(f"{upgrade} is not installed.", fix="Use `aouo pack install`.")
+        before = await self._database.read(lambda tx: installs.of(tx, new.name))
+        old = await asyncio.to_thread(self._installed, new.name, before)
+        same = before is not None and old is not None and old.content == new.content
+        if not same:
+            await asyncio.to_thread(self._check, app)
+        change = Change(
+            change_id,
+            new.name,
+            kind,
+            "offered",
+            new.version,
+            new.content,
+            source,
+            new.signature.key,
+            person,
+            stamp(self._clock),
+        )
+        await self._write_down(change)
+        keeps = kind == "install" and await asyncio.to_thread(self._stores.keeps, new.name)
+        found = replace(
+            compare(old, new),
+            elsewhere=not upgrade and _is_elsewhere(kind, before, change),
+            finds_data=keeps,
+        )
+        return Offer(change, new, found, same=same)
+
+    async def _write_down(self, change: Change) -> None:
+        def write(tx: Tx) -> tuple[str, ...]:
+            closed = installs.close_asked(tx, change.pack, change.created_at)
+            installs.offer(tx, change)
+            return closed
+
+        await clear(self._home, change.pack, await self._database.transact(write, durable=True))
+        failpoint.reached("after a pack is offered")
+
+    async def _play(self, change: Change) -> None:
+        """Let a new version pass its own evals; only behind a yes, since they run its tools.
+
+        Raises:
+            PackError: it does not; nothing of it is kept.
+        """
+        app = Places.of(self._home.packs, change.id, change.pack).app
+        if change.kind != "upgrade" or not any((app / "evals").glob("*.yml")):
+            return
+        try:
+            results = await run_evals(app, pack=change.pack, home=self._home.path)
+            if failed := [f"{one.name} ({one.file})" for one in results if not one.passed]:
+                raise PackError(
+                    f"{change.pack} {change.version} does not pass its own evals: "
+                    f"{'; '.join(failed)}.",
+                    fix="What is installed stays as it is.",
+                )
+        except PackError as error:
+            await self._close(change, "failed", str(error))
+            raise
+
+    async def _close(self, change: Change, state: State, why: str = "") -> None:
+        """End a change that was never begun.
+
+        Raises:
+            PackError: somebody began or ended it meanwhile, so its folders are theirs.
+        """
+        now = stamp(self._clock)
+        closed = await self._database.transact(
+            lambda tx: installs.close(tx, change.id, state, now, why)
+        )
+        if not closed:
+            raise settled()
+        await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
+
+    def _check(self, app: Path) -> None:
+        """Raises: PackError: a pack that it needs is missing, or what is stored could not become
+        this version's."""
+        pack = load_pack(app).pack
+        if pack is None:
+            return
+        for need in pack.manifest.depends_on:
+            if need.name not in self._library().packs:
+                raise PackError(f"{pack.name} needs the pack {need.name}.", fix="Install it first.")
+        self._stores.check(pack)
+
+    def _installed(self, name: str, install: Install | None) -> Summary | None:
+        """What is installed under this name; None = nothing that loads."""
+        pack = self._library().get(name)
+        if pack is None:
+            return None
+        key = install.signer if install else ""
+        known = {text: name for name, text in self._trusted_keys().items()}
+        signature = Signature("valid" if key in known else "unknown_key", key=key) if key else None
+        return summarize(pack, signature)
+
+    def _kind(self, name: str) -> Kind:
+        """Raises: PackError: its place is taken by something that is not ours to replace."""
+        target = self._home.packs / name
+        if target.is_symlink():
+            raise PackError(
+                f"{name} is linked from {target.resolve()}.",
+                fix=f"Edit it there, or remove the link first: aouo pack uninstall {name}",
+            )
+        installed = self._library().get(name)
+        if installed and installed.folder.parent != self._home.packs:
+            raise PackError(
+                f"{name} comes from {installed.folder}, a folder of packs.scan_dirs.",
+                fix="Change it there, or take that folder out of packs.scan_dirs.",
+            )
+        if installed and installed.folder != target:
+            raise PackError(
+                f"{name} is the pack in the folder {installed.folder}.",
+                fix=f"Give that folder the name {name}, or remove it.",
+            )
+        return "upgrade" if target.exists() else "install"
+
+    async def look(self, change_id: str) -> Change | None:
+        """A change as it stands."""
+        return await self._database.read(lambda tx: installs.get(tx, change_id))
+
+    async def decline(self, change_id: str) -> Change:
+        """Nothing is installed, and nothing of it is kept.
+
+        Raises:
+            PackError: there is no such question any more.
+        """
+        change = await self._offered(change_id)
+        await self._close(change, "declined")
+        return change
+
+    async def agreed(self, change_id: str, person: str) -> Change:
+        """What somebody says yes to, in their name, once it has passed its own evals.
+
+        Raises:
+            PackError: the question is closed, or it does not pass; nothing of it is kept.
+        """
+        change = replace(await self._offered(change_id), person=person)
+        if self.is_stale(change):
+            raise settled()
+        await self._play(change)
+        return change
+
+    def is_stale(self, change: Change) -> bool:
+        """Whether it was asked about for longer than a question stands."""
+        return change.created_at < iso(self._clock.now() - OFFER_STANDS)
+
+    async def _offered(self, change_id: str) -> Change:
+        change = await self._database.read(lambda tx: installs.get(tx, change_id))
+        if change is None or change.state != "offered":
+            raise settled()
+        return change
+
+
+def _is_elsewhere(kind: Kind, before: Install | None, change: Change) -> bool:
+    """Whether nothing ties a new version to the installed one: neither its place nor its key.
+
+    Somebody who names both, pack and place, means it.
+    """
+    if kind != "upgrade":
+        return False
+    if before is None:
+        return True
+    return before.source != change.source and not (before.signer and before.signer == change.signer)
+
+
+def settled() -> PackError:
+    """Nobody is asked about it any more."""
+    return PackError("That question is closed.", fix="Ask for the pack once more.")

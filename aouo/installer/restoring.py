@@ -1,0 +1,131 @@
+"""Puts back what a pack kept: files and databases, then what the runtime knows of the pack."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from aouo.facts.errors import PackError
+from aouo.facts.ports import Clock
+from aouo.installer.unfinished import Takeover, putting_back
+from aouo.packs.data.storage import rehearse
+from aouo.packs.library import Library
+from aouo.packs.shipping import restoring
+from aouo.packs.shipping.backup_file import Introduction, Known
+from aouo.packs.shipping.restoring import Plan, Unpacked
+from aouo.packs.stores import PackStores
+from aouo.plumbing import failpoint
+from aouo.plumbing.home import Home
+from aouo.store import onboarding
+from aouo.store.database import Database, Tx
+from aouo.triggers import scheduling
+from aouo.triggers.scheduling import ZoneOf
+
+log = structlog.get_logger()
+
+
+def known(tx: Tx, pack: str) -> Known:
+    """What a backup holds beside files and databases."""
+    begun = [Introduction.model_validate(row) for row in onboarding.all_of(tx, pack)]
+    return Known(schedules=scheduling.exported(tx, pack), onboarding=begun)
+
+
+class PackRestoring:
+    """Whoever asks has the pack for himself, and the home."""
+
+    def __init__(
+        self,
+        *,
+        home: Home,
+        clock: Clock,
+        database: Database,
+        stores: PackStores,
+        library: Callable[[], Library],
+        zone_of: ZoneOf,
+    ) -> None:
+        self._home = home
+        self._clock = clock
+        self._database = database
+        self._stores = stores
+        self._library = library
+        self._zone_of = zone_of
+
+    def check(self, unpacked: Unpacked) -> None:
+        """Raises: PackError: the installed pack could not use the databases of this backup."""
+        facts = unpacked.facts
+        pack = self._library().get(facts.pack)
+        if pack is None:
+            return
+        for file in unpacked.databases:
+            try:
+                rehearse(file, pack.manifest, pack.schema_sql, pack.migrations)
+            except PackError as error:
+                ours = pack.manifest.version
+                other = f"Install {facts.version} or a later one first. "
+                raise PackError(
+                    f"{facts.pack} {ours} cannot use what {facts.version} kept: {error}",
+                    fix=f"{other if facts.version != ours else ''}Nothing has changed.",
+                ) from error
+
+    async def put_back(self, unpacked: Unpacked) -> tuple[Path | None, str]:
+        """Exchange everything; return what holds what was there before, as `restoring.begin`
+        does, and why the schedules are as they were, "" = they came back.
+
+        Raises:
+            PackError: it cannot be done; nothing was changed.
+        """
+        name, home = unpacked.facts.pack, self._home
+        if name in await asyncio.to_thread(restoring.begun, home):
+            await self.carry_on(name)  # what a process before this one could not end
+        there = await self._database.read(lambda tx: known(tx, name))
+        now = self._clock.now()
+        before = await asyncio.to_thread(restoring.begin, unpacked, home, now=now, known=there)
+        try:
+            return before, await self.carry_on(name)
+        except PackError:
+            await asyncio.to_thread(restoring.forsake, home, name)
+            raise
+
+    async def recover(self, takeover: Takeover) -> None:
+        """End what a former process had begun; what it had only unpacked goes."""
+        await asyncio.to_thread(restoring.sweep, self._home)
+        for name in await asyncio.to_thread(restoring.begun, self._home):
+            async with takeover.of(putting_back(name)):
+                await self.carry_on(name)
+
+    async def carry_on(self, name: str) -> str:
+        """Do what was begun, or all that is left of it after a kill; see `put_back`.
+
+        Raises:
+            PackError: files cannot be exchanged; what this call did is undone.
+        """
+        plan = await asyncio.to_thread(self._exchange, name)
+        failpoint.reached("after a pack's data is exchanged")
+        problem = await self._database.transact(
+            lambda tx: self._know_again(tx, name, plan.known), durable=True
+        )
+        failpoint.reached("after what is known of a pack's data came back")
+        await asyncio.to_thread(restoring.conclude, self._home, name, plan)
+        log.info("pack_restored", pack=name, schedules=problem or "restored")
+        return problem
+
+    def _exchange(self, name: str) -> Plan:
+        with self._stores.closed(name):
+            return restoring.exchange(self._home, name)
+
+    def _know_again(self, tx: Tx, name: str, kept: Known) -> str:
+        """Schedules come back as the installed pack has them."""
+        if kept.onboarding is not None:
+            rows = [introduction.model_dump() for introduction in kept.onboarding]
+            onboarding.put_back(tx, name, rows)
+        now = self._clock.now()
+        try:
+            scheduling.restored(tx, name, kept.schedules, now, self._zone_of)
+        except ValueError as error:
+            return str(error)
+        if pack := self._library().get(name):
+            scheduling.reconcile(tx, pack.manifest, now, self._zone_of, consent=False)
+        return ""

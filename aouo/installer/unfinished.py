@@ -1,0 +1,98 @@
+"""What was begun before a start and not ended by it: the owner is told, and the bot goes on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import astuple, dataclass
+
+import structlog
+
+from aouo.facts.errors import SetupError
+from aouo.packs.shipping import restoring
+from aouo.plumbing.home import Home
+from aouo.store import installs
+from aouo.store.installs import Change, Kind
+from aouo.store.reading import reading
+
+log = structlog.get_logger()
+AGAIN = "Mend what it says; each start tries again, such as `aouo restart`"
+UNDONE = "What was there before is as it was; ask for it once more"
+_DOING: dict[Kind, str] = {"install": "Installing", "upgrade": "Upgrading", "remove": "Removing"}
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """One thing, why it was not ended, and what the owner can do."""
+
+    what: str
+    why: str
+    fix: str = AGAIN
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why.rstrip('.')}. {self.fix}."
+
+
+class Takeover:
+    """Collects what a start could not take up; nothing of it ends the start."""
+
+    def __init__(self) -> None:
+        self.unfinished: list[Unfinished] = []
+
+    def add(self, what: str, error: BaseException, *, fix: str = AGAIN) -> None:
+        found = Unfinished(what, said(error), fix)
+        log.error("not_taken_up", what=what, why=found.why)
+        self.unfinished.append(found)
+
+    @asynccontextmanager
+    async def of(self, what: str) -> AsyncGenerator[None]:
+        """Take one thing up; where that fails, it is told."""
+        try:
+            yield
+        except SetupError as error:
+            self.add(what, error)
+        except Exception as error:
+            log.exception("take_over_failed", what=what, error=repr(error))
+            self.add(what, error)
+
+    @property
+    def told(self) -> list[tuple[str, str, str]]:
+        return [astuple(item) for item in self.unfinished]
+
+
+def doing(change: Change) -> str:
+    """A change of a pack, as words."""
+    purge = " and all that it keeps" if change.purge else ""
+    return f"{_DOING[change.kind]} {change.pack}{purge}"
+
+
+def putting_back(pack: str) -> str:
+    return f"Putting back what {pack} keeps"
+
+
+def said(error: BaseException) -> str:
+    """Why, for the owner."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
+
+
+def at_rest(home: Home) -> list[Unfinished]:
+    """What is unfinished in a home, whether its bot runs or not."""
+    return [*_changes(home), *(_restores(home) if home.data.is_dir() else ())]
+
+
+def _changes(home: Home) -> Iterator[Unfinished]:
+    if not home.database.exists():
+        return
+    try:
+        with reading(home.database) as tx:
+            found = installs.begun(tx)
+    except SetupError:  # a bot of this version has not been started yet
+        return
+    yield from (Unfinished(doing(one), one.why) for one in found if one.why)
+
+
+def _restores(home: Home) -> Iterator[Unfinished]:
+    for pack in restoring.begun(home):
+        yield Unfinished(putting_back(pack), "it is not over; the log says why")

@@ -1,0 +1,74 @@
+"""Takes up edits of packs that are being written, while their bot runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from aouo.facts.errors import PackError
+from aouo.facts.ports import Clock
+from aouo.packs.format.folder import SKIPPED
+from aouo.packs.format.problems import errors
+from aouo.packs.library import Pack
+from aouo.packs.load import load_pack
+from aouo.plumbing.trees import Found, TooMuch, walk
+
+LOOK_EVERY_S = 1.0
+Looks: TypeAlias = Mapping[str, tuple[int, int]]
+"""Size and time of each file of a folder, by its path there."""
+
+
+async def take_up_edits(
+    folders: Sequence[Path],
+    *,
+    clock: Clock,
+    check: Callable[[Pack], None],
+    refresh: Callable[[], Awaitable[None]],
+    tell: Callable[[str], None],
+) -> None:
+    """Look at the folders for ever; `tell` gets one line for each change of one of them.
+
+    `check` raises a `PackError` where what is stored could not become the pack's. A pack that
+    does not load or does not pass goes on as it was.
+    """
+    seen = {folder: await asyncio.to_thread(looks_of, folder) for folder in folders}
+    while True:
+        await clock.sleep(LOOK_EVERY_S)
+        for folder in folders:
+            now = await asyncio.to_thread(looks_of, folder)
+            if now != seen[folder]:
+                seen[folder] = now
+                tell(await _taken_up(folder, check, refresh))
+
+
+async def _taken_up(
+    folder: Path, check: Callable[[Pack], None], refresh: Callable[[], Awaitable[None]]
+) -> str:
+    """Load one pack anew if it can be; say how that went."""
+    loaded = await asyncio.to_thread(load_pack, folder)
+    if loaded.pack is None:
+        return f"{loaded.name} goes on as it was: {errors(loaded.problems)[0]}"
+    try:
+        await asyncio.to_thread(check, loaded.pack)
+    except PackError as error:
+        return f"{loaded.name} goes on as it was: {error}"
+    await refresh()
+    line = f"reloaded {loaded.name} {loaded.pack.manifest.version}"
+    return f"{line}; {loaded.problems[0]}" if loaded.problems else line
+
+
+def looks_of(folder: Path) -> Looks:
+    """How a folder looks from outside; no file is read."""
+    found: dict[str, tuple[int, int]] = {}
+    with suppress(TooMuch):  # what is too much for a pack is said where it is loaded
+        for one in walk(folder, enter=_is_looked_at, closed=lambda path: None):
+            if not one.is_folder:
+                found[one.path] = (one.facts.st_size, one.facts.st_mtime_ns)
+    return found
+
+
+def _is_looked_at(found: Found) -> bool:
+    return found.path.rpartition("/")[2] not in SKIPPED

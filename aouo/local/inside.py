@@ -1,0 +1,40 @@
+"""A runtime inside this process, for as long as a block lasts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from aouo.app.lifecycle import Runtime
+from aouo.app.root import open_app
+from aouo.app.wiring import App
+from aouo.config.file import Loaded
+from aouo.facts.ports import ChatModel, Clock
+from aouo.plumbing.home import Home
+
+
+@asynccontextmanager
+async def running(
+    home: Home,
+    loaded: Loaded,
+    *,
+    clock: Clock | None = None,
+    model: ChatModel | None = None,
+    online: bool = True,
+) -> AsyncGenerator[tuple[App, Runtime]]:
+    """Run `home`, whose lock the caller holds; it is ready when the block begins.
+
+    Leaving the block stops it gracefully. Raises what `open_app` and `Runtime.run` do.
+    """
+    async with (
+        open_app(home, loaded.settings, clock=clock, model=model, online=online) as app,
+        asyncio.TaskGroup() as group,
+    ):
+        runtime = Runtime(app, loaded)
+        group.create_task(runtime.run())
+        await runtime.ready.wait()
+        try:
+            yield app, runtime
+        finally:
+            runtime.stop()

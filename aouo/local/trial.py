@@ -1,0 +1,245 @@
+"""The main job on this machine alone: a local Telegram, the real channel, an embedded model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aouo.app.idle import idle
+from aouo.app.lifecycle import Runtime
+from aouo.app.proxied import secrets_of
+from aouo.app.serve import stop_on_signals
+from aouo.app.wiring import App
+from aouo.config.file import Loaded, load_settings
+from aouo.emulator.client import ChatMessage, EmulatorClient
+from aouo.facts.errors import SetupError
+from aouo.local.dev_reload import take_up_edits
+from aouo.local.inside import running
+from aouo.local.model_service import local_service, without_services
+from aouo.outbound.wording.sentences import ABOUT_MODEL
+from aouo.plumbing.failing import one_setup_error
+from aouo.plumbing.home import Home, write_atomically
+from aouo.plumbing.logs import Logs, Nowhere
+from aouo.plumbing.redact import Redactor
+from aouo.plumbing.trees import remove
+from aouo.providers.embedded.model import HONEST_NOTE
+from aouo.providers.fallback import Preparing
+from aouo.store import jobs, turns
+
+ADA, BEN = 1001, 1002
+ANSWER_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """The local Telegram: where bots call it and by which token, and its page for a browser."""
+
+    url: str
+    page: str
+    token: str
+
+
+async def run(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    *,
+    port: int = 0,
+    language: str = "en",
+    command: str = "scripts/try",
+    service: str = "",
+) -> None:
+    """Serve the chat page until a signal comes; `tell` gets lines of progress.
+
+    Edits of the packs count at once. `language` is that of everybody's Telegram, `command` what
+    somebody types to run this again. `service` is a local model service to answer in place of
+    the embedded model, "" = none.
+    """
+    async with (
+        local_service(service, tell) as served,
+        _trial(home, environ, packs, tell, port, served, language) as (local, app, runtime),
+        _taking_up_edits(app, packs, tell),
+    ):
+        stop_on_signals(runtime)
+        tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
+        model = app.leases.now.model
+        if model.provider == "local" and isinstance(model, Preparing):
+            tell(HONEST_NOTE)
+            tell("It reads no skills, so their commands need another model, for example:")
+            tell(f"AOUO_PROVIDER__BACKEND=openai OPENAI_API_KEY=… {command}")
+            await model.prepare()
+            tell("the model is loaded")
+        await runtime.ended.wait()
+
+
+@asynccontextmanager
+async def _taking_up_edits(
+    app: App, packs: Sequence[Path], tell: Callable[[str], None]
+) -> AsyncGenerator[None]:
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(
+            take_up_edits(
+                packs,
+                clock=app.clock,
+                check=app.packs.stores.check,
+                refresh=app.packs.refresh,
+                tell=tell,
+            )
+        )
+        try:
+            yield
+        finally:
+            watching.cancel()
+
+
+async def say(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    *,
+    text: str,
+    pack: str,
+    service: str = "",
+) -> str:
+    """Say one thing as Ada and return what she reads as the answer; see `run`.
+
+    Raises:
+        SetupError: no answer came.
+    """
+    if not text.strip():
+        raise SetupError("There is nothing to say.", fix='Write it like this: --say "Hello".')
+    names = [folder.name for folder in packs]
+    if pack not in names:
+        raise SetupError(f"There is no pack {pack!r} to try.", fix=f"Choose: {', '.join(names)}.")
+    async with (
+        local_service(service, tell) as served,
+        _trial(home, environ, packs, tell, 0, served) as (local, app, runtime),
+        EmulatorClient(local.url) as people,
+    ):
+        tell("ready; asking")
+        asked = await people.say(ADA, ADA, f"/use {pack}")
+        await people.next_message(ADA, after=asked.id, contains="answers here")
+        before = await app.database.read(jobs.count)  # the topics that are there are jobs too
+        asked = await people.say(ADA, ADA, text)
+        status = await _answered(app, at_least=before + 1)
+        said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
+        said = [m for m in said if not m.text.startswith(ABOUT_MODEL)]  # told to the owner besides
+        runtime.stop()
+        await runtime.ended.wait()
+    answer = "\n".join(line for message in said for line in _lines(message))
+    if status not in ("ack", "") or not answer:
+        raise NoAnswer(answer or "No answer came.", fix=f"(See {home.log_file})")
+    return answer
+
+
+def _lines(message: ChatMessage) -> list[str]:
+    """A message as it is printed, with its buttons."""
+    return [message.text, *(f"  [{button.text}]" for button in message.buttons)]
+
+
+class NoAnswer(SetupError):
+    """The one thing that was said got no answer."""
+
+    exit_code = 1
+
+
+async def _answered(app: App, *, at_least: int) -> str:
+    """Wait until that many jobs came and none is open; how the turn ended, "" = it needed none."""
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            await idle(app, at_least=at_least)
+    except TimeoutError:
+        raise NoAnswer(f"No answer came within {ANSWER_S:g} s.") from None
+    return await app.database.read(turns.newest_status)
+
+
+@asynccontextmanager
+async def _trial(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    tell: Callable[[str], None],
+    port: int,
+    served: Mapping[str, Any],
+    language: str = "en",
+) -> AsyncGenerator[tuple[Local, App, Runtime]]:
+    """A fresh home beside the owner's, a local Telegram in its own process, and the runtime."""
+    home.create()
+    with one_setup_error(), home.lock():
+        tell("starting a local Telegram")
+        topics = [folder.name for folder in packs]
+        async with _emulator(port, topics, language) as local:
+            loaded = _furnish(home, environ, packs, local, served)
+            redactor = Redactor(secrets_of(loaded.settings))
+            with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
+                tell("starting aouo")
+                async with running(home, loaded) as (app, runtime):
+                    yield local, app, runtime
+
+
+def _furnish(
+    home: Home,
+    environ: Mapping[str, str],
+    packs: Sequence[Path],
+    local: Local,
+    served: Mapping[str, Any],
+) -> Loaded:
+    """Empty the home, whose lock we hold, and fill it: each try begins with a clean slate."""
+    for child in home.path.iterdir():
+        if child == home.run:
+            continue
+        remove(child)
+    home.create()
+    for folder in packs:
+        (home.packs / folder.name).symlink_to(folder.resolve())
+    config = {
+        "telegram": {
+            "bot_token": local.token,
+            "allowed_user_ids": [ADA, BEN],
+            "message_batch_ms": 250,
+            "api_base_url": local.url,
+        },
+        **served,
+    }
+    write_atomically(home.config, json.dumps(config, indent=2))
+    real = ("TELEGRAM_BOT_TOKEN", "AOUO_TELEGRAM__")  # the owner's Telegram is not this one
+    told = without_services(environ, served)
+    own = {key: value for key, value in told.items() if not key.startswith(real)}
+    return load_settings(home.path, own)
+
+
+@asynccontextmanager
+async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGenerator[Local]:
+    """The local Telegram as a child process; it ends when its standard input does."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "aouo.emulator",
+        f"--port={port}",
+        f"--language={language}",
+        *(f"--topic={name}" for name in topics),
+        "--told-of-topics",
+        "--with-parent",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,  # a terminal's Ctrl-C is for us; we end it
+    )
+    assert process.stdin
+    assert process.stdout
+    try:
+        line = await process.stdout.readline()
+        if not line:
+            raise SetupError("The local Telegram did not start.", fix="Is its port free?")
+        told: dict[str, Any] = json.loads(line)
+        yield Local(told["url"], told["page"], told["token"])
+    finally:
+        process.stdin.close()
+        await process.wait()

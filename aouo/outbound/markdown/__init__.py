@@ -1,0 +1,1 @@
+"""Markdown as models write it becomes text and entities that Telegram accepts."""

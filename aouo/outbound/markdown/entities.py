@@ -1,0 +1,177 @@
+"""Marks over a text become the entities of one Telegram message, valid by construction."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aouo.facts.ports import Entity
+
+LIMIT = 4096  # Telegram counts characters or UTF-16 units; the latter is safe under both readings
+MAX_ENTITIES = 100  # Telegram drops the rest without a word
+_OUTERMOST_FIRST = (
+    "text_link",
+    "spoiler",
+    "pre",
+    "blockquote",
+    "code",
+    "bold",
+    "strikethrough",
+    "italic",
+)
+_FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+_RANK = {kind: rank for rank, kind in enumerate(_OUTERMOST_FIRST)}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message: a text Telegram accepts and its entities."""
+
+    text: str
+    entities: tuple[Entity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A style over characters `start` to `end` of a text (Python indices)."""
+
+    kind: str
+    start: int
+    end: int
+    url: str = ""
+    language: str = ""
+
+    def moved(self, by: int) -> "Mark":
+        return Mark(self.kind, self.start + by, self.end + by, self.url, self.language)
+
+
+def utf16_len(text: str) -> int:
+    """Length in UTF-16 units, the unit of Telegram's offsets."""
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def joins(text: str, at: int) -> bool:
+    """Whether the character at `at` belongs to the same visible sign as the one before it.
+
+    An approximation of Unicode's grapheme clusters: combining marks, variation selectors,
+    joiners, skin tones, tags and pairs of regional indicators.
+    """
+    if not 0 < at < len(text):
+        return False
+    here, before = text[at], text[at - 1]
+    if here < "\u0300":
+        return False
+    if before == "\u200d" or here == "\u200d" or "\U0001f3fb" <= here <= "\U0001f3ff":
+        return True
+    if "\U000e0020" <= here <= "\U000e007f" or unicodedata.category(here) in ("Mn", "Me", "Mc"):
+        return True
+    if "\U0001f1e6" <= here <= "\U0001f1ff":
+        before = text[max(0, at - 512) : at]
+        flags = len(before) - len(before.rstrip(_FLAG_LETTERS))
+        return flags % 2 == 1
+    return False
+
+
+def part(text: str, start: int, end: int, marks: Iterable[Mark], tail: str = "") -> Part:
+    """Make a message of `text[start:end]` and a plain `tail`, with what of `marks` falls in it.
+
+    Whoever cuts the text sees to it that these are not too many.
+    """
+    body = text[start:end]
+    clipped = [
+        Mark(m.kind, max(m.start, start) - start, min(m.end, end) - start, m.url, m.language)
+        for m in marks
+        if m.start < end and m.end > start
+    ]
+    kept = sorted(nest(tight(body, clipped)), key=lambda m: (m.start, -m.end))
+    units = _units(body)
+    entities = (
+        Entity(m.kind, units[m.start], units[m.end] - units[m.start], m.url, m.language)
+        for m in kept
+    )
+    return Part(body + tail, tuple(entities))
+
+
+def nest(marks: Iterable[Mark]) -> list[Mark]:
+    """Cut `marks` so that they obey Telegram's rules.
+
+    No two cross, quotes do not nest, `code` and `pre` hold nothing and lie in nothing but a
+    quote. A link wins over code inside it, because there the server keeps only one of the two.
+    Marks of one kind that overlap become one, the first; what is cut is the shorter mark.
+
+    Source: core.telegram.org/bots/api#formatting-options
+    """
+    waiting = sorted(marks, key=lambda m: (m.start, -m.end), reverse=True)
+    cuts = sorted({at for m in waiting for at in (m.start, m.end)})
+    active: list[Mark] = []
+    stack: list[tuple[int, Mark]] = []
+    done: list[Mark] = []
+    for at in cuts:
+        active = [m for m in active if m.end > at]
+        while waiting and waiting[-1].start == at:
+            active.append(waiting.pop())
+        wanted = _allowed(active)
+        keep = _kept(stack, wanted)
+        for since, m in stack[keep:]:
+            if since < at:
+                done.append(Mark(m.kind, since, at, m.url, m.language))
+        del stack[keep:]
+        open_kinds = {m.kind for _, m in stack}
+        new = [m for m in wanted if m.kind not in open_kinds]
+        stack += [(at, m) for m in sorted(new, key=_outermost_first)]
+    return done
+
+
+def _outermost_first(mark: Mark) -> tuple[bool, int, int]:
+    return (mark.kind != "blockquote", -mark.end, _RANK[mark.kind])
+
+
+def _allowed(active: Sequence[Mark]) -> list[Mark]:
+    """The marks that may lie over the same character, one of each kind."""
+    by_kind: dict[str, Mark] = {}
+    for mark in active:
+        by_kind.setdefault(mark.kind, mark)
+    if "text_link" in by_kind:
+        by_kind.pop("code", None)
+    for alone in ("pre", "code"):
+        if alone in by_kind:
+            return [by_kind[kind] for kind in ("blockquote", alone) if kind in by_kind]
+    return list(by_kind.values())
+
+
+def _kept(stack: Sequence[tuple[int, Mark]], wanted: Sequence[Mark]) -> int:
+    """How many open marks stay open: none may end before a new one inside it does."""
+    old = {m.kind for _, m in stack}
+    new = [m for m in wanted if m.kind not in old]
+    if any(m.kind == "blockquote" for m in new):
+        return 0
+    last_end = max((m.end for m in new), default=0)
+    here = {m.kind: m for m in wanted}
+    for count, (_, mark) in enumerate(stack):
+        if here.get(mark.kind) is not mark or mark.end < last_end:
+            return count
+    return len(stack)
+
+
+def tight(text: str, marks: Iterable[Mark]) -> Iterable[Mark]:
+    """Marks without blank space at their edges, as the server trims them; no empty ones."""
+    for mark in marks:
+        start, end = mark.start, mark.end
+        while start < end and text[end - 1].isspace():
+            end -= 1
+        if mark.kind not in ("code", "pre"):
+            while start < end and text[start].isspace():
+                start += 1
+        if start < end:
+            yield Mark(mark.kind, start, end, mark.url, mark.language)
+
+
+def _units(text: str) -> Sequence[int]:
+    """The UTF-16 offset of each character of `text` and of its end."""
+    if text.isascii() or utf16_len(text) == len(text):
+        return range(len(text) + 1)
+    offsets = [0]
+    for char in text:
+        offsets.append(offsets[-1] + (2 if char > "\uffff" else 1))
+    return offsets

@@ -1,0 +1,55 @@
+"""Text being written and the marks over it, and the document that it becomes."""
+
+from dataclasses import dataclass
+
+from aouo.outbound.markdown.entities import Mark
+from aouo.outbound.markdown.tables import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole text, its marks, and where its blocks start (a heading counts with what follows)."""
+
+    text: str
+    marks: tuple[Mark, ...]
+    blocks: tuple[int, ...]
+
+
+class Output:
+    """Text being written and the marks over it."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.length = 0
+        self.newlines = 0
+        self.marks: list[Mark] = []
+
+    def write(self, text: str) -> None:
+        if text:
+            self.pieces.append(text)
+            self.length += len(text)
+            bare = len(text.rstrip("\n"))
+            self.newlines = len(text) - bare + (0 if bare else self.newlines)
+
+    def mark(self, kind: str, start: int, *, url: str = "", language: str = "") -> None:
+        if start < self.length:
+            self.marks.append(Mark(kind, start, self.length, url, language))
+
+    def drop(self) -> None:
+        """Take back the last write."""
+        self.length -= len(self.pieces.pop())
+
+    def since(self, start: int) -> str:
+        """What was written from `start` on, which must be where a write began."""
+        size = self.length - start
+        count = 0
+        while size > 0:
+            count += 1
+            size -= len(self.pieces[-count])
+        return "".join(self.pieces[-count:]) if count else ""
+
+    def cell(self) -> Cell:
+        """All of it as a table's cell."""
+        text = "".join(self.pieces)
+        left = len(text) - len(text.lstrip())
+        return Cell(text.strip(), tuple(mark.moved(-left) for mark in self.marks))

@@ -1,0 +1,1 @@
+"""Every sentence the runtime says to people, one module for each subject."""

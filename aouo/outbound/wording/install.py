@@ -1,0 +1,75 @@
+"""Sentences about installing packs, and the card as one message."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from aouo.facts.notices_install import (
+    InstalledAlready,
+    InstallNotice,
+    InstallUsage,
+    NotInstalled,
+    PackDeclined,
+    PackInstalled,
+    PackOffered,
+)
+from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.outbound.markdown.entities import LIMIT
+from aouo.outbound.markdown.render import render
+from aouo.outbound.wording.saying import say
+
+_CUT = "… The card is too long for one message: read all of it with `aouo pack info`."
+_NAMED_MAX = 6
+
+
+def worded(notice: InstallNotice) -> Rendered:
+    """The sentence for a notice, with its buttons."""
+    match notice:
+        case InstallUsage(bundled):
+            return _usage(bundled)
+        case PackOffered():
+            return _card(notice)
+        case PackInstalled(pack, version, upgraded=True):
+            return say(f"“{pack}” is version {version} now.")
+        case PackInstalled(pack, version, open_here=open_here):
+            text = f"“{pack}” is installed, version {version}."
+            if not open_here:
+                return say(f"{text} It answers in a topic of its own here.")
+            talk = [ButtonSpec("Talk to it here", f"pack:{pack}")]
+            return say(text, talk)
+        case InstalledAlready(pack, version):
+            return say(f"“{pack}” {version} is installed already; there is nothing to do.")
+        case PackDeclined(pack):
+            return say(f"“{pack}” was not installed; nothing has changed.")
+        case NotInstalled(why):
+            return say(why)
+        case _:
+            assert_never(notice)
+
+
+def _usage(bundled: tuple[str, ...]) -> Rendered:
+    text = (
+        "Send me an .aouo file with /install under it, or write /install and an https address. "
+        "I show what the pack may do, and ask, before anything is installed."
+    )
+    if not bundled:
+        return say(text)
+    names = ", ".join(f"/install {name}" for name in bundled)
+    buttons = [ButtonSpec(name, f"nav:install_offer_{name}") for name in bundled[:_NAMED_MAX]]
+    return say(f"{text}\nThese come with me: {names}", buttons)
+
+
+def _card(notice: PackOffered) -> Rendered:
+    parts = render(notice.card)
+    yes = "Take back" if notice.older else "Upgrade" if notice.upgrade else "Install"
+    buttons = (
+        (
+            ButtonSpec(yes, f"nav:install_{notice.change}_yes"),
+            ButtonSpec("No", f"nav:install_{notice.change}_no"),
+        ),
+    )
+    if len(parts) == 1:
+        return Rendered(parts[0].text, parts[0].entities, buttons, 0, False)
+    # Nobody is asked to agree to what they cannot read here.
+    opening = render(notice.card, limit=LIMIT - len(_CUT) - 2)[0]
+    return Rendered(f"{opening.text}\n\n{_CUT}", opening.entities, (), 0, False)

@@ -1,0 +1,121 @@
+"""What `/memory` says: what is kept, where it came from, and the ways back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from aouo.facts.notices import KeptFile, MemoryChange, MemoryFileShown, MemoryShown
+from aouo.facts.ports import ButtonSpec, Media, Rendered
+from aouo.outbound.markdown.entities import LIMIT, utf16_len
+
+_EXCERPT_CHARS = 600
+_LINE_CHARS = 120
+_WORDS_CHARS = 60
+
+
+def shown(notice: MemoryShown) -> Rendered:
+    """The card: each file with its size and beginning, the newest changes, the buttons."""
+    whose = f"“{notice.pack}” remembers here" if notice.pack else "I remember here"
+    lines = [*_outcome(notice), f"What {whose}:"]
+    for file in notice.files:
+        lines += ["", f"{file.name}, {_size(file)}", *_excerpt(file)]
+    if notice.edited:
+        lines += ["", f"Edited by hand since: {', '.join(notice.edited)}."]
+    if notice.changes:
+        lines += ["", "Newest changes:", *(_change(change) for change in notice.changes)]
+    show = [
+        ButtonSpec(f"Show {file.name}", f"nav:memory_show_{file.name}")
+        for file in notice.files
+        if file.text
+    ]
+    undo = [ButtonSpec("Undo last change", f"nav:memory_undo_{notice.undo}")] if notice.undo else []
+    rows = [tuple(show[n : n + 2]) for n in range(0, len(show), 2)] + (
+        [tuple(undo)] if undo else []
+    )
+    text = "\n".join(lines)
+    text = text.encode("utf-16-le", "replace")[: 2 * LIMIT].decode("utf-16-le", "ignore")
+    return Rendered(text, (), tuple(rows), notice.message_id, preview=False)
+
+
+def whole(notice: MemoryFileShown) -> Rendered:
+    """A whole file: as a message where it fits, else as a file."""
+    file = notice.file
+    empty = ((ButtonSpec("Empty it", f"nav:memory_empty_{file.name}"),),) if file.text else ()
+    text = f"{file.name}:\n\n{file.text}" if file.text else f"{file.name} is empty."
+    if utf16_len(text) <= LIMIT:
+        return Rendered(text, (), empty, preview=False)
+    return Rendered(
+        f"{file.name}, {_size(file)}",
+        (),
+        empty,
+        media=Media("document", "", file.name, file.text),
+    )
+
+
+def _outcome(notice: MemoryShown) -> list[str]:
+    if notice.emptied:
+        return [f"Emptied: {notice.emptied}. “Undo last change” brings it back.", ""]
+    if notice.undone:
+        return [f"Undone: {notice.undone} is as it was before that change.", ""]
+    if notice.nothing_undone and notice.edited:
+        names = ", ".join(notice.edited)
+        return [f"Nothing undone: {names} was edited by hand. Undo again takes that back.", ""]
+    if notice.nothing_undone and notice.undo:
+        return ["Nothing undone: there is a newer change by now, see below.", ""]
+    return ["There is no change to undo.", ""] if notice.nothing_undone else []
+
+
+def _size(file: KeptFile) -> str:
+    return f"{file.size_bytes:,} bytes" if file.text else "empty"
+
+
+def _excerpt(file: KeptFile) -> list[str]:
+    text = file.text.strip()
+    if len(text) <= _EXCERPT_CHARS:
+        return [text] if text else []
+    return [f"{text[:_EXCERPT_CHARS].rsplit(maxsplit=1)[0]} …"]
+
+
+def _change(change: MemoryChange) -> str:
+    when = f"{change.at:%d %b %H:%M}".lstrip("0")
+    what = _lines(change.added, change.removed)
+    whose = f"{change.by}'s message" if change.by else "your message"
+    match change.origin:
+        case "tool":
+            words = _cut(change.words, _WORDS_CHARS)
+            source = f", from {whose} “{words}”" if words else ""
+            removed = _told(change.removed)
+            verb = "changed" if removed else "added"
+            if removed and not change.added:
+                verb = "removed"
+            return f"· {change.file}, {verb} {when}{source}: {what}"
+        case "summary":
+            return f"· {change.file}, {when}, kept when older messages were summarised: {what}"
+        case "hand" if change.emptied:
+            return f"· {change.file}, emptied by {change.by or 'you'} {when}: {what}"
+        case "hand":
+            return f"· {change.file}, edited by hand, seen {when}: {what}"
+        case "undo":
+            return f"· {change.file}, a change undone {when}: {what}"
+        case _:
+            assert_never(change.origin)
+
+
+def _lines(added: Sequence[str], removed: Sequence[str]) -> str:
+    added, removed = _told(added), _told(removed)
+    first = [f"+ {line.lstrip('-* ')}" for line in added[:1]]
+    first += [f"− {line.lstrip('-* ')}" for line in removed[:1]]
+    more = len(added) + len(removed) - len(first)
+    said = ", ".join(_cut(line, _LINE_CHARS) for line in first) or "blank lines"
+    return f"{said} and {more} more" if more else said
+
+
+def _told(lines: Sequence[str]) -> list[str]:
+    """What a person would miss: a template's `(empty)` is no line of theirs."""
+    return [line for line in lines if line.strip().casefold() != "(empty)"]
+
+
+def _cut(text: str, limit: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

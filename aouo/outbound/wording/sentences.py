@@ -1,0 +1,680 @@
+"""Every sentence the runtime says to people; elsewhere there are only typed notices.
+
+Each says what happened and what helps; none quotes an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, assert_never
+
+from aouo.facts import errors, notices
+from aouo.facts.notices import Notice
+from aouo.facts.notices_install import (
+    InstalledAlready,
+    InstallUsage,
+    NotInstalled,
+    PackDeclined,
+    PackInstalled,
+    PackOffered,
+)
+from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.transcript import AsksAgain
+from aouo.outbound.wording import install, media, memory, menus, models, money, schedules, topics
+from aouo.outbound.wording.saying import say
+
+THINKING = "Thinking…"
+ABOUT_MODEL = "About my model: "
+STOPPED_TURN = "Stopped."
+OTHERS_TURN = "I am answering somebody else: only they and the owner can stop that."
+CUT_SHORT = "…"
+BUTTONS_OF_ALBUM = "⬆️"
+"""Stands above buttons that belong to an album without words."""
+NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
+TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
+_SHOWN_PATH_CHARS = 400
+_SHOWN_NAME_CHARS = 80
+_QUOTED_CHARS = 40
+ASKS_OWNER = "I am asking them now."
+TAP_EXPIRED = "This question is closed."
+TAP_NOT_YOURS = "This question is for somebody else."
+NOT_AUTHORIZED = "You are not authorized to use this bot."
+TAP_STOPPED = "This was stopped, so the question is closed."
+TAP_FOR_THE_OWNER = "Only the owner can decide this."
+TAP_SHOWN = "I have shown it again already."
+TAP_UNKNOWN = "This button is from an earlier time and does nothing any more."
+
+
+Rows: TypeAlias = tuple[tuple[ButtonSpec, ...], ...]
+
+
+def word(notice: Notice) -> Rendered:
+    """The sentence for a notice, with its buttons."""
+    match notice:
+        case notices.Picker():
+            return _picker(notice)
+        case notices.Sessions():
+            return _sessions(notice)
+        case notices.Schedules():
+            return say(schedules.listed(notice), *schedules.switches(notice))
+        case (
+            notices.Compacted()
+            | notices.MadeRoom()
+            | notices.Renewed()
+            | notices.NothingToCompact()
+            | notices.SummaryShown()
+            | notices.SummaryUndone()
+        ):
+            return _summary(notice)
+        case notices.ApprovalAsked():
+            return _approval(notice)
+        case notices.RaiseAsked():
+            who = _elsewhere_in_words(notice.waiting)
+            asks = f"{who} is not answered: {money.raising(notice)}"
+            return say(asks, [_raise(notice.turn_id, notice.raise_usd)])
+        case (
+            InstallUsage()
+            | PackOffered()
+            | PackInstalled()
+            | InstalledAlready()
+            | PackDeclined()
+            | NotInstalled()
+        ):
+            return install.worded(notice)
+        case notices.MenuPage():
+            return menus.page(notice)
+        case notices.MemoryShown():
+            return memory.shown(notice)
+        case notices.MemoryFileShown():
+            return memory.whole(notice)
+        case notices.EditedTooLate(offer):
+            return say(
+                "You edited a message that I had answered. My answer is to what it said before.",
+                [ButtonSpec("Answer again", f"nav:edited_{offer}")],
+            )
+        case _:
+            return say(_sentence(notice))
+
+
+def _sentence(notice: Notice) -> str:
+    match notice:
+        case notices.Greeting():
+            return _greeting(notice)
+        case notices.Help():
+            return _help(notice)
+        case notices.Whereabouts():
+            return _whereabouts(notice)
+        case notices.WaitsToo():
+            return "This message waits, too. Choose a pack above, or with /pack."
+        case notices.YourId(person):
+            return f"Your Telegram id is {person}."
+        case notices.NotAuthorized():
+            return NOT_AUTHORIZED
+        case notices.NotAPerson("channel"):
+            return (
+                "I answer people who are on my list, and this was written in the name of a "
+                "channel. Write it as yourself."
+            )
+        case notices.NotAPerson():
+            return (
+                "I answer people who are on my list, and who writes in the name of the group I "
+                "cannot see. Switch off “Remain anonymous” among your administrator rights."
+            )
+        case notices.Bound(pack, before, about, skill):
+            when = "already" if pack == before else "now"
+            how = f", beginning with “{skill}”" if skill else ""
+            return f"“{pack}” answers here {when}{how}.\n{about}".rstrip("\n")
+        case notices.NoSuchPack(name, packs):
+            return _no_such_pack(name, packs)
+        case notices.NoSuchSkill(name, pack, skills):
+            return f"“{pack}” has no skill “{name}”. It has: {', '.join(skills) or 'none'}."
+        case notices.UsageOf(line):
+            return f"Write it like this: {line}"
+        case notices.FreshSession(kept=True):
+            return "Started a fresh session. What we said before is kept: /sessions"
+        case notices.FreshSession():
+            return "Started a fresh session."
+        case notices.SessionOpened(title):
+            return f"Back in “{title}”."
+        case notices.NoSuchSession():
+            return "That session is not there with this pack. /sessions lists what is."
+        case notices.TooMuchToRead():
+            return (
+                "Looking this up takes too long here. The owner can do it in a terminal, with: "
+                "aouo usage, aouo session list"
+            )
+        case notices.NothingToRetry():
+            return "There is nothing of yours that I can answer again here. Write me what you need."
+        case notices.OffRecord(on=True):
+            return (
+                "Off the record from now on: I look things up but change nothing, and what we say "
+                "is erased as soon as it is answered. /otr ends it."
+            )
+        case notices.OffRecord():
+            return "On the record again."
+        case notices.Erased():
+            return (
+                "I was restarted before I could answer what you said off the record; it is "
+                "erased. Please say it again."
+            )
+        case notices.Stopped():
+            return _stopped(notice)
+        case notices.UnknownCommand(name):
+            return f"I do not know /{name}. /help lists what I know."
+        case notices.OwnersCommand(name):
+            return f"Only the owner of this bot can use /{name}."
+        case notices.SkillOfOtherPack(name, pack):
+            return f"/{name} belongs to “{pack}”; another pack answers here. Change: /use {pack}"
+        case notices.CannotTake(what):
+            return f"I cannot take in {what} yet. Please write it as text."
+        case notices.CannotRead():
+            return (
+                "I cannot read what you sent me here, and put it aside. Please send it again in "
+                "other words."
+            )
+        case notices.UnknownButton():
+            return TAP_UNKNOWN
+        case notices.AnsweringEdited():
+            return "Answering what you wrote instead."
+        case notices.EmptyMessage():
+            return "That message was empty. Write me what you need."
+        case notices.SetAside():
+            return (
+                "I broke down three times on this message and put it aside, so that the rest can "
+                "go on. Send it again in other words if you still need it."
+            )
+        case notices.SetAsideElsewhere():
+            return _set_aside(notice)
+        case notices.Waits():
+            return _waits(notice)
+        case notices.WaitsForOwner():
+            return "This waits for the yes of this bot's owner. I have asked them."
+        case notices.OwnerNotReached():
+            return (
+                "This needs the yes of this bot's owner, and I cannot reach them: they have to "
+                "write to me in private first."
+            )
+        case notices.Resumed():
+            return "I was restarted while answering; continuing."
+        case notices.BudgetRaised(usd, again):
+            return f"Raised by {money.usd(usd)} for today. {_once_more(again)}"
+        case notices.CheaperModel(model, again):
+            return f"{model} answers here until midnight. {_once_more(again)}"
+        case notices.BudgetStopped():
+            return "Left unanswered: today's budget did not allow it."
+        case notices.SpendingReport():
+            return money.spending(notice)
+        case notices.Broken(reference):
+            return f"Something broke inside me; nothing is lost. The log has it under {reference}."
+        case notices.ReadsNoSkills(skill):
+            return (
+                f"“{skill}” is a workflow of this pack, and the small model on this machine cannot "
+                "follow those. The owner sets another one: provider.backend in config.json, and "
+                "its key, such as openai.api_key."
+            )
+        case notices.CannotSummarise():
+            return "The embedded model is too small to summarise. /new starts a fresh session."
+        case notices.NoMenu(""):
+            return "No pack is installed, so there is no menu. Just write, or see /help."
+        case notices.NoMenu(pack):
+            return f"“{pack}” has no menu. Just write, or see /help."
+        case notices.MenuOfOtherPack(pack, current):
+            return f"This menu is of “{pack}”, and “{current}” answers here. Change: /use {pack}"
+        case notices.OnboardingSkipped(now=True):
+            return "Skipped. Just write what you need."
+        case notices.OnboardingSkipped():
+            return "That is over already. Just write what you need."
+        case notices.NoUndoOffRecord():
+            return "Off the record memory stays as it is, also by hand. /otr ends it."
+        case notices.NoSummaryOffRecord():
+            return "Off the record I write no summaries. /otr ends it, then /compact works."
+        case notices.TopicsSetUp():
+            return topics.set_up(notice)
+        case notices.NoTopicsHere():
+            return topics.none_here(notice)
+        case notices.NoSuchSummary():
+            return "That summary is not there any more."
+        case (
+            notices.Compacted()
+            | notices.MadeRoom()
+            | notices.Renewed()
+            | notices.NothingToCompact()
+            | notices.SummaryShown()
+            | notices.SummaryUndone()
+        ):
+            return ""
+        case (
+            notices.FileTooLarge()
+            | notices.FileIsGone()
+            | notices.FileNotReached()
+            | notices.FilesTookTooLong()
+            | notices.HearingNotSetUp()
+            | notices.NotHeard()
+            | notices.NothingHeard()
+            | notices.SeeingNotSetUp()
+            | notices.NotSeen()
+        ):
+            return media.sentence(notice)
+        case notices.MediaRefused(error):
+            return failure(error, "")
+        case (
+            notices.Picker()
+            | notices.Sessions()
+            | notices.Schedules()
+            | notices.ApprovalAsked()
+            | notices.RaiseAsked()
+            | notices.EditedTooLate()
+            | InstallUsage()
+            | PackOffered()
+            | PackInstalled()
+            | InstalledAlready()
+            | PackDeclined()
+            | NotInstalled()
+            | notices.MemoryShown()
+            | notices.MemoryFileShown()
+            | notices.MenuPage()
+        ):
+            return ""
+        case _:
+            assert_never(notice)
+
+
+_PLATFORMS = {"tg": "Telegram", "cli": "the terminal"}
+
+
+def _elsewhere(error: errors.PlatformRefused) -> str:
+    places = " and ".join(_PLATFORMS.get(name, name) for name in error.allowed)
+    return f"“{error.pack}” answers in {places} only (permissions.platforms in its pack.yml)."
+
+
+def failure(error: BaseException, reference: str, *, for_owner: bool = False) -> str:
+    """What a person reads when a turn failed; `reference` finds the details in the log, and the
+    owner reads what to edit."""
+    match error:
+        case errors.QuotaExceededError():
+            return money.quota(error)
+        case errors.BudgetExceeded():
+            return money.budget(error)
+        case errors.PlatformRefused():
+            return _elsewhere(error)
+        case errors.PriceUnknown():
+            return (
+                f"A budget is set, and I do not know what {error.model} costs, so I did not ask "
+                f"it. The owner sets {error.key}."
+            )
+        case errors.DispatchLimitReached():
+            return (
+                f"I worked through {error.dispatches} steps without coming to an answer, so I "
+                "stopped. Ask for a smaller piece, or tell me what matters most."
+            )
+        case errors.ToolsNotReady():
+            return "The tools for this did not come up in time. Try again in a minute."
+        case errors.EmptyAnswer() if error.cut_off:
+            return models.cut_off(error.cut_off, for_owner=for_owner)
+        case errors.EmptyAnswer():
+            return "The model gave no answer, twice. Ask in other words; /new starts afresh."
+        case errors.ProviderError():
+            return models.failed(error, reference, for_owner=for_owner)
+        case errors.SetupError():
+            return f"Something is not set up: {error}"
+        case _:
+            return f"Something broke inside me; nothing is lost. The log has it under {reference}."
+
+
+def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
+    """The buttons of a refusal by a budget; `raise_usd` 0 = nobody raises it here, `cheaper` names
+    a model, "" = there is none."""
+    rows = [[_raise(turn_id, raise_usd)]] if raise_usd else []
+    last = [ButtonSpec("Stop", f"nav:budget_stop_{turn_id}")]
+    if cheaper:
+        rows.append([ButtonSpec(f"Cheaper model: {cheaper}", f"nav:budget_cheaper_{turn_id}")])
+    return tuple(tuple(row) for row in (*rows, last))
+
+
+def raise_decided(decided: Notice) -> str:
+    """What came of the card that asked the owner to raise a budget."""
+    match decided:
+        case notices.BudgetRaised(usd):
+            return f"raised by {money.usd(usd)}"
+        case notices.CheaperModel(model):
+            return f"{model} answers there until midnight"
+        case _:
+            return "left unanswered"
+
+
+def _raise(turn_id: str, usd: float) -> ButtonSpec:
+    return ButtonSpec(f"Raise today by {money.usd(usd)}", f"nav:budget_raise_{turn_id}")
+
+
+def skip_onboarding() -> Rows:
+    """The button under the first answer of a pack's first conversation."""
+    return ((ButtonSpec("Skip introduction", "nav:onboarding_skip"),),)
+
+
+def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
+    """The one line that history keeps of a turn that failed."""
+    return f"[This turn failed ({type(error).__name__}).{_done(effects)}]"
+
+
+def stopped_in_history(reason: str, effects: Sequence[str]) -> str:
+    return f"[This turn was stopped ({reason}).{_done(effects)}]"
+
+
+def taken_back_in_history(effects: Sequence[str]) -> str:
+    return f"[This answer was taken back; the person asks for it again.{_done(effects)}]"
+
+
+def calling(tool: str) -> str:
+    return f"Working: {tool} …"
+
+
+def asking_again(asks: AsksAgain, *, why: bool) -> str:
+    """A status line while a service is asked once more, or another one; `why` is the owner's."""
+    failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
+    reason = f", which {models.no_answer_because(asks.error)}" if why else ""
+    other = f", so I ask {asked}" if asked != failed else ""
+    return (
+        f"No answer yet from {failed}{reason}{other}, attempt {asks.attempt} of {asks.attempts} …"
+    )
+
+
+def whole_answer(words: int) -> str:
+    """Stands below the file that a very long answer is sent as."""
+    return f"The whole answer is in this file: {words:,} words."
+
+
+def badge(pack_name: str) -> str:
+    return f"\n\n— {pack_name}"
+
+
+def topic_shut(title: str, how: Literal["closed", "deleted"]) -> Rendered:
+    """Why something that belongs into a topic comes elsewhere; `title` "" = unknown."""
+    return say(topics.shut(title, how))
+
+
+_APPROVAL_BUTTONS = {"allow": "Allow once", "deny": "No", "always": "Always in this folder"}
+_APPROVAL_OUTCOMES = {
+    "allow": "allowed once",
+    "deny": "no",
+    "always": "allowed, and from now on for this folder",
+}
+
+
+def settled(kind: str, state: str, answer: str) -> str:
+    """What stands below the question of a settled gate; see `store.gates` for the states."""
+    match state:
+        case "answered":
+            return _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
+        case "expired":
+            no = ", so no" if kind == "approval" else ""
+            return f"nobody answered in time{no}"
+        case _:
+            return "stopped"
+
+
+def _approval(notice: notices.ApprovalAsked) -> Rendered:
+    match notice.tool:
+        case "read_file" | "read_document":
+            wish = "read"
+        case "list_dir":
+            wish = "see what is in"
+        case "msg":
+            wish = "send"
+        case "write_file":
+            size = "1 byte" if notice.writes_bytes == 1 else f"{notice.writes_bytes:,} bytes"
+            wish = f"write {size} to"
+        case _:
+            wish = "act on"
+    by = f", for {_elsewhere_in_words(notice.waiting)}" if notice.waiting else ""
+    buttons = [
+        ButtonSpec(_APPROVAL_BUTTONS[answer], f"approval_{notice.gate_id}:{answer}")
+        for answer in notice.answers
+    ]
+    return say(
+        f"“{notice.pack}” wants to {wish}\n{_in_one_line(notice.subject)}\n"
+        f"with {notice.tool}{by}. Is that all right?",
+        buttons[:2],
+        *([button] for button in buttons[2:]),
+    )
+
+
+def _elsewhere_in_words(asked: notices.Elsewhere) -> str:
+    """Who waits, and where; both are names that strangers gave themselves."""
+    person, group, topic = (
+        _in_one_line(name, _SHOWN_NAME_CHARS) for name in (asked.person, asked.group, asked.topic)
+    )
+    place = f"the group “{group}”" if group else "their private chat"
+    return f"{person} in {f'“{topic}” of {place}' if topic else place}"
+
+
+def _in_one_line(path: str, longest: int = _SHOWN_PATH_CHARS) -> str:
+    """A path or a name that cannot pretend to be more text than it is."""
+    shown = "".join(char if char.isprintable() else "?" for char in path)
+    if len(shown) <= longest:
+        return shown
+    half = longest // 2
+    return f"{shown[:half]}…{shown[-half:]}"
+
+
+def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
+    """The line of doubt about a message, which it names by its beginning."""
+    return say(
+        f"The connection broke while I was sending: {_named(message)} may not have arrived.",
+        [ButtonSpec("Show again", f"nav:again_{delivery_id}")],
+    )
+
+
+def _named(message: Rendered) -> str:
+    """A message of ours by its first words, else by what it shows."""
+    words = " ".join(message.text.split())
+    if len(words) > _QUOTED_CHARS:
+        words = f"{words[: _QUOTED_CHARS - 1].rstrip()}…"
+    if words:
+        return f"my message “{words}”"
+    if message.album:
+        return "an album of mine"
+    what = {"voice": "voice note", "document": "file"}.get(kind := _kind(message), kind)
+    return f"{'an' if what == 'audio' else 'a'} {what} of mine"
+
+
+def _kind(message: Rendered) -> str:
+    return message.media.kind if message.media else "message"
+
+
+def may_not_write(chat_id: str) -> Rendered:
+    return say(
+        f"I am in the chat {chat_id} and not allowed to write there. An administrator of it can "
+        "change that; until somebody writes to me there again I leave it alone."
+    )
+
+
+def config_broken(problems: Sequence[str]) -> str:
+    """Told to the owner with the first message after a start on the last good configuration."""
+    return (
+        "config.json has a problem, so I run on the last good version of it: "
+        f"{problems[0] if problems else 'unreadable'} (aouo doctor lists all)"
+    )
+
+
+def unfinished(items: Sequence[tuple[str, str, str]]) -> str:
+    """Told to the owner after a start that could not end what was begun: what, why, what to do."""
+    lines = [f"• {what}: {why.rstrip('.')}. {fix}." for what, why, fix in items]
+    return "\n".join(("I started, and could not end this:", *lines))
+
+
+def model_concern(what: str, fix: str) -> str:
+    """Told to the owner once: what is or will be wrong with a configured model."""
+    return f"{ABOUT_MODEL}{what}. {fix}"
+
+
+def _done(effects: Sequence[str]) -> str:
+    return f" These had taken effect before, or may have: {', '.join(effects)}." if effects else ""
+
+
+def _picker(notice: notices.Picker) -> Rendered:
+    if notice.gone and not notice.packs:
+        return say(f"The pack “{notice.gone}” is not installed any more, and there is no other.")
+    if notice.gone:
+        head = f"The pack “{notice.gone}” is not installed any more. Which one shall answer here?"
+    elif notice.current:
+        head = f"“{notice.current}” answers here. Tap another one to change it."
+    elif not notice.packs:
+        return say(_no_such_pack("", ()))
+    else:
+        head = "Which pack shall answer here?"
+    if notice.hello:
+        head = f"Hello! I am aouo. {head}"
+    if notice.waiting:
+        head += " Your message waits and is answered as soon as you choose."
+    lines = [
+        f"{shown} – {about}" if about else shown
+        for (_, shown), about in zip(notice.packs, notice.about, strict=False)
+    ]
+    head = "\n".join([head, *lines])
+    rows = [
+        [ButtonSpec(f"✓ {shown}" if name == notice.current else shown, f"pack:{name}")]
+        for name, shown in notice.packs
+    ]
+    return say(head, *rows)
+
+
+def not_compacted(why: object, reference: str) -> Rendered:
+    """/compact could not do it."""
+    said = failure(why, reference) if isinstance(why, errors.AouoError) else TIMED_OUT
+    return say(f"{said} Nothing was changed.")
+
+
+def _summary(
+    notice: notices.Compacted
+    | notices.MadeRoom
+    | notices.Renewed
+    | notices.NothingToCompact
+    | notices.SummaryShown
+    | notices.SummaryUndone,
+) -> Rendered:
+    shown, undone = "Show summary", "Undo"
+    match notice:
+        case notices.Compacted(messages, summary):
+            text = (
+                f"{messages:,} messages are a summary now, in a fresh session. The messages are "
+                "kept: /sessions"
+            )
+        case notices.MadeRoom(messages, summary):
+            text = f"To make room I summarised {messages:,} older messages; they are kept."
+        case notices.Renewed(messages, summary):
+            text = (
+                "This session was near its limit of tokens, so it goes on in a fresh one. I "
+                f"summarised {messages:,} older messages; they are kept: /sessions"
+            )
+        case notices.SummaryUndone(messages, summary):
+            text = f"Undone: from now on I read those {messages:,} messages themselves again."
+            if not summary:
+                return say(text)
+            text += " A summary stands for what was before them."
+        case notices.NothingToCompact(0):
+            return say("There is nothing to summarise here yet.")
+        case notices.NothingToCompact(summary):
+            text = "There is nothing new to summarise; a summary stands for what was before."
+        case notices.SummaryShown(summary, messages, words, done):
+            shown = ""
+            undone = "" if done else undone
+            text = f"What I keep of {messages:,} messages:\n\n{words}"
+    buttons = ((shown, f"nav:summary_{summary}"), (undone, f"nav:unsummary_{summary}"))
+    row = [ButtonSpec(label, data) for label, data in buttons if label]
+    return say(text, *([row] if row else []))
+
+
+def _sessions(notice: notices.Sessions) -> Rendered:
+    if not notice.items:
+        return say("There is no earlier session here.")
+    rows = [
+        [
+            ButtonSpec(
+                f"{'✓ ' if session == notice.current else ''}{title or 'untitled'} · {when[:10]}",
+                f"nav:session_{session.rpartition('/')[2]}",
+            )
+        ]
+        for session, title, when, _ in notice.items
+    ]
+    return say("Earlier sessions here, newest first. Tap one to go back to it.", *rows)
+
+
+def _greeting(notice: notices.Greeting) -> str:
+    if not notice.packs:
+        return (
+            "Hello! I am aouo. No pack is installed yet, so I just answer. "
+            "The owner adds one with /install."
+        )
+    names = ", ".join(shown for _, shown in notice.packs)
+    here = f" “{notice.active}” answers here." if notice.active else ""
+    return f"Hello! I am aouo. Installed: {names}.{here} Just write, or see /help."
+
+
+def _help(notice: notices.Help) -> str:
+    lines = [f"/{name} – {text}" for name, text in notice.commands]
+    if notice.skills:
+        lines += ["", "In this pack:", *(f"/{name} – {text}" for name, text in notice.skills)]
+    return "\n".join(lines)
+
+
+def _whereabouts(notice: notices.Whereabouts) -> str:
+    lines = [
+        f"Platform: {notice.platform}",
+        f"Chat: {notice.chat_id}",
+        f"Topic: {notice.thread_id or 'none'}",
+        f"Pack: {notice.pack or 'none chosen'}",
+        f"Skill: {notice.skill or 'none'}",
+        f"Session: {notice.session or 'none yet'}",
+        f"Installed packs: {', '.join(notice.installed) or 'none'}",
+        *(["Off the record: nothing is kept. /otr ends it."] if notice.off_record else []),
+    ]
+    return "\n".join(lines)
+
+
+def _no_such_pack(name: str, packs: Sequence[str]) -> str:
+    if not packs:
+        return "No pack is installed. The owner adds one with /install."
+    return f"There is no pack “{name}”. Installed: {', '.join(packs)}."
+
+
+def _stopped(notice: notices.Stopped) -> str:
+    some = "1 message" if notice.dropped == 1 else f"{notice.dropped} messages"
+    waiting = f"{some} that waited will not be answered." if notice.dropped else ""
+    if notice.running and not notice.may:
+        mine = f"{some} of yours that waited will not be answered." if notice.dropped else ""
+        return f"{OTHERS_TURN} {mine}".strip()
+    if notice.running:
+        return f"{STOPPED_TURN} {waiting}".strip()
+    return waiting or "Nothing is running here."
+
+
+def _set_aside(notice: notices.SetAsideElsewhere) -> str:
+    name = f"{_in_one_line(notice.name)}, id {notice.person}" if notice.name else notice.person
+    where = f"the chat {notice.chat_id}" if notice.chat_id else "their private chat"
+    topic = f", topic {notice.thread_id}" if notice.thread_id else ""
+    look = f"aouo trace {notice.turn_id}" if notice.turn_id else "aouo logs"
+    whys = {
+        "broke": "made me break down three times",
+        "unreadable": "cannot be read any more where I keep it",
+        "failed": "could not be answered, and not be ended as it should",
+    }
+    return (
+        f"A message {whys[notice.why]}, so I put it aside and told its sender: {name}, "
+        f"in {where}{topic}. To see what happened there: {look}"
+    )
+
+
+def _waits(notice: notices.Waits) -> str:
+    if notice.question and not notice.command:
+        return (
+            "This is no answer to my question above, so it waits until you tap or write one; "
+            "/stop ends both."
+        )
+    what = "you have answered my question above" if notice.question else "I have answered what came"
+    before = "" if notice.question else " before it"
+    ends = "; /stop ends both" if notice.stops else ""
+    return f"/{notice.command} waits until {what}{before}{ends}."
+
+
+def _once_more(again: bool) -> str:
+    return "Answering now." if again else "Please say it again: your words were not kept."

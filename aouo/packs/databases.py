@@ -1,0 +1,195 @@
+"""The databases of packs: opened when first used, backed up and brought along by an upgrade."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import structlog
+
+from aouo.facts.errors import PackError, ToolFailed
+from aouo.facts.ports import Clock
+from aouo.packs.data.backup import BackUps, restore_database
+from aouo.packs.data.reading import has_rows
+from aouo.packs.data.storage import PackStore, rehearse
+from aouo.packs.library import Library, Pack
+from aouo.plumbing.home import Home
+
+log = structlog.get_logger()
+Note: TypeAlias = Callable[["MigratedDatabase"], None]
+"""Is told that a database is about to change, and where its backup lies."""
+
+
+def unnoted(migrated: MigratedDatabase) -> None:
+    """Nobody goes on with it after a kill."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigratedDatabase:
+    """One database after `migrate_all`; `backup` is None where nothing was to change."""
+
+    path: Path
+    owner: str
+    backup: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    store: PackStore
+    pack: Pack
+
+
+class PackDatabases:
+    """Each database of each pack, opened once; may be asked from any thread.
+
+    A pack of scope `person` has one for each owner: the person in a private chat, the
+    conversation in a group. Others share theirs.
+    """
+
+    def __init__(self, home: Home, library: Callable[[], Library], clock: Clock) -> None:
+        self._home = home
+        self._library = library
+        self._clock = clock
+        self._open: dict[tuple[str, str], _Opened] = {}
+        self._lock = threading.Lock()
+
+    def open(self, pack: str, owner: str) -> PackStore:
+        """The pack's database for `owner`, made or brought to the pack's schema if need be.
+
+        Raises:
+            ToolFailed: the pack is not loaded, or its schema does not fit what is there, which
+                the log tells the owner too; nothing changed.
+        """
+        found = self._library().get(pack)
+        if found is None:
+            raise ToolFailed(f"The pack {pack!r} is not loaded.")
+        kept_for = owner if found.manifest.schema.scope == "person" else ""
+        key = (pack, kept_for)
+        with self._lock:
+            there = self._open.get(key)
+            if there is not None and _same_storage(there.pack, found):
+                return there.store
+            if there is not None:
+                del self._open[key]
+                there.store.close()
+            file = self._home.pack_database(pack, kept_for)
+            try:
+                store = self._prepare(found, file, kept_for)
+            except PackError as error:
+                log.error("pack_database_refused", pack=pack, owner=kept_for, problem=str(error))
+                raise ToolFailed(
+                    f"Nothing can be kept or read: {error} Tell the person that whoever runs "
+                    "this bot has to mend the pack; their rows are safe."
+                ) from error
+            self._open[key] = _Opened(store, found)
+            return store
+
+    def databases_of(self, pack: str) -> list[Path]:
+        """The files there are: the shared one, then each owner's."""
+        shared = self._home.pack_database(pack)
+        return [file for file in (shared,) if file.is_file()] + sorted(
+            file for file in (self._home.store / pack).glob("*.db") if file.is_file()
+        )
+
+    def release(self, pack: str) -> None:
+        """Close the pack's files; the next use opens them anew."""
+        with self.closed(pack):
+            pass
+
+    @contextmanager
+    def closed(self, pack: str) -> Generator[None]:
+        """Keep the pack's files closed, so that they can be replaced; whoever needs one waits."""
+        with self._lock:
+            for key in [key for key in self._open if key[0] == pack]:
+                self._open.pop(key).store.close()
+            yield
+
+    def check(self, pack: Pack) -> None:
+        """Try on copies whether all databases there are could become `pack`'s.
+
+        Raises:
+            PackError: names the owner and what stands in the way.
+        """
+        for file in self.databases_of(pack.name):
+            try:
+                rehearse(file, pack.manifest, pack.schema_sql, pack.migrations)
+            except PackError as error:
+                raise _of_owner(pack, _owner_of(pack.name, file), error) from error
+
+    def migrate_all(self, pack: Pack, note: Note = unnoted) -> list[MigratedDatabase]:
+        """Bring all databases there are to `pack`'s schema, each backed up before.
+
+        `note` hears of each that changes, when its backup is there and nothing has changed yet.
+
+        Raises:
+            PackError: one cannot be; names its owner and why. Those that were changed are put
+                back to what they were.
+        """
+        self.release(pack.name)
+        done: list[MigratedDatabase] = []
+        for file in self.databases_of(pack.name):
+            owner = _owner_of(pack.name, file)
+            try:
+                store = self._prepare(pack, file, owner, note)
+            except PackError as error:
+                self.restore(done)
+                raise _of_owner(pack, owner, error) from error
+            store.close()
+            done.append(MigratedDatabase(file, owner, store.backup))
+        return done
+
+    def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
+        """Undo `migrate_all`: what was changed is what it was before."""
+        for item in migrated:
+            if item.backup is not None:
+                restore_database(item.backup, item.path)
+
+    def close(self) -> None:
+        with self._lock:
+            for opened in self._open.values():
+                opened.store.close()
+
+    def _prepare(self, pack: Pack, file: Path, owner: str, note: Note = unnoted) -> PackStore:
+        def taken(backup: Path) -> None:
+            note(MigratedDatabase(file, owner, backup))
+
+        store = PackStore(
+            file,
+            pack.manifest,
+            pack.schema_sql,
+            migrations=pack.migrations,
+            backups=BackUps(self._home.backups / pack.name, owner, self._clock.now, taken),
+        )
+        if store.backup is not None:
+            log.info("pack_database_changed", pack=pack.name, owner=owner, backup=store.backup.name)
+        return store
+
+
+def unseen_rows(home: Home, pack: Pack) -> Path | None:
+    """Where rows lie that nobody sees since `schema.scope` changed; None = there are none."""
+    shared, apart = home.pack_database(pack.name), home.store / pack.name
+    if pack.manifest.schema.scope == "person":
+        return shared if shared.is_file() and has_rows(shared) else None
+    return apart if any(has_rows(file) for file in sorted(apart.glob("*.db"))) else None
+
+
+def _same_storage(old: Pack, new: Pack) -> bool:
+    return old is new or (
+        old.manifest == new.manifest
+        and old.schema_sql == new.schema_sql
+        and old.migrations == new.migrations
+    )
+
+
+def _owner_of(pack: str, file: Path) -> str:
+    """Whose database this is; "" = everybody's."""
+    return file.stem if file.parent.name == pack else ""
+
+
+def _of_owner(pack: Pack, owner: str, error: PackError) -> PackError:
+    whose = f"of {owner}" if owner else "that everybody shares"
+    return PackError(f"The database of {pack.name} {whose} stays as it was: {error}")

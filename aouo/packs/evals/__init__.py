@@ -1,0 +1,1 @@
+"""The evals of a pack: conversations it has to pass, read, run and checked."""

@@ -1,0 +1,82 @@
+"""Runs a pack's evals in a process of their own, so that a running bot is not disturbed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from aouo.facts.errors import PackError
+from aouo.packs.evals.results import EvalResult, from_json
+
+LIMIT_S = 600.0
+_KEPT = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV"),
+    "AOUO_SECURITY__SANDBOX",
+)
+
+
+async def run_evals(
+    folder: Path,
+    *,
+    pack: str = "",
+    real: bool = False,
+    home: Path | None = None,
+    limit_s: float = LIMIT_S,
+) -> tuple[EvalResult, ...]:
+    """Run all evals of the pack in `folder`; none of them is no result. `pack` is its name where
+    the folder has another one.
+
+    The process reads the settings of `home`, and gives the evals `security.sandbox` of them; what
+    reaches a model only if `real`, and nothing secret of our environment otherwise. It is ended
+    when we are cancelled.
+
+    Raises:
+        PackError: the pack is not sound, or the evals did not end within `limit_s`.
+    """
+    name = pack or folder.name
+    command = [sys.executable, "-m", "aouo"]
+    command += ["--home", str(home)] if home else []
+    command += ["pack", "test", "--json", *(["--real"] if real else []), str(folder)]
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=dict(os.environ) if real else _without_secrets(os.environ),
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(limit_s):
+            said, complaint = await process.communicate()
+    except TimeoutError:
+        raise PackError(f"The evals of {name} did not end within {limit_s:g} s.") from None
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return _results(name, said, complaint)
+
+
+def _results(name: str, said: bytes, complaint: bytes) -> tuple[EvalResult, ...]:
+    try:
+        facts = cast("dict[str, Any]", json.loads(said))
+        results = from_json(facts["evals"])
+        problems = [f"{each['file']}: {each['message']}" for each in facts["problems"]]
+    except (ValueError, KeyError, TypeError) as error:
+        why = complaint.decode("utf-8", "replace").strip()[-500:] or "it said nothing"
+        raise PackError(f"The evals of {name} could not be run: {why}") from error
+    if problems:
+        raise PackError(f"{name} is not sound: {'; '.join(problems)}.")
+    return results
+
+
+def _without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: environ[name] for name in _KEPT if name in environ}

@@ -1,0 +1,22 @@
+"""How the failure of a part becomes the failure of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from aouo.facts.errors import SetupError
+
+
+@contextmanager
+def one_setup_error() -> Generator[None]:
+    """Raise the `SetupError` inside an exception group instead of the group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        found: BaseException | None = group.subgroup(SetupError)
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        if isinstance(found, SetupError):
+            raise found from None
+        raise

@@ -1,0 +1,278 @@
+"""Takes secrets out of whatever is written down: the configured ones and what looks like one.
+
+`Redactor` looks at whole texts, `Trickle` at one that still grows; both leave the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import cast
+from urllib.parse import quote, quote_plus
+
+from aouo.plumbing.logins import SHORTEST_SECRET
+from aouo.plumbing.secret_shapes import (
+    LOOKED_THROUGH,
+    Span,
+    bared,
+    hinted,
+    in_hiding,
+    joined,
+    remembered,
+    shape_spans,
+    shapes_settled,
+)
+
+REDACTED = "[redacted]"
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+class Redactor:
+    """Replaces secrets by `[redacted]` in text and in nested values.
+
+    `secrets` are replaced wherever they occur, also as JSON or a URL writes them. One shorter
+    than 6 characters is left to the shapes: replacing it would blank out ordinary words.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        written = {
+            form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)
+        }
+        self._forms = _ordered(written)
+        self._bare = _ordered(bare for form in written if len(bare := bared(form)) >= len(form) / 2)
+        self._shortest = min(map(len, self._bare), default=0)
+        starts = {
+            f"{re.escape(form[0])}(?:{re.escape(form[1])}|\\Z)" for form in {*written, *self._bare}
+        }
+        self._begins = re.compile("|".join(sorted(starts)) or r"(?!)", re.DOTALL)
+
+    def suspects(self, text: str) -> bool:
+        """Whether `text` may hold a secret; false is sure, and quick."""
+        for form in self._forms:
+            if form in text:
+                return True
+        if hinted(text):
+            return True
+        bare = bared(text)
+        return len(bare) < len(text) and (hinted(bare) or any(form in bare for form in self._bare))
+
+    def text(self, text: str) -> str:
+        """`text` without secrets; the very same object when nothing is suspected."""
+        if not self.suspects(text):
+            return text
+        text = self.known(text)
+        return replaced(text, shape_spans(text))
+
+    def known(self, text: str) -> str:
+        """`text` without the configured secrets; what only looks like one stays."""
+        return replaced(text, self.known_spans(text))
+
+    def settled(self, text: str) -> int:
+        """How much of a text that still grows is sure: a secret may begin behind it."""
+        return min(self.known_settled(text), shapes_settled(text, 0))
+
+    def known_settled(self, text: str) -> int:
+        """Where the first configured secret may begin whose end is not there yet, else the end."""
+        sure, bare = self._settled(self._forms, text), bared(text)
+        if len(bare) == len(text):
+            return sure
+        bare_sure = self._settled(self._bare, bare)
+        if bare_sure == len(bare):
+            return sure
+        ((begins, _),) = in_hiding(text, [(bare_sure, bare_sure + 1)])
+        return min(sure, begins)
+
+    def _settled(self, forms: Sequence[str], text: str) -> int:
+        sure = size = len(text)
+        if not self._begins.search(text):
+            return size
+        for form in forms:
+            at = text.find(form[0], max(0, size - len(form) + 1), sure)
+            while at >= 0:
+                if form.startswith(text[at:]):
+                    sure = at
+                    break
+                at = text.find(form[0], at + 1, sure)
+        return sure
+
+    def known_spans(self, text: str) -> list[Span]:
+        """Where configured secrets are; those that overlap are one."""
+        if len(text) < self._shortest:
+            return []
+        found, bare = _found(self._forms, text), bared(text)
+        if len(bare) < len(text):
+            found += in_hiding(text, _found(self._bare, bare))
+        return joined(found) if len(found) > 1 else found
+
+    def json(self, text: str) -> str:
+        """JSON as a model writes it, without secrets; what was valid stays valid, however a secret
+        was spelled. What was not, or is too deep, is looked at as text, with its escapes undone."""
+        try:
+            value: object = json.loads(text, parse_int=self._number, parse_float=self._number)
+            clean = self.value(value)
+            if clean == value and self.text(text) == text:
+                return text
+            return json.dumps(clean, ensure_ascii=False)
+        except (ValueError, RecursionError):
+            plain = _ESCAPED.sub(lambda code: chr(int(code[1], 16)), text)
+            looked = self.text(plain)
+            return self.text(text) if looked == plain else looked
+
+    def _number(self, digits: str) -> object:
+        if self.text(digits) != digits:
+            return digits  # as a text it is redacted like one
+        if digits.lstrip("-").isdigit():
+            return int(digits)
+        return float(digits) if math.isfinite(float(digits)) else digits
+
+    def value(self, value: object) -> object:
+        """`value` with every text in it redacted, keys of mappings included.
+
+        Mappings become dicts, exceptions text; lists, tuples and sets keep their kind. Anything
+        else is returned as it came.
+        """
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                items = cast("dict[object, object]", value).items()
+                return {self.value(key): self.value(item) for key, item in items}
+            case list():
+                return [self.value(item) for item in cast("list[object]", value)]
+            case tuple():
+                return tuple([self.value(item) for item in cast("tuple[object, ...]", value)])
+            case int() | float() | None:
+                return value
+            case set() | frozenset():
+                return {self.value(item) for item in cast("set[object]", value)}
+            case bytes():
+                return self.text(value.decode("utf-8", "backslashreplace")).encode()
+            case Mapping():
+                return self.value(dict(cast("Mapping[object, object]", value)))
+            case BaseException():
+                return self.text(f"{type(value).__name__}: {value}")
+            case _:
+                return value
+
+    def known_in(self, value: object) -> object:
+        """`value`, a frozen dataclass or a tuple of them, without the configured secrets."""
+        match value:
+            case str():
+                return self.known(value)
+            case tuple():
+                return tuple([self.known_in(item) for item in cast("tuple[object, ...]", value)])
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                names = [field.name for field in fields(value)]
+                return replace(
+                    value, **{name: self.known_in(getattr(value, name)) for name in names}
+                )
+            case _:
+                return value
+
+
+class Trickle:
+    """A text that grows: gives out what is sure, and holds back what may be part of a secret.
+
+    All that `add` and `end` return is what `Redactor.text` makes of all that was added, however
+    that was cut. Held back is at most what could still become a secret, until it cannot.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._known = ""
+        self._known_again: int = 0
+        self._shaped = ""
+        self._shaped_again: int = 0
+        self._out: int = 0
+        self._looked: int = 0
+
+    def add(self, more: str) -> str:
+        """What can be shown now."""
+        return self._shapes(self._without_known(more))
+
+    def end(self) -> str:
+        """The rest: nothing follows."""
+        return self._shapes(self._without_known("", ended=True), ended=True)
+
+    def _without_known(self, more: str, *, ended: bool = False) -> str:
+        """The first pass; `_known` is what is held back of it."""
+        self._known = text = self._known + more
+        if len(text) < self._known_again and not ended:
+            return ""
+        sure = len(text) if ended else self._redactor.known_settled(text)
+        spans = self._redactor.known_spans(text)
+        for start, stop in spans:
+            if start < sure < stop:
+                sure = start
+        self._known = text[sure:]
+        self._known_again = _next_look(len(text) - sure)
+        return replaced(text[:sure], [span for span in spans if span[1] <= sure])
+
+    def _shapes(self, more: str, *, ended: bool = False) -> str:
+        """The second pass; `_shaped` also keeps what is out, as far as a match may begin in it."""
+        self._shaped = text = self._shaped + more
+        if len(text) < self._shaped_again and not ended:
+            return ""
+        sure = len(text) if ended else shapes_settled(text, self._out)
+        shown: list[str] = []
+        for start, stop in shape_spans(text, self._looked):
+            if stop > sure:
+                sure = min(sure, start)
+                break
+            shown += (text[self._out : start], REDACTED)
+            self._out = self._looked = stop
+        shown.append(text[self._out : sure])
+        gone = max(0, sure - remembered(text))
+        self._shaped, self._out = text[gone:], sure - gone
+        # What stood before the first character is gone: whether a word begins there is not known.
+        self._looked = max(self._looked - gone, min(gone, 1))
+        self._shaped_again = self._out + _next_look(len(text) - sure)
+        return "".join(shown)
+
+
+def _next_look(held: int) -> int:
+    """At which length of it what is held back is looked through again: much of it seldom, so that
+    no text costs more than a few looks at each of its characters."""
+    return held + held // 4 if held > LOOKED_THROUGH else 0
+
+
+def replaced(text: str, spans: Sequence[Span], mask: str = REDACTED) -> str:
+    """`text` with a mask for each span; they are in order and do not overlap."""
+    if not spans:
+        return text
+    pieces: list[str] = []
+    at = 0
+    for start, stop in spans:
+        pieces += (text[at:start], mask)
+        at = stop
+    return "".join((*pieces, text[at:]))
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """A secret as it is, and as JSON and addresses write it."""
+    percent = quote(secret, safe="")
+    return (
+        secret,
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        percent,
+        re.sub("%..", lambda code: code[0].lower(), percent),
+        quote_plus(secret),
+    )
+
+
+def _ordered(forms: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*forms}, key=len, reverse=True))
+
+
+def _found(forms: Sequence[str], text: str) -> list[Span]:
+    found: list[Span] = []
+    for form in forms:
+        at = text.find(form)
+        while at >= 0:
+            found.append((at, at + len(form)))
+            at = text.find(form, at + 1)
+    return found

@@ -1,0 +1,43 @@
+"""Notices that the machine has slept: the wall clock went on, the monotonic one stood still.
+
+Both are steady otherwise. A wall clock that is set forward looks the same; all that follows is that
+idle connections are given up and Telegram is asked anew, so it need not be told apart. One that is
+set back is no sleep, and nothing follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+
+from aouo.facts.ports import Clock
+
+log = structlog.get_logger()
+
+GAP_S = 60.0
+LOOK_EVERY_S = 6.0
+
+
+def ahead_s(clock: Clock) -> float:
+    """How far the wall clock is ahead of the monotonic one; a sleep makes it more."""
+    return clock.now().timestamp() - clock.monotonic_s()
+
+
+def slept(before_s: float, now_s: float) -> bool:
+    """Whether two values of `ahead_s` have a sleep between them."""
+    return now_s - before_s > GAP_S
+
+
+async def watch(clock: Clock, woken: Callable[[], None]) -> None:
+    """For ever: call `woken` soon after each sleep."""
+    before_s = ahead_s(clock)
+    while True:
+        await clock.sleep(LOOK_EVERY_S)
+        now_s = ahead_s(clock)
+        if slept(before_s, now_s):
+            log.info("woken", after_s=round(now_s - before_s))
+            woken()
+        elif slept(now_s, before_s):
+            log.info("clock_set_back", by_s=round(before_s - now_s))
+        before_s = now_s

@@ -1,0 +1,125 @@
+"""Request bodies as bytes, written in pieces that are remembered from one request to the next."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aouo.facts.transcript import Message, ModelRequest, ToolReturned, ToolSpec
+from aouo.providers.chat.wire import (
+    chat_message,
+    chat_tool,
+    encode,
+    given_ids,
+    mark_places,
+    marked,
+    options,
+    system_message,
+)
+from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.order import in_order
+from aouo.providers.thoughts import native_of
+
+BYTES_MAX, PIECE_BYTES_MAX = 16_000_000, 100_000
+_TOOLS_KEPT = 16
+BESIDE_BYTES = 300
+"""What remembering a message takes besides its bytes, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A message as it is sent, and the service's own ids of its calls.
+
+    The message is kept with it, so that its id in this process cannot become another one's.
+    """
+
+    message: Message
+    written: bytes
+    ids: Mapping[str, str]
+
+
+class Bodies:
+    """Bodies of the requests to one model, as `encode(chat_body(…))` makes them, byte for byte.
+
+    A session's messages are the same objects turn after turn, so that each is written once, and
+    the tools are too: a long history costs little more than a short one.
+    """
+
+    def __init__(self, *, model: str, provider: str = "", bytes_max: int = BYTES_MAX) -> None:
+        self._model = model
+        self._provider = provider
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._pieces: dict[bool, dict[object, Piece]] = {False: {}, True: {}}
+        self._tools: deque[tuple[tuple[ToolSpec, ...], bytes]] = deque(maxlen=_TOOLS_KEPT)
+
+    def body(self, request: ModelRequest, dialect: Dialect = PLAIN) -> bytes:
+        """The body of one request."""
+        tools = b',"tools":' + self._tools_of(request.tools) if request.tools else b""
+        return b"".join(
+            (
+                b'{"model":',
+                encode(self._model),
+                b',"messages":[',
+                b",".join(self._messages(request, dialect)),
+                b"],",
+                encode(options(request, dialect))[1:-1],
+                tools,
+                b"}",
+            )
+        )
+
+    def _messages(self, request: ModelRequest, dialect: Dialect) -> list[bytes]:
+        ordered = in_order(request)
+        lasting = set(map(id, request.messages))
+        known = self._pieces[dialect.thoughts]
+        ids: dict[str, str] = {}
+        pieces: list[bytes] = []
+        for message in ordered.messages:
+            named = ids.get(message.call_id, "") if ids and type(message) is ToolReturned else ""
+            # What is sent of a message depends on these alone: one model of one service is asked.
+            key = (id(message), named) if named else id(message)
+            piece = known.get(key)
+            if piece is None:
+                native = native_of(message, self._provider, self._model)
+                written = encode(chat_message(message, native, named, dialect))
+                piece = Piece(message, written, given_ids(message, native))
+                if id(message) in lasting:
+                    self._remember(known, key, piece)
+            if piece.ids:
+                ids |= piece.ids
+            pieces.append(piece.written)
+        system = [system_message(request)] if request.system else []
+        if dialect.cache_marks:
+            system = [marked(message) for message in system]
+            for at in mark_places(ordered):
+                pieces[at] = encode(marked(chat_message(ordered.messages[at])))
+        return [*map(encode, system), *pieces]
+
+    def _remember(self, known: dict[object, Piece], key: object, piece: Piece) -> None:
+        size = len(piece.written) + BESIDE_BYTES
+        if size > PIECE_BYTES_MAX:
+            return
+        if self._bytes + size > self._bytes_max:
+            for kept in self._pieces.values():
+                kept.clear()
+            self._bytes = 0
+        self._bytes += size
+        known[key] = piece
+
+    def _tools_of(self, specs: tuple[ToolSpec, ...]) -> bytes:
+        for known, written in self._tools:
+            if len(known) == len(specs) and all(map(reads_the_same, known, specs)):
+                return written
+        written = encode([chat_tool(spec) for spec in specs])
+        self._tools.append((specs, written))
+        return written
+
+
+def reads_the_same(one: ToolSpec, other: ToolSpec) -> bool:
+    """Equal schemas are not enough: 1 and true are equal."""
+    return one is other or (
+        one.parameters is other.parameters
+        and (one.name, one.description) == (other.name, other.description)
+    )

@@ -1,0 +1,243 @@
+"""The OpenAI-compatible chat format, outgoing: our request as the body of its one call."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Image,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolReturned,
+    ToolSpec,
+    UserSaid,
+)
+from aouo.providers.dialect import PLAIN, Dialect
+from aouo.providers.order import Ordered, in_order
+from aouo.providers.thoughts import (
+    NO_FIELDS,
+    NONE_KEPT,
+    NOTHING,
+    THOUGHTS,
+    Native,
+    is_at,
+    native_of,
+    sendable_id,
+    signed,
+)
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def chat_body(
+    request: ModelRequest, *, model: str, dialect: Dialect = PLAIN, provider: str = ""
+) -> dict[str, Any]:
+    """The body of `POST <base_url>/chat/completions`, streamed.
+
+    What `provider` sent of its own with its answers goes back to it, and to nobody else.
+    What stays the same from turn to turn comes first (system, history), so that a service
+    that caches prefixes reads it once.
+    """
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": chat_messages(request, model=model, dialect=dialect, provider=provider),
+        **options(request, dialect),
+    }
+    if request.tools:
+        body["tools"] = [chat_tool(spec) for spec in request.tools]
+    return body
+
+
+def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+    """The small fields of a body, which stand between messages and tools."""
+    found: dict[str, Any] = {"stream": True}
+    if dialect.max_tokens:
+        found[dialect.max_tokens] = request.max_tokens
+    if dialect.stream_options:
+        found["stream_options"] = {"include_usage": True}
+    if dialect.temperature and request.temperature is not None:
+        found["temperature"] = request.temperature
+    if dialect.cache_key:
+        found["prompt_cache_key"] = cache_key(request)
+    effort = dialect.effort_of(request)
+    if effort == "none" and dialect.switched:
+        found["thinking"] = {"type": "disabled"}
+    elif effort:
+        found["reasoning_effort"] = effort
+    return found
+
+
+def encode(value: object) -> bytes:
+    """JSON in UTF-8; a lone surrogate, which no service takes, becomes a question mark."""
+    return _JSON.encode(value).encode("utf-8", "replace")
+
+
+def chat_messages(
+    request: ModelRequest, *, model: str, dialect: Dialect, provider: str
+) -> list[dict[str, Any]]:
+    ordered = in_order(request)
+    ids: dict[str, str] = {}
+    messages: list[dict[str, Any]] = []
+    for message in ordered.messages:
+        native = native_of(message, provider, model)
+        ids |= given_ids(message, native)
+        named = ids.get(message.call_id, "") if isinstance(message, ToolReturned) else ""
+        messages.append(chat_message(message, native, named, dialect))
+    system = [system_message(request)] if request.system else []
+    if dialect.cache_marks:
+        system = [marked(message) for message in system]
+        for at in mark_places(ordered):
+            messages[at] = marked(messages[at])
+    return system + messages
+
+
+def system_message(request: ModelRequest) -> dict[str, Any]:
+    return {"role": "system", "content": request.system}
+
+
+def given_ids(message: Message, native: Native) -> dict[str, str]:
+    """Our ids of an answer's calls, and the service's own for them, where it gave one."""
+    calls = message.calls if isinstance(message, AssistantSaid) else ()
+    given = zip(calls, native.calls, strict=False)
+    return {call.id: str(kept["id"]) for call, kept in given if "id" in kept}
+
+
+def chat_message(
+    message: Message, native: Native = NOTHING, named: str = "", dialect: Dialect = PLAIN
+) -> dict[str, Any]:
+    """One message of those that `in_order` leaves; `named` is the service's id of a result's
+    call, "" for one of another service."""
+    match message:
+        case UserSaid(text, ()):
+            return {"role": "user", "content": text}
+        case UserSaid(text, images):
+            return {"role": "user", "content": _parts(text, images)}
+        case AssistantSaid(text, calls):
+            said: dict[str, Any] = {"role": "assistant", "content": text or None}
+            if calls:
+                said["tool_calls"] = _calls(calls, native.calls or [NO_FIELDS] * len(calls))
+            said |= native.message
+            if calls and dialect.signed:
+                said = signed(said, dialect.signed)
+            if dialect.thoughts and not any(said.get(name) for name in THOUGHTS):
+                said["reasoning_content"] = NONE_KEPT
+            return said
+        case ToolReturned(call_id, _, text):
+            named = named or sendable_id(call_id)
+            return {"role": "tool", "tool_call_id": named, "content": text}
+        case _:
+            return {"role": "system", "content": message.text}
+
+
+def _calls(calls: Sequence[ToolCall], natives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": sendable_id(call.id),
+            "type": "function",
+            "function": {
+                "name": sendable_name(call.name),
+                "arguments": sendable_arguments(call.arguments),
+            },
+            **native,
+        }
+        for call, native in zip(calls, natives, strict=True)
+    ]
+
+
+def wants_marks(provider: str, base_url: str, model: str) -> bool:
+    """Whether nothing of a prompt is cached without marks: Claude at OpenRouter.
+
+    Anthropic's own compatible address caches nothing, marked or not
+    (platform.claude.com/docs/en/api/openai-sdk).
+    """
+    claude = model.lower().lstrip("~").startswith("anthropic/")
+    return claude and is_at("openrouter", provider, base_url)
+
+
+def mark_places(ordered: Ordered) -> list[int]:
+    """Which of the messages end what the next request will begin with too, the newest two: a
+    service finds a mark of the last request for sure only if it stands there again.
+
+    Words of the person only: OpenRouter takes parts of a text for system and user alone.
+    """
+    earlier = ordered.messages[: ordered.words_at]
+    return [at for at, message in enumerate(earlier) if type(message) is UserSaid][-2:]
+
+
+def marked(message: dict[str, Any]) -> dict[str, Any]:
+    """A message whose end is the end of what is to be cached.
+
+    Source: openrouter.ai/docs/guides/best-practices/prompt-caching: only in a part of text, four
+    at most; this makes three.
+    """
+    parts = message["content"]
+    if isinstance(parts, str):
+        parts = [{"type": "text", "text": parts}]
+    at = max((n for n, part in enumerate(parts) if part["type"] == "text"), default=-1)
+    control = {"cache_control": {"type": "ephemeral"}}
+    return message | {
+        "content": [part | control if n == at else part for n, part in enumerate(parts)]
+    }
+
+
+def cache_key(request: ModelRequest) -> str:
+    """The name of what requests begin with, which tells nothing of it.
+
+    Source: docs.mistral.ai/studio-api/conversations/advanced/prompt-caching (read 23 Nov 2026): the
+    same key where a prefix is likely to be shared, and no secrets or personal data in it.
+    """
+    begins = request.system.encode("utf-8", "replace")
+    return hashlib.blake2b(begins, digest_size=8).hexdigest()
+
+
+def sendable_name(name: str) -> str:
+    """What a model called, as services take it back; they refuse a whole request over a name
+    that is empty, too long or of other characters, though a model made it up."""
+    name = _NOT_IN_NAMES.sub("_", name)
+    return (name if name[:1].isalpha() or name[:1] == "_" else f"_{name}")[:64]
+
+
+def sendable_arguments(text: str) -> str:
+    """Arguments as one JSON object: some servers parse them again. Broken ones stay visible."""
+    try:
+        value: object = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return text or "{}"
+    return json.dumps({"": text}, ensure_ascii=False)
+
+
+def _parts(text: str, images: Sequence[Image]) -> list[dict[str, Any]]:
+    """Words and pictures of one message; pictures go inline, as data URLs."""
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    for image in images:
+        data = base64.b64encode(image.data).decode()
+        url = {"url": f"data:{image.media_type};base64,{data}"}
+        parts.append({"type": "image_url", "image_url": url})
+    return parts
+
+
+def chat_tool(spec: ToolSpec) -> dict[str, Any]:
+    function = {
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": _without_worked_examples(spec.parameters),
+    }
+    return {"type": "function", "function": function}
+
+
+def _without_worked_examples(schema: dict[str, Any]) -> dict[str, Any]:
+    """Examples with a person's words are for the tiny model; others do without their tokens."""
+    examples = cast("list[object]", schema.get("examples") or ())
+    if not any(isinstance(example, dict) and "user" in example for example in examples):
+        return schema
+    return {key: value for key, value in schema.items() if key != "examples"}

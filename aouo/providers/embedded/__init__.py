@@ -1,0 +1,1 @@
+"""The embedded model: llama.cpp's server in a child process."""

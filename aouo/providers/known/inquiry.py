@@ -1,0 +1,145 @@
+"""Asks a server what it says of its models; nothing of it costs money or fails a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from aouo.providers.known.told import (
+    Told,
+    entry_of,
+    joined,
+    names,
+    owners_of,
+    told_by_list,
+    told_by_llama_cpp,
+    told_by_ollama,
+)
+from aouo.web.certificates import cure_of
+
+if TYPE_CHECKING:
+    from aouo.config.settings import Endpoint
+
+Server: TypeAlias = Literal["", "ollama", "llama.cpp", "lm studio"]
+
+WITHIN_S = 5.0
+MAX_BYTES = 32 * 1024 * 1024
+"""Of a list; 5,000 models with long descriptions have a third of it."""
+
+_SMALL_BYTES = 100_000
+"""Read at once; what is larger is read in a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What came of asking: the HTTP status of the list (0 = nobody answered, `why` says more), the
+    names on it, what the server says of the model, None = it does not name it, and which server
+    of one's own it is, "" = none that is asked in its own words."""
+
+    status: int
+    why: str = ""
+    names: tuple[str, ...] = ()
+    told: Told | None = None
+    server: Server = ""
+
+
+async def inquire(
+    session: aiohttp.ClientSession, backend: str, endpoint: Endpoint, model: str
+) -> Inquiry:
+    """Ask within `WITHIN_S` seconds; raises nothing of the network's. `why` may quote an address,
+    never a key."""
+    asking = _Asking(session, endpoint, backend == "gemini")
+    try:
+        async with asyncio.timeout(WITHIN_S):
+            return await asking.of(model)
+    except TimeoutError:
+        return Inquiry(0, f"no answer within {WITHIN_S:g} s")
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return Inquiry(0, cure_of(error) or f"{type(error).__name__}: {error}".rstrip(": "))
+
+
+class _Asking:
+    def __init__(self, session: aiohttp.ClientSession, endpoint: Endpoint, gemini: bool) -> None:
+        self._session = session
+        self._base = endpoint.base_url.removesuffix("/openai") if gemini else endpoint.base_url
+        self._list = "/models?pageSize=1000" if gemini else "/models"
+        self._headers = _headers(endpoint.api_key, self._base, gemini=gemini)
+
+    async def of(self, model: str) -> Inquiry:
+        status, body = await self._get(self._base + self._list)
+        listed = names(body)
+        entry = entry_of(body, model)
+        told = None if entry is None else told_by_list(entry)
+        kind = self._kind(body)
+        own = await self._own_word(kind, model) if kind else None
+        if own is not None and (told or kind == "llama.cpp"):  # which takes any name for its model
+            told = joined(told or Told(), own)
+        return Inquiry(status, "", listed, told, server=kind)
+
+    def _kind(self, body: object) -> Server:
+        """Which server of one's own this is, by what it writes into its list or where it is."""
+        owners = owners_of(body)
+        port = urlsplit(self._base).port
+        if "llamacpp" in owners:
+            return "llama.cpp"
+        if "organization_owner" in owners or port == 1234:
+            return "lm studio"
+        return "ollama" if "library" in owners or port == 11434 else ""
+
+    async def _own_word(self, kind: Server, model: str) -> Told | None:
+        """What such a server says in its own API beside the compatible one."""
+        root = self._base.removesuffix("/v1")
+        match kind:
+            case "ollama":
+                show = await self._post(f"{root}/api/show", {"model": model})
+                _, running = await self._get(f"{root}/api/ps")
+                return told_by_ollama(show, running, model)
+            case "llama.cpp":
+                return told_by_llama_cpp((await self._get(f"{root}/props"))[1])
+            case _:
+                for version in ("v1", "v0"):
+                    _, body = await self._get(f"{root}/api/{version}/models")
+                    if (entry := entry_of(body, model)) is not None:
+                        return told_by_list(entry)
+                return None
+
+    async def _get(self, url: str) -> tuple[int, object]:
+        async with self._session.get(url, headers=self._headers, allow_redirects=False) as response:
+            return response.status, await _json(response)
+
+    async def _post(self, url: str, body: dict[str, str]) -> object:
+        async with self._session.post(
+            url, headers=self._headers, json=body, allow_redirects=False
+        ) as response:
+            return await _json(response)
+
+
+def _headers(key: str, base: str, *, gemini: bool) -> dict[str, str]:
+    if not key:
+        return {}
+    if gemini:
+        return {"x-goog-api-key": key}
+    found = {"Authorization": f"Bearer {key}"}
+    if (urlsplit(base).hostname or "").endswith("anthropic.com"):
+        found |= {"x-api-key": key, "anthropic-version": "2023-06-01"}
+    return found
+
+
+async def _json(response: aiohttp.ClientResponse) -> object:
+    """The JSON of an answer, None = it is none, or too much."""
+    whole = bytearray()
+    async for piece in response.content.iter_any():
+        whole += piece
+        if len(whole) > MAX_BYTES:
+            return None
+    try:
+        if len(whole) < _SMALL_BYTES:
+            return json.loads(whole)
+        return await asyncio.to_thread(json.loads, bytes(whole))
+    except (ValueError, RecursionError):
+        return None

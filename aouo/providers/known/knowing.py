@@ -1,0 +1,208 @@
+"""A model together with what is known of it, which grows: its window, and whether it sees."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import structlog
+
+from aouo.facts.errors import ProviderError
+from aouo.facts.ports import ChatModel
+from aouo.facts.transcript import Finished, ModelEvent, ModelRequest, PaidForNothing, UserSaid
+from aouo.providers.known.inquiry import Inquiry
+from aouo.providers.known.told import Told, nearest
+from aouo.providers.known.windows import known, window_of
+from aouo.providers.refusals import refuses_pictures, refuses_this_picture
+from aouo.providers.room import Room
+
+log = structlog.get_logger()
+
+Source = Literal["you", "the server", "the catalogue", "its name", "a refusal", "nobody"]
+
+UNSEEN = "A picture came with this. You cannot see pictures: say so, and do not guess."
+UNTAKEN = (
+    "[A picture came with this, and your service did not take it: it may be too large, or of a "
+    "form that it cannot read. Say so, and do not guess.]"
+)
+AGAIN = "When it is sent once more, another model describes it to you: say that too."
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of one model, and from whom."""
+
+    window_tokens: int
+    window_from: Source
+    sees: bool
+    sees_from: Source
+    told: Told | None = None
+
+
+def facts_of(
+    model: str, *, own_window: int, vision: Literal["auto", "on", "off"], tries: bool
+) -> Facts:
+    """What is known before anybody is asked; `tries`: a model that nobody knows is shown pictures
+    until it refuses one."""
+    found = known(model)
+    window: tuple[int, Source] = (window_of(model), "its name" if found else "nobody")
+    if own_window:
+        window = own_window, "you"
+    if vision != "auto":
+        return Facts(*window, vision == "on", "you")
+    if found:
+        return Facts(*window, found.sees, "its name")
+    return Facts(*window, tries, "nobody")
+
+
+def with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
+    """The same with what the server and the catalogue say: of their windows the smaller counts.
+
+    The owner's word stays, and so does what a refusal has shown.
+    """
+    said = told or Told()
+    if facts.window_from != "you":
+        windows: list[tuple[int, Source]] = [
+            (said.window_tokens, "the server"),
+            (listed_tokens, "the catalogue"),
+        ]
+        if not said.loaded and facts.told and facts.told.loaded:  # what it had in memory counts
+            windows.append((facts.told.window_tokens, "the server"))
+        given = [window for window in windows if window[0]]
+        if given:
+            tokens, source = min(given)
+            facts = replace(facts, window_tokens=tokens, window_from=source)
+    if said.sees is not None and facts.sees_from not in ("you", "a refusal"):
+        facts = replace(facts, sees=said.sees, sees_from="the server")
+    keeps = facts.told and facts.told.loaded and not said.loaded
+    return replace(facts, told=facts.told if keeps else told or facts.told)
+
+
+class OfService(ChatModel, Protocol):
+    """A model of a service (`service.ServiceModel`)."""
+
+    @property
+    def left_out(self) -> tuple[str, ...]: ...
+    async def prepare(self) -> None: ...
+
+
+class KnownModel:
+    """A `ChatModel` that answers as the one inside, and learns from a refusal that it is blind.
+
+    A model that refuses a picture is asked once more without it, and told so; if it takes none at
+    all, it counts from then on as one that does not see. `eyes`: another model describes pictures
+    to those. `room` is what is known of the room for its answers.
+    """
+
+    brief = False
+
+    def __init__(
+        self,
+        inner: OfService,
+        facts: Facts,
+        ask: Callable[[], Awaitable[Inquiry]],
+        *,
+        eyes: bool = False,
+        room: Room | None = None,
+    ) -> None:
+        self._inner = inner
+        self._ask = ask
+        self._room = room or Room()
+        self._unseen = f"[{UNSEEN} {AGAIN}]" if eyes else f"[{UNSEEN}]"
+        self.facts = facts
+        self.answered = asyncio.Event()
+        """Set by its first answer: a server that loads models when they are asked has loaded it."""
+
+    async def learn(self, listed_tokens: int = 0) -> Inquiry:
+        """Ask the server, and know what it says; `listed_tokens` is a catalogue's window."""
+        said = await self._ask()
+        self.facts = with_word(self.facts, said.told, listed_tokens)
+        return said
+
+    @property
+    def provider(self) -> str:
+        return self._inner.provider
+
+    @property
+    def model(self) -> str:
+        return self._inner.model
+
+    @property
+    def context_window(self) -> int:
+        return self.facts.window_tokens
+
+    @property
+    def sees(self) -> bool:
+        return self.facts.sees
+
+    @property
+    def candidates(self) -> tuple[tuple[str, str], ...]:
+        return self._inner.candidates
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Settings of the owner's that the service did not take."""
+        return self._inner.left_out
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+    async def living(self) -> tuple[str, ...]:
+        """A few models that the service has, the nearest to this one's name first, or the
+        first ones of its list; () when it does not say so at once."""
+        said = await self._ask()
+        near = await asyncio.to_thread(nearest, said.names, self.model)
+        return near or tuple(name for name in said.names if name != self.model)[:3]
+
+    async def prepare(self) -> None:
+        await self._inner.prepare()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        begun = False
+        try:
+            async with aclosing(self._room.stream(self._inner, request)) as events:
+                async for event in events:
+                    begun = begun or not isinstance(event, PaidForNothing)
+                    self._note(event)
+                    yield event
+            return
+        except ProviderError as error:
+            told = "" if begun or not request.has_pictures else self._instead(error)
+            if not told:
+                raise
+            if error.may_have_cost:
+                yield PaidForNothing()
+        unseen = _without_pictures(request, told)
+        async with aclosing(self._room.stream(self._inner, unseen)) as events:
+            async for event in events:
+                self._note(event)
+                yield event
+
+    def _instead(self, error: ProviderError) -> str:
+        """What the model reads in the place of a picture that was refused; "" = it was not."""
+        if refuses_pictures(error):
+            log.warning("model_is_blind", model=self.model, error=str(error))
+            if self.facts.sees_from != "you":
+                self.facts = replace(self.facts, sees=False, sees_from="a refusal")
+            return self._unseen
+        if refuses_this_picture(error):
+            log.warning("picture_refused", model=self.model, error=str(error))
+            return UNTAKEN
+        return ""
+
+    def _note(self, event: ModelEvent) -> None:
+        if isinstance(event, Finished):
+            self.answered.set()
+
+
+def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
+    messages = tuple(
+        replace(one, text=f"{one.text}\n{unseen}".lstrip(), images=())
+        if isinstance(one, UserSaid) and one.images
+        else one
+        for one in request.messages
+    )
+    return replace(request, messages=messages)

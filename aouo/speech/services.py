@@ -1,0 +1,312 @@
+"""Voices: text to speech and speech to text, by the openai and groq SDKs.
+
+The SDK is imported, in a thread, by the first call. What a call took is told with its result, so
+that usage can be written where the turn is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from aouo.facts.errors import (
+    PromptTooLong,
+    ProviderAuth,
+    ProviderBusy,
+    ProviderError,
+    ProviderRejected,
+    ProviderTimeout,
+)
+from aouo.providers.failures import error_object, failure, parse_body
+from aouo.providers.http import Session, httpx_client, shared_client
+from aouo.providers.roads import in_the_way
+from aouo.speech.audio import Audio, one_wav, voice_note
+from aouo.speech.rules import RULES, Backend
+from aouo.speech.sentences import pieces
+
+T = TypeVar("T")
+
+PATIENCE_S = 60.0
+"""So long at most are the pauses of one text all in all, as far as the first one tells.
+
+Groq's limits of a minute come back evenly: on its free plan a long text meets a pause before each
+piece, so what one of them costs the text is known with the first (see its profile)."""
+_OGG = {".oga", ".opus", ""}
+"""Endings of Ogg files that the services do not know: Telegram's, and none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechCall:
+    """One call for the usage; `scope` as in the usage table."""
+
+    scope: Literal["tts", "stt"]
+    provider: str
+    model: str
+    duration_ms: int
+
+
+class TermsAsked(ProviderRejected):
+    """Whose account it is has to accept the model's terms at the service first."""
+
+
+_TERMS_CODE = "model_terms_required"
+"""Groq, HTTP 400; its message has the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """`text` "" = no words, or (`unclear`) none that are understood."""
+
+    text: str
+    call: SpeechCall
+    unclear: bool = False
+
+
+Spend: TypeAlias = Callable[[SpeechCall], None]
+
+
+def unspent(call: SpeechCall) -> None:
+    """Nobody counts this call."""
+    del call
+
+
+class Ears(Protocol):
+    """Who writes down what is said."""
+
+    async def transcribe(self, file: Path) -> Heard:
+        """What is said in `file`.
+
+        Raises:
+            ProviderError: it was not written down.
+        """
+        ...
+
+
+class Voice(Protocol):
+    """Who speaks."""
+
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
+        """`text` as a voice note; `voice` as whoever speaks names it, "" = the usual one.
+
+        `spend` is told of each call that was answered, also where a later one fails.
+
+        Raises:
+            ProviderError: it was not spoken, or not to its end.
+        """
+        ...
+
+
+class SpeechService:
+    """One service's SDK over the runtime's session; failures come out as `ProviderError`s.
+
+    `base_url` for groq stands without `/openai/v1`, which its SDK adds.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: Backend,
+        base_url: str,
+        api_key: str,
+        session: Session,
+        request_timeout_s: float = 90.0,
+    ) -> None:
+        self.backend: Backend = backend
+        self._base_url = base_url.rstrip("/")
+        self._key = api_key.strip()
+        self._session = session
+        self._request_timeout_s = request_timeout_s
+        self._client: Any = None
+
+    async def ask(self, what: Callable[[Any], Awaitable[T]]) -> T:
+        """What `what` gets out of the SDK's client, within the time a request may take."""
+        if not (self._key and self._key.isascii() and self._key.isprintable()):
+            raise ProviderAuth(f"{self.backend}: there is no key, or it has characters no key has")
+        client = self._client or await asyncio.to_thread(self._connect)
+        try:
+            async with asyncio.timeout(self._request_timeout_s):
+                return await what(client)
+        except TimeoutError as error:
+            raise ProviderTimeout(f"{self.backend}: no answer in time") from error
+        except self._errors() as error:
+            raise self._failure(error) from error
+
+    async def shutdown_of(self, model: str) -> str:
+        """The day on which the service says that it shuts `model` down, "" = it names none.
+
+        Source: developers.openai.com/api/docs/deprecations: "check each model's optional
+        shutdown_date field"; Groq has none.
+        """
+        try:
+            about = await self.ask(lambda client: client.models.retrieve(model))
+        except ProviderError:
+            return ""
+        return str(getattr(about, "shutdown_date", None) or "")
+
+    def _connect(self) -> Any:
+        """The SDK's client; it never tries again by itself: that is the caller's to decide."""
+        if self.backend == "openai":
+            import openai
+
+            self._client = openai.AsyncOpenAI(
+                api_key=self._key,
+                base_url=self._base_url,
+                timeout=None,
+                max_retries=0,
+                http_client=shared_client(self._session),
+            )
+        else:
+            import groq
+
+            self._client = groq.AsyncGroq(
+                api_key=self._key,
+                base_url=self._base_url.removesuffix("/openai/v1"),
+                timeout=None,
+                max_retries=0,
+                http_client=httpx_client(self._session),
+            )
+        return self._client
+
+    def _errors(self) -> type[Exception]:
+        """The root of the SDK's own errors, once it is imported."""
+        if self.backend == "openai":
+            from openai import OpenAIError
+
+            return OpenAIError
+        from groq import GroqError
+
+        return GroqError
+
+    def _failure(self, error: Exception) -> ProviderError:
+        response: Any = getattr(error, "response", None)
+        if response is None:
+            text = f"{self.backend}: {type(error).__name__}: {self._mask(str(error))}"
+            if found := in_the_way(text, error.__cause__ or error):
+                return found
+            late = "Timeout" in type(error).__name__
+            kind = ProviderTimeout if late else ProviderBusy
+            return kind(text)
+        told = error_object(parse_body(response.content))
+        refusal = failure(
+            self.backend, response.status_code, told, headers=response.headers, mask=self._mask
+        )
+        return TermsAsked(str(refusal)) if told.get("code") == _TERMS_CODE else refusal
+
+    def _mask(self, text: str) -> str:
+        return text.replace(self._key, "…")
+
+
+class Speaker:
+    """Speaks; `model` and `voice` as the service names them, "" = its usual one."""
+
+    def __init__(self, service: SpeechService, *, model: str = "", voice: str = "") -> None:
+        self._service = service
+        self._rules = RULES[service.backend]
+        self.model = model or self._rules.voice_model
+        self._voice = voice or self._rules.voice
+
+    async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
+        """`text` as a voice note, or as what the service sent where it cannot be made into one.
+
+        A text that is too long for one call is spoken piece by piece, in order. Pauses that the
+        service asks for after the first piece are waited out where all of them together are not
+        too long.
+
+        Raises:
+            ProviderError: it was not spoken, or not to its end.
+        """
+        parts = [part for part in pieces(text, self._rules.max_chars) if part.strip()] or [text]
+        how = self._rules.joined if len(parts) > 1 else self._rules.sound
+        wish = {"model": self.model, "voice": voice or self._voice, "response_format": how}
+        sounds: list[bytes] = []
+        patience_s = 0.0
+        for at, part in enumerate(parts):
+            begun_s = time.perf_counter()
+            sound, paused_s = await self._piece(
+                wish | {"input": part.strip()}, patience_s / (len(parts) - at)
+            )
+            sounds.append(sound)
+            patience_s = PATIENCE_S if at == 0 else patience_s - paused_s
+            spend(_call("tts", self._service, self.model, begun_s))
+        return await asyncio.to_thread(_as_note, sounds)
+
+    async def shutdown(self) -> str:
+        """The day on which the service ends this model, "" = it names none."""
+        return await self._service.shutdown_of(self.model)
+
+    async def _piece(self, wish: dict[str, str], patience_s: float) -> tuple[bytes, float]:
+        """The sound of one piece, and how long it was waited for as the service asked."""
+        paused_s = 0.0
+        while True:
+            try:
+                sound = await self._service.ask(lambda client: _spoken(client, wish))
+            except ProviderBusy as error:
+                if not 0 < error.retry_after_s <= patience_s - paused_s:
+                    raise
+                await asyncio.sleep(error.retry_after_s)
+                paused_s += error.retry_after_s
+            else:
+                return sound, paused_s
+
+
+class Transcriber:
+    """Writes down what is said in a file."""
+
+    def __init__(self, service: SpeechService, *, model: str = "") -> None:
+        self._service = service
+        self._rules = RULES[service.backend]
+        # The default of stt.model is Groq's and was chosen by nobody.
+        groqs = service.backend == "openai" and model == RULES["groq"].ears_model
+        self.model = self._rules.ears_model if groqs else model or self._rules.ears_model
+
+    async def transcribe(self, file: Path) -> Heard:
+        """What is said in `file`, "" = nothing.
+
+        Raises:
+            ProviderError: it was not written down.
+        """
+        return await self.heard(_known_name(file), await asyncio.to_thread(file.read_bytes))
+
+    async def heard(self, name: str, data: bytes) -> Heard:
+        """The same for the content of a file; the service goes by the ending of `name`."""
+        if len(data) > self._rules.max_heard_bytes:
+            raise PromptTooLong(f"{self._service.backend}: {len(data)} bytes of sound in a file")
+        wish = {"model": self.model, "file": (name, data), "response_format": "json"}
+        begun_s = time.perf_counter()
+        text = await self._service.ask(lambda client: _heard(client, wish))
+        if not isinstance(text, str):
+            raise ProviderBusy(f"{self._service.backend}: the answer is no transcript")
+        return Heard(text.strip(), _call("stt", self._service, self.model, begun_s))
+
+    async def shutdown(self) -> str:
+        """The day on which the service ends this model, "" = it names none."""
+        return await self._service.shutdown_of(self.model)
+
+
+async def _spoken(client: Any, wish: dict[str, str]) -> bytes:
+    answer = await client.audio.speech.create(**wish)
+    data: Any = answer.read()
+    return data if isinstance(data, bytes) else await data  # groq's has to be waited for
+
+
+def _as_note(sounds: list[bytes]) -> Audio:
+    alone = len(sounds) == 1 and not sounds[0].startswith(b"RIFF")
+    return voice_note(sounds[0] if alone else one_wav(sounds))
+
+
+async def _heard(client: Any, wish: dict[str, Any]) -> object:
+    return getattr(await client.audio.transcriptions.create(**wish), "text", None)
+
+
+def _known_name(file: Path) -> str:
+    return f"{file.stem}.ogg" if file.suffix.lower() in _OGG else file.name
+
+
+def _call(
+    scope: Literal["tts", "stt"], service: SpeechService, model: str, begun_s: float
+) -> SpeechCall:
+    return SpeechCall(scope, service.backend, model, round((time.perf_counter() - begun_s) * 1000))

@@ -1,0 +1,234 @@
+"""What a model call costs and may cost at most: prices, the worst case, budgets. All pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from aouo.facts.transcript import AssistantSaid, Message, ModelRequest, Usage, UserSaid
+
+Kind: TypeAlias = Literal["day", "person", "pack"]
+"""Whose spending a budget bounds: everybody's of a day, one person's, one pack's."""
+
+Ceiling: TypeAlias = tuple[Kind, str, float, str]
+"""Kind, which of them, USD a day, configuration key."""
+
+ENTRY_TOKENS = 16
+"""More than any chat template puts around one entry or one tool."""
+
+IMAGE_TOKENS = 50_000
+"""Above the dearest known way to count a Telegram photo: gpt-4o-mini bills 2,833 and 5,667 for
+each of at most eight tiles. Source: platform.openai.com/docs/guides/images-vision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens of input, of input read from a cache, of output.
+
+    `above` are other prices for requests with more input than so many tokens, ascending: they
+    count for all tokens of such a request.
+    """
+
+    input: float
+    cached: float
+    output: float
+    above: tuple[tuple[int, Price], ...] = ()
+
+    def at(self, input_tokens: int) -> Price:
+        """What a request of that size pays."""
+        found = [price for start, price in self.above if input_tokens > start]
+        return found[-1] if found else self
+
+
+FREE = Price(0.0, 0.0, 0.0)
+
+
+def _nobody_said(provider: str, model: str) -> Price | None:
+    del provider, model
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices as the owner says them, by model and by the models of one provider, and `listed` ones
+    for the others; the embedded model is free."""
+
+    by_model: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    by_provider: Mapping[str, Mapping[str, Price]] = field(
+        default_factory=dict[str, Mapping[str, Price]]
+    )
+    listed: Callable[[str, str], Price | None] = _nobody_said
+    """What a catalogue says of (provider, model) now; the first call may take a second."""
+
+    def of(self, provider: str, model: str) -> Price | None:
+        """The price of a model; None = nobody said."""
+        if provider == "local":
+            return FREE
+        own = self.by_model.get(model) or self.by_provider.get(provider, {}).get(model)
+        return own or self.listed(provider, model)
+
+    def relatives(self, provider: str, model: str) -> tuple[tuple[str, str], ...]:
+        """(provider, model) of what else has a price and can be asked at the same service:
+        what is listed for this provider, and models of the same family (`gpt-…`)."""
+        family = model.partition("-")[0] + "-"
+        names = [*self.by_provider.get(provider, {})]
+        names += [name for name in self.by_model if name.startswith(family)]
+        return tuple((provider, name) for name in dict.fromkeys(names) if name != model)
+
+
+@dataclass(frozen=True, slots=True)
+class PackBudget:
+    """What a pack allows itself a day, from its pack.yml; 0 = no ceiling."""
+
+    daily_usd: float = 0.0
+    daily_tokens: int = 0
+
+
+def own_key(name: str, pack: str) -> str:
+    """How a ceiling of a pack's own is called in sentences."""
+    return f"budget.{name} in the pack.yml of “{pack}”"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Ceilings of a day in USD; 0 or absent = none."""
+
+    daily_usd: float = 0.0
+    per_person_daily_usd: float = 0.0
+    per_pack_daily_usd: Mapping[str, float] = field(default_factory=dict[str, float])
+    prices: Prices = field(default_factory=Prices)
+
+    @property
+    def any(self) -> bool:
+        return bool(
+            self.daily_usd or self.per_person_daily_usd or any(self.per_pack_daily_usd.values())
+        )
+
+    def ceilings(self, person: str, pack: str, own_usd: float = 0.0) -> list[Ceiling]:
+        """What a call stands under; `own_usd` is the pack's own ceiling, the stricter counts."""
+        found: list[Ceiling] = [("day", "", self.daily_usd, "budgets.daily_usd")]
+        if person:
+            key = "budgets.per_person_daily_usd"
+            found.append(("person", person, self.per_person_daily_usd, key))
+        if pack:
+            owners, key = (
+                self.per_pack_daily_usd.get(pack, 0.0),
+                f"budgets.per_pack_daily_usd.{pack}",
+            )
+            if own_usd and (not owners or own_usd < owners):
+                owners, key = own_usd, own_key("daily_usd", pack)
+            found.append(("pack", pack, owners, key))
+        return [ceiling for ceiling in found if ceiling[2]]
+
+
+def cost_usd(price: Price, usage: Usage) -> float:
+    """What a call cost; cached tokens are a part of the input and have a price of their own."""
+    price = price.at(usage.input_tokens)
+    cached = min(usage.cached_tokens, usage.input_tokens)
+    fresh = usage.input_tokens - cached
+    return (
+        fresh * price.input + cached * price.cached + usage.output_tokens * price.output
+    ) / 1_000_000
+
+
+def most_usd(price: Price, most: Usage) -> float:
+    """What a call with at most these tokens can cost, wherever its input is read from and however
+    many of them it has."""
+    return max(
+        cost_usd(Price(max(one.input, one.cached), 0.0, one.output), most)
+        for one in _possible(price, most)
+    )
+
+
+def _possible(price: Price, most: Usage) -> list[Price]:
+    """What a request may pay that has no more input than `most`."""
+    return [price, *(other for start, other in price.above if most.input_tokens > start)]
+
+
+LEAST_ANSWER_TOKENS = 1_024
+"""Where money is short a call is made with less room for its answer, but not with less."""
+
+
+def affordable(most: Usage, prices: Iterable[Price], room_usd: float, least: int) -> Usage:
+    """`most` with no more output than `room_usd` pays for, whoever of them answers, and with no
+    less than `least` tokens of it, paid for or not."""
+    tokens = most.output_tokens
+    for price in prices:
+        left_usd = room_usd - most_usd(price, Usage(most.input_tokens, 0, 0))
+        dearest = max(possible.output for possible in _possible(price, most))
+        if most_usd(price, most) > room_usd and dearest:
+            # A little less than the quotient, which may round up to one token too many.
+            tokens = min(tokens, math.floor(left_usd * 999_999 / dearest))
+    return Usage(most.input_tokens, 0, max(tokens, min(least, most.output_tokens)))
+
+
+class Bounds:
+    """Upper bounds of requests, in tokens; remembers the size of each tool's schema."""
+
+    def __init__(self) -> None:
+        self._schemas: dict[int, tuple[dict[str, Any], int]] = {}
+
+    def of(self, request: ModelRequest) -> Usage:
+        """No tokenizer of today's services makes more tokens of a text than it has UTF-8 bytes."""
+        entries = 2 + len(request.messages) + len(request.tools)
+        tokens = _bytes(request.system) + _bytes(request.context) + ENTRY_TOKENS * entries
+        # Hundreds of them, before each model call: plain tests of types, one look at all texts.
+        tokens += _bytes("".join([message.text for message in request.messages]))
+        for message in request.messages:
+            if type(message) is AssistantSaid:
+                if message.calls or message.native:
+                    tokens += _beside_text(message)
+            elif type(message) is UserSaid and message.images:
+                tokens += _beside_text(message)
+        for tool in request.tools:
+            tokens += _bytes(tool.name) + _bytes(tool.description) + self._schema(tool.parameters)
+        return Usage(tokens, 0, request.max_tokens)
+
+    def _schema(self, schema: dict[str, Any]) -> int:
+        known = self._schemas.get(id(schema))
+        if known is None:
+            if len(self._schemas) > 1_000:
+                self._schemas.clear()
+            # The schema itself is kept, so that its id cannot become another one's.
+            known = self._schemas[id(schema)] = (schema, len(json.dumps(schema)))
+        return known[1]
+
+
+def step_up(cap_usd: float, missing_usd: float) -> float:
+    """The round sum (1, 2 or 5 times a power of ten) to raise a budget by: at least half of it,
+    and at least what is missing."""
+    wanted = max(cap_usd / 2, missing_usd)
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return next(
+        round(step * power, 12) for step in (1, 2, 5, 10) if step * power >= wanted * (1 - 1e-9)
+    )
+
+
+def cheapest_that_fits(
+    candidates: Sequence[tuple[str, str]], prices: Prices, most: Usage, room_usd: float
+) -> tuple[str, str] | None:
+    """The (provider, model) whose worst case is smallest, if there is room for that."""
+    priced = [
+        (most_usd(price, most), candidate)
+        for candidate in dict.fromkeys(candidates)
+        if (price := prices.of(*candidate))
+    ]
+    usd, candidate = min(priced, default=(math.inf, ("", "")))
+    return candidate if usd <= max(room_usd, 0.0) else None
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _beside_text(message: Message) -> int:
+    """What is sent of a message besides its text."""
+    if isinstance(message, UserSaid):
+        return IMAGE_TOKENS * len(message.images) if message.images else 0
+    if isinstance(message, AssistantSaid) and (message.calls or message.native):
+        asked = sum(_bytes(call.id + call.name + call.arguments) for call in message.calls)
+        return asked + _bytes(message.native) + ENTRY_TOKENS * len(message.calls)
+    return 0

@@ -1,0 +1,299 @@
+"""Limits of tokens and money: asked before a turn, held before each model call, settled after.
+
+`Quota.stream` is the way to a model for everybody who pays: turns, and the runtime's own calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import tzinfo
+
+from aouo.facts.errors import PriceUnknown, ProviderError
+from aouo.facts.ids import ulid
+from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.transcript import (
+    AsksAgain,
+    Finished,
+    ModelEvent,
+    ModelRequest,
+    PaidForNothing,
+    StartedOver,
+    TextDelta,
+    Usage,
+)
+from aouo.plumbing.redact import Redactor
+from aouo.providers.cleaning import Cleaning
+from aouo.spending.money import (
+    FREE,
+    LEAST_ANSWER_TOKENS,
+    Bounds,
+    Budget,
+    Ceiling,
+    PackBudget,
+    Price,
+    affordable,
+    most_usd,
+    own_key,
+)
+from aouo.spending.over import budget_exceeded, quota_exceeded
+from aouo.spending.paying import Paying
+from aouo.spending.purse import Hold, Limit, Name, OverLimit, Purse
+from aouo.store import budgets, usage
+from aouo.store.database import Database
+from aouo.store.usage import Spent
+
+_NOTHING = Usage()
+_NO_CEILING = PackBudget()
+NEAR = 0.8
+"""The share of its cap from which on a session is renewed: what is left is for the next turn."""
+
+
+class Quota:
+    """Token caps of a day, 0 = off, and budgets of a day. What a session may take ends no turn: it
+    is renewed before (`flow.renewing`).
+
+    A day ends at local midnight. Without a budget nothing is written before a call.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        zone: tzinfo | None,
+        session_tokens_max: int,
+        daily_tokens_max: int,
+        budget: Budget | None = None,
+        pack_budgets: Callable[[], Mapping[str, PackBudget]] = dict,
+        redactor: Redactor,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._zone = zone
+        self._session_max = session_tokens_max
+        self._daily_max = daily_tokens_max
+        self._budget = budget or Budget()
+        self._pack_budgets = pack_budgets
+        self._redactor = redactor
+        self._purse = Purse()
+        self._bounds = Bounds()
+        self._looked_up = False
+
+    def day(self) -> str:
+        """The local day that usage counts for, such as `2026-11-21`."""
+        return self._clock.now().astimezone(self._zone).date().isoformat()
+
+    @property
+    def budgeted(self) -> bool:
+        """Whether any call stands under a budget."""
+        return self._budget.any or any(own.daily_usd for own in self._pack_budgets().values())
+
+    async def recover(self) -> int:
+        """Count what a former process had not settled as spent; returns how many calls."""
+        if not await self._database.read(budgets.any_held):
+            return 0
+        return await self._database.transact(budgets.write_off)
+
+    async def is_near_its_cap(self, session_id: str) -> bool:
+        """Whether a session has taken most of the tokens that it may."""
+        if not self._session_max:
+            return False
+        used = await self._database.read(lambda tx: usage.tokens_of_session(tx, session_id))
+        return used >= self._session_max * NEAR
+
+    async def check(self, pack: str = "") -> None:
+        """Refuse what cannot begin: a cap of tokens is reached.
+
+        Raises:
+            QuotaExceededError: names the cap, the day's before the pack's.
+        """
+        limits = self._token_limits(pack, _NOTHING)
+        if not limits:
+            return
+        await self._catch_up(self.day())
+        try:
+            self._purse.refuse(limits)
+        except OverLimit as error:
+            raise quota_exceeded(error) from None
+
+    async def stream(
+        self,
+        model: ChatModel,
+        request: ModelRequest,
+        row: Spent,
+        record: Callable[[Spent], None],
+        *,
+        least_tokens: int = LEAST_ANSWER_TOKENS,
+    ) -> AsyncGenerator[ModelEvent, None]:
+        """Ask a model as `ChatModel.stream` does, within the limits; close it as that.
+
+        No event holds a secret, in whatever pieces the model said it.
+
+        Where a budget has not enough left for the worst case, the call is made with less room for
+        its answer, `least_tokens` of it at least. `row` says who pays. `record` gets the row to
+        write, one for each call that cost something; a call that is cut off costs its worst case,
+        since nobody says what it did cost.
+
+        Raises:
+            QuotaExceededError: a cap of tokens is reached.
+            BudgetExceeded: the worst case does not fit a budget.
+            PriceUnknown: a budget is set and the model has no price.
+            ProviderError: as `ChatModel.stream`.
+        """
+        wanted = request.max_tokens
+        paying, request = await self._pay(model, request, row, least_tokens)
+        cleaning = Cleaning(self._redactor)
+        try:
+            async with aclosing(model.stream(request)) as events:
+                async for event in events:
+                    match event:
+                        case TextDelta():
+                            paying.begun = True
+                        case PaidForNothing():
+                            paying.cut_off(record)
+                            paying, _ = await self._pay(model, request, row, request.max_tokens)
+                        case Finished():
+                            record(paying.settle(event))
+                            if request.max_tokens < wanted and not event.bounded_by:
+                                event = replace(event, bounded_by="budget")
+                        case StartedOver() | AsksAgain():
+                            pass
+                    for clean in cleaning.of(event):
+                        yield clean
+        except ProviderError as error:
+            if not (paying.over or paying.begun or error.may_have_cost):
+                await self._release(paying)
+            raise
+        finally:
+            paying.cut_off(record)
+
+    async def _pay(
+        self, model: ChatModel, request: ModelRequest, row: Spent, least_tokens: int
+    ) -> tuple[Paying, ModelRequest]:
+        """Hold the worst case of one call, in the table too if it stands under a budget; and the
+        request that this pays for, the same one if all its room is the least."""
+        ceilings = self._budget.ceilings(row.person, row.pack, self._own(row.pack).daily_usd)
+        prices = await self._known_prices(model, all_of_them=bool(ceilings))
+        capped = bool(self._token_limits(row.pack, _NOTHING))
+        most = self._bounds.of(request) if ceilings or capped else _NOTHING
+        worst_usd = _worst_usd(prices, most)
+        if not worst_usd:
+            ceilings = []  # what costs nothing needs no room
+        limited = bool(ceilings or capped)
+        day, hold = self.day(), Hold()
+        if limited:
+            day, hold, most = await self._room(model, row, most, prices, ceilings, least_tokens)
+            worst_usd = _worst_usd(prices, most)
+            request = replace(request, max_tokens=most.output_tokens)
+        worst = replace(
+            row,
+            day=day,
+            hold=ulid() if limited else "",
+            provider=model.provider,
+            model=model.model,
+            cost_usd=worst_usd,
+        )
+        paying = Paying(worst, hold, prices, durable=bool(ceilings))
+        if paying.durable:
+            await self._write_down(paying)
+        return paying, request
+
+    async def _room(
+        self,
+        model: ChatModel,
+        row: Spent,
+        most: Usage,
+        prices: Mapping[tuple[str, str], Price],
+        ceilings: Sequence[Ceiling],
+        least_tokens: int,
+    ) -> tuple[str, Hold, Usage]:
+        """Hold room under every limit, waiting as long as calls at work take it; the day, and what
+        of `most` there is room for."""
+        while True:
+            day = self.day()
+            await self._catch_up(day)
+            caps: list[tuple[Name, float, str]] = [
+                (("usd", kind, name), cap + self._purse.added(kind, name), key)
+                for kind, name, cap, key in ceilings
+            ]
+            fits = most
+            if caps:
+                left_usd = min(cap - self._purse.used(name) for name, cap, _ in caps)
+                fits = affordable(most, prices.values(), left_usd, least_tokens)
+            limits = self._token_limits(row.pack, fits)
+            worst_usd = _worst_usd(prices, fits)
+            limits += [Limit(name, cap, key, worst_usd) for name, cap, key in caps]
+            try:
+                hold = self._purse.hold(limits)
+            except OverLimit as error:
+                if error.limit.unit == "tokens":
+                    raise quota_exceeded(error) from None
+                raise budget_exceeded(
+                    error, limits, model, fits, self._budget.prices, self._purse.used, day
+                ) from None
+            if hold:
+                return day, hold, fits
+            await self._purse.change()
+
+    async def _write_down(self, paying: Paying) -> None:
+        """The worst case is in the table before the call is made."""
+        worst = paying.worst
+        now = stamp(self._clock)
+        try:
+            await self._database.transact(lambda tx: budgets.hold(tx, worst, now))
+        except BaseException:
+            await self._release(paying)
+            raise
+
+    async def _release(self, paying: Paying) -> None:
+        """Nothing was spent."""
+        paying.end(0, 0.0, row=False)
+        if paying.durable:
+            hold_id = paying.worst.hold
+            await self._database.transact(lambda tx: budgets.release(tx, hold_id))
+
+    async def _catch_up(self, day: str) -> None:
+        money = self.budgeted
+        await self._database.read(lambda tx: self._purse.catch_up(tx, day, money=money))
+
+    def _own(self, pack: str) -> PackBudget:
+        return self._pack_budgets().get(pack, _NO_CEILING)
+
+    def _token_limits(self, pack: str, most: Usage) -> list[Limit]:
+        amount = most.input_tokens + most.output_tokens
+        limits: list[Limit] = []
+        if self._daily_max:
+            name: Name = ("tokens", "day", "")
+            limits.append(Limit(name, self._daily_max, "advanced.daily_tokens_max", amount))
+        if own := self._own(pack).daily_tokens:
+            limits.append(
+                Limit(("tokens", "pack", pack), own, own_key("daily_tokens", pack), amount)
+            )
+        return limits
+
+    async def _known_prices(
+        self, model: ChatModel, *, all_of_them: bool
+    ) -> dict[tuple[str, str], Price]:
+        """As `_prices`; the first time in a thread, for that may load a catalogue."""
+        if self._looked_up:
+            return self._prices(model, all_of_them=all_of_them)
+        prices = await asyncio.to_thread(self._prices, model, all_of_them=all_of_them)
+        self._looked_up = True
+        return prices
+
+    def _prices(self, model: ChatModel, *, all_of_them: bool) -> dict[tuple[str, str], Price]:
+        """What each model that may answer costs; without a budget an unknown price is none."""
+        prices: dict[tuple[str, str], Price] = {}
+        for provider, name in model.candidates:
+            price = self._budget.prices.of(provider, name)
+            if price is None and all_of_them:
+                raise PriceUnknown(name)
+            prices[provider, name] = price or FREE
+        return prices
+
+
+def _worst_usd(prices: Mapping[tuple[str, str], Price], most: Usage) -> float:
+    return max(most_usd(price, most) for price in prices.values())

@@ -1,0 +1,289 @@
+"""Telegram as one channel: it is listened to at once, what is heavy is loaded behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import structlog
+
+from aouo.config.settings import Settings, Telegram
+from aouo.facts.address import ConversationAddress
+from aouo.facts.attachments import Attachment
+from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl
+from aouo.facts.events import Arrival, Button, Inbound
+from aouo.facts.ports import Clock, Rendered, Rights
+from aouo.outbound.degrade import Capabilities
+from aouo.routing import lexer
+from aouo.routing.door import bypasses
+from aouo.store import topics, updates
+from aouo.store.database import Database
+from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
+from aouo.telegram.downloads import Downloads
+from aouo.telegram.poller import Poller
+
+if TYPE_CHECKING:
+    from aouo.queue.inbox import Inbox
+    from aouo.telegram.messenger import TelegramMessenger
+    from aouo.telegram.normaliser import Normaliser
+    from aouo.telegram.webhook import Webhook
+
+log = structlog.get_logger()
+_MENU_TRIES = 5
+GENERAL = "1"
+CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
+
+
+class TelegramChannel:
+    """Listens, normalises and sends for one bot; as a `Messenger` it waits until it is loaded.
+
+    Whether updates are asked for or brought is decided here, and nobody else can tell.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        session: aiohttp.ClientSession,
+        clock: Clock,
+        database: Database,
+    ) -> None:
+        telegram = settings.telegram
+        self._settings = telegram
+        self._token = telegram.bot_token.get_secret_value()
+        self._session = session
+        self._clock = clock
+        self._database = database
+        self._inbox: Inbox | None = None
+        self._reached: Callable[[], None] | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._bot_id = self._token.partition(":")[0]
+        self._api = TelegramApi(session=session, base_url=telegram.api_base_url, token=self._token)
+        self._downloads = Downloads(
+            api=self._api,
+            session=session,
+            clock=clock,
+            base_url=telegram.api_base_url,
+            token=self._token,
+        )
+        self._source = self._source_of(telegram)
+        self._loaded = asyncio.Event()
+        self._normaliser: Normaliser | None = None
+        self._messenger: TelegramMessenger | None = None
+        self._forums: set[str] = set()
+        self.username = ""
+
+    @property
+    def state(self) -> dict[str, object]:
+        """Facts for `aouo status`."""
+        return {"bot": self.username, **self._source.facts}
+
+    def start_listening(self, group: asyncio.TaskGroup) -> None:
+        """Listen as a task of `group`, which fails with what the source's `run` raises."""
+        self._listening = group.create_task(self._listen(), name="telegram")
+
+    def stop_listening(self) -> None:
+        """Take nothing more in; a second call changes nothing."""
+        if self._listening and not self._listening.cancelling():
+            self._listening.cancel()
+
+    def ask_anew(self) -> None:
+        """After a sleep: nothing comes over a connection that was open before it."""
+        if isinstance(self._source, Poller):
+            self._source.ask_anew()
+
+    def attach(self, inbox: Inbox, *, reached: Callable[[], None]) -> None:
+        """Where arrivals go; they wait until `load` has ended. `reached` is called when Telegram
+        is, after it was not."""
+        self._inbox = inbox
+        self._reached = reached
+
+    def _recovered(self) -> None:
+        if self._reached:
+            self._reached()
+
+    async def _listen(self) -> None:
+        async with asyncio.TaskGroup() as self._answering:
+            if isinstance(self._source, Poller):
+                offset = await self._database.read(lambda tx: updates.cursor(tx, self._bot_id))
+                await self._source.run(offset)
+            else:
+                await self._source.run()
+
+    def _source_of(self, telegram: Telegram) -> Poller | Webhook:
+        if telegram.transport == "polling":
+            return Poller(
+                api=self._api, clock=self._clock, store=self._store, recovered=self._recovered
+            )
+        from aouo.telegram.webhook import Webhook  # a web server, which polling does without
+
+        return Webhook(
+            api=self._api,
+            clock=self._clock,
+            store=self._store,
+            recovered=self._recovered,
+            url=telegram.webhook.url,
+            listen=telegram.webhook.address,
+            secret=telegram.webhook.secret_token.get_secret_value(),
+        )
+
+    async def load(self) -> None:
+        """Import what reading and sending need, and learn who we are; retries until it is done."""
+        await self._source.begun.wait()
+        await asyncio.to_thread(_import_telegram)
+        from aouo.telegram.messenger import TelegramMessenger
+        from aouo.telegram.normaliser import Bot, Normaliser
+
+        self._messenger = TelegramMessenger(
+            session=self._session, base_url=self._settings.api_base_url, token=self._token
+        )
+        self._forums |= await self._database.read(lambda tx: topics.forums(tx, "tg"))
+        me = await self._get_me()
+        self.username = str(me.get("username", ""))
+        self._normaliser = Normaliser(
+            bot=Bot(int(me["id"]), self.username),
+            allowed_user_ids=self._settings.allowed_user_ids,
+            all_group_messages=self._settings.groups == "all",
+            parse_command=lexer.command,
+        )
+        self._loaded.set()
+        log.info("telegram_ready", bot=self.username)
+
+    async def set_menu(self, commands: Sequence[tuple[str, str]]) -> None:
+        """Fill the command menu; a failure is logged and stops nothing."""
+        messenger = await self._ready()
+        for number in range(1, _MENU_TRIES + 1):
+            try:
+                await messenger.set_commands(commands)
+            except DeliveryRefused as error:
+                log.warning("command_menu_refused", error=str(error))
+            except DeliveryError as error:
+                log.warning("command_menu_failed", error=str(error), tries=number)
+                asked_s = error.retry_after_s if isinstance(error, FloodControl) else 0.0
+                await self._clock.sleep(max(asked_s, 2.0**number))
+                continue
+            return
+
+    async def fetch(self, item: Attachment, to: Path) -> int:
+        """See `ports.Files`."""
+        return await self._downloads.fetch(item, to)
+
+    async def ready(self) -> None:
+        await self._loaded.wait()
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        return await (await self._ready()).send(to, message)
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        await (await self._ready()).edit(to, message_id, message)
+
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        await (await self._ready()).draft(to, draft_id, message)
+
+    async def delete(self, to: ConversationAddress, message_id: int) -> None:
+        await (await self._ready()).delete(to, message_id)
+
+    async def action(self, to: ConversationAddress, action: str) -> None:
+        """In a forum's General topic it is seen only where it names that topic, as no send may."""
+        messenger = await self._ready()
+        if not to.thread_id and to.chat_id in self._forums:
+            to = replace(to, thread_id=GENERAL)
+        await messenger.action(to, action)
+
+    async def rights(self, chat: ConversationAddress) -> Rights:
+        return await (await self._ready()).rights(chat)
+
+    async def create_topic(self, chat: ConversationAddress, title: str) -> str:
+        return await (await self._ready()).create_topic(chat, title)
+
+    async def topic_exists(self, topic: ConversationAddress, title: str) -> bool:
+        return await (await self._ready()).topic_exists(topic, title)
+
+    async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
+        await (await self._ready()).answer_tap(answer_id, text, alert=alert)
+
+    async def _ready(self) -> TelegramMessenger:
+        await self._loaded.wait()
+        assert self._messenger is not None
+        return self._messenger
+
+    async def _get_me(self) -> dict[str, Any]:
+        told = False
+        while True:
+            try:
+                return await self._api.call("getMe", 15.0)
+            except (ApiError, ApiUnreachable) as error:
+                if not told:
+                    log.warning("get_me_failed", error=str(error))
+                told = True
+                await self._clock.sleep(2.0)
+
+    async def _store(self, raw: Sequence[dict[str, Any]], next_update_id: int) -> None:
+        await self._loaded.wait()
+        assert self._normaliser is not None
+        assert self._inbox is not None
+        arrivals = [self._normaliser.read(update) for update in raw]
+        repeated = await self._inbox.accept(self._bot_id, arrivals, next_update_id)
+        waiting = [_waiting_tap(one.inbound) for one in arrivals if one.inbound]
+        for answer_id in {*waiting, *repeated} - {""}:
+            self._answering.create_task(self._stop_spinner(answer_id))
+        for arrival in arrivals:
+            if arrival.inbound:
+                self._note_forum(arrival.inbound)
+            if arrival.refused_tap or arrival.lost_tap:
+                self._answering.create_task(self._explain_tap(arrival))
+
+    def _note_forum(self, inbound: Inbound) -> None:
+        """A group gets topics, or loses them, without telling."""
+        chat_id = inbound.address.chat_id
+        if inbound.chat_kind == "forum":
+            self._forums.add(chat_id)
+        else:
+            self._forums.discard(chat_id)
+
+    async def _explain_tap(self, arrival: Arrival) -> None:
+        from aouo.outbound.wording import sentences
+
+        if arrival.refused_tap:
+            log.info("tg_auth_denied", person=arrival.refused_person)
+            await self._stop_spinner(arrival.refused_tap, sentences.NOT_AUTHORIZED, alert=True)
+        else:
+            await self._stop_spinner(arrival.lost_tap, sentences.TAP_UNKNOWN, alert=True)
+
+    async def _stop_spinner(self, answer_id: str, text: str = "", *, alert: bool = False) -> None:
+        """Telegram wants a tap answered within seconds, however long its lane is busy."""
+        try:
+            await self.answer_tap(answer_id, text, alert=alert)
+        except DeliveryError as error:
+            log.debug("tap_not_answered", error=str(error))
+
+
+def _import_telegram() -> None:
+    """Import what speaks to Telegram.
+
+    python-telegram-bot loads `cryptography` where it finds it, for Telegram Passport: 7 MB that
+    no bot of ours uses. It does without if the import fails.
+    """
+    hidden = "cryptography" not in sys.modules
+    if hidden:
+        sys.modules["cryptography"] = None  # pyright: ignore[reportArgumentType]
+    try:
+        for module in ("aouo.telegram.normaliser", "aouo.telegram.messenger"):
+            import_module(module)
+    finally:
+        if hidden:
+            del sys.modules["cryptography"]
+
+
+def _waiting_tap(inbound: Inbound) -> str:
+    """A tap that waits in its lane; those that bypass it are answered with their outcome."""
+    content = inbound.content
+    if isinstance(content, Button) and not bypasses(content):
+        return content.answer_id
+    return ""

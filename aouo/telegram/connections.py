@@ -1,0 +1,102 @@
+"""Connections of a server that anybody may reach: few at once, none that only takes its time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from aouo.facts.ports import Clock
+
+
+class Connections:
+    """Hands connections on to a server's protocols, at most `most` at once.
+
+    A request has `patience_s` from its first sign, the opening of the connection counting as one,
+    until `taken` is called for it. Who is late is cut off when somebody else comes, or by `cut`.
+    """
+
+    def __init__(
+        self, serve: Callable[[], asyncio.Protocol], *, clock: Clock, patience_s: float, most: int
+    ) -> None:
+        self._serve = serve
+        self._clock = clock
+        self._patience_s = patience_s
+        self._most = most
+        self._since_s: dict[asyncio.BaseTransport, float] = {}
+        self._open: set[asyncio.BaseTransport] = set()
+        self._cut = 0
+
+    def __call__(self) -> asyncio.Protocol:
+        return _Connection(self._serve(), self)
+
+    def taken(self, transport: asyncio.BaseTransport | None) -> None:
+        """All of a request is here."""
+        if transport:
+            self._since_s.pop(transport, None)
+
+    def cut(self) -> int:
+        """Cut off what is late, or too much; return how many that were since the last time."""
+        self._cut_late()
+        found, self._cut = self._cut, 0
+        return found
+
+    def _cut_late(self) -> None:
+        before_s = self._clock.monotonic_s() - self._patience_s
+        late = [one for one, since_s in self._since_s.items() if since_s <= before_s]
+        for transport in late:
+            self.went(transport)
+            cast("asyncio.Transport", transport).abort()
+        self._cut += len(late)
+
+    def came(self, transport: asyncio.BaseTransport) -> bool:
+        """A connection was opened; False = there are too many."""
+        self._cut_late()
+        if len(self._open) >= self._most:
+            self._cut += 1
+            return False
+        self._open.add(transport)
+        self.heard(transport)
+        return True
+
+    def heard(self, transport: asyncio.BaseTransport) -> None:
+        self._since_s.setdefault(transport, self._clock.monotonic_s())
+
+    def went(self, transport: asyncio.BaseTransport) -> None:
+        self._open.discard(transport)
+        self._since_s.pop(transport, None)
+
+
+class _Connection(asyncio.Protocol):
+    """One connection: what happens to it is told to `Connections`, then to the server."""
+
+    def __init__(self, inner: asyncio.Protocol, all_: Connections) -> None:
+        self._inner = inner
+        self._all = all_
+        self._transport: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if not self._all.came(transport):
+            cast("asyncio.Transport", transport).abort()
+            return
+        self._transport = transport
+        self._inner.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._transport:
+            self._all.heard(self._transport)
+            self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received() if self._transport else None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._transport:
+            self._all.went(self._transport)
+            self._inner.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()

@@ -1,0 +1,156 @@
+"""Files of messages, from Telegram to our disk.
+
+`getFile` gives a path that is good for an hour, the file itself is at `<base>/file/bot<token>/…`.
+A Bot API server of one's own in local mode names a path on this machine instead.
+Source: core.telegram.org/bots/api#getfile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+import aiohttp
+import structlog
+
+from aouo.facts.attachments import Attachment
+from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
+from aouo.facts.ports import Clock
+from aouo.plumbing import failpoint
+from aouo.telegram import bot_api
+from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
+
+log = structlog.get_logger()
+
+TRIES = 4
+_CALL_S = 15.0
+_SILENCE_S = 20.0
+_CHUNK_BYTES = 64 * 1024
+
+
+class _Passing(Exception):
+    """It may work if tried again, after `wait_s` at least."""
+
+    def __init__(self, why: str, wait_s: float = 0.0) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
+
+
+class Downloads:
+    """Fetches files of one bot. The token stays out of every text."""
+
+    def __init__(
+        self,
+        *,
+        api: TelegramApi,
+        session: aiohttp.ClientSession,
+        clock: Clock,
+        base_url: str,
+        token: str,
+        limit_bytes: int = 0,
+    ) -> None:
+        self._api = api
+        self._session = session
+        self._clock = clock
+        base = base_url.rstrip("/")
+        self._url = f"{base}/file/bot{token}"
+        self._token = token
+        self._limit_bytes = limit_bytes or bot_api.limits_of(base).download
+
+    async def fetch(self, item: Attachment, to: Path) -> int:
+        """Put the file at `to`, whole or not at all; return its size in bytes.
+
+        What passes is tried again, three times, after growing pauses.
+
+        Raises:
+            FileTooBig: more than the server gives us.
+            FileGone: the server does not have it any more.
+            FileNotFetched: it could not be reached.
+        """
+        if item.size_bytes > self._limit_bytes:
+            raise FileTooBig(item.size_bytes, self._limit_bytes)
+        for attempt in range(TRIES):
+            try:
+                return await self._fetch(item, to)
+            except _Passing as error:
+                why = str(error).replace(self._token, "***")
+                log.info("download_failed", kind=item.kind, attempt=attempt + 1, error=why)
+                if attempt == TRIES - 1:
+                    raise FileNotFetched(why) from None
+                await self._clock.sleep(max(0.5 * 4**attempt, error.wait_s))
+            except OSError as error:  # our own disk
+                log.error("download_not_stored", error=str(error))
+                raise FileNotFetched(f"not stored: {error}") from error
+        raise AssertionError
+
+    async def _fetch(self, item: Attachment, to: Path) -> int:
+        found = await self._find(item)
+        size = int(found.get("file_size") or 0)
+        if size > self._limit_bytes:
+            raise FileTooBig(size, self._limit_bytes)
+        place = str(found.get("file_path") or "")
+        if not place:
+            raise _Passing("getFile: no path")
+        await asyncio.to_thread(to.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+        draft = to.with_name(f".{to.name}.part")
+        try:
+            failpoint.reached("before download")
+            size = await self._copy(place, draft)
+            failpoint.reached("after download")
+            draft.replace(to)
+        finally:
+            draft.unlink(missing_ok=True)
+        return size
+
+    async def _find(self, item: Attachment) -> dict[str, Any]:
+        try:
+            return await self._api.call("getFile", _CALL_S, file_id=item.file_id)
+        except ApiUnreachable as error:
+            raise _Passing(str(error)) from None
+        except ApiError as error:
+            if "too big" in error.description.lower():
+                raise FileTooBig(item.size_bytes, bot_api.PUBLIC.download) from None
+            if error.code == 429 or error.code >= 500:
+                raise _Passing(str(error), error.retry_after_s) from None
+            if "temporarily" in error.description.lower():  # or a wrong id: it says both at once
+                raise _Passing(str(error)) from None
+            raise FileGone(str(error)) from None
+
+    async def _copy(self, place: str, draft: Path) -> int:
+        """Write the file into a draft that only we can read, down to the disk."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(draft, flags, 0o600)
+        with os.fdopen(descriptor, "wb") as out:
+            if place.startswith("/") and await asyncio.to_thread(Path(place).is_file):
+                await asyncio.to_thread(_copy_local, place, out)
+            else:
+                await self._stream(place, out)
+            await asyncio.to_thread(os.fsync, out.fileno())
+            return out.tell()
+
+    async def _stream(self, place: str, out: BinaryIO) -> None:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CALL_S, sock_read=_SILENCE_S)
+        url = f"{self._url}/{quote(place.lstrip('/'))}"
+        written = 0
+        try:
+            async with self._session.get(url, timeout=timeout) as response:
+                if response.status != 200:  # 404: the path is older than an hour
+                    raise _Passing(f"the file: {response.status}")
+                async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
+                    written += len(chunk)
+                    if written > self._limit_bytes:
+                        raise FileTooBig(written, self._limit_bytes)
+                    out.write(chunk)
+                out.flush()
+        except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, OSError) as error:
+            raise _Passing(f"{type(error).__name__}: {error}") from None
+
+
+def _copy_local(place: str, out: BinaryIO) -> None:
+    with Path(place).open("rb") as source:
+        shutil.copyfileobj(source, out)
+    out.flush()

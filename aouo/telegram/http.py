@@ -1,0 +1,189 @@
+"""python-telegram-bot's HTTP seam over the runtime's one aiohttp session.
+
+Costs half of its default client a call, and does not walk a pool of connections. It also says
+what the default cannot: whether a failed request may have been carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from typing import IO, cast
+
+import aiohttp
+from aiohttp.abc import AbstractStreamWriter
+from telegram.error import BadRequest, NetworkError, TimedOut
+from telegram.request import BaseRequest, RequestData
+
+from aouo.plumbing import failpoint
+from aouo.web.certificates import cure_of
+
+_READ_S = 30.0
+_CONNECT_S = 10.0
+"""A proxy's tunnel and TLS may take as long again: before that nothing is written."""
+_UPLOAD_S = 110.0
+"""For the answer to a request with files, at least; a little less than a tool may take."""
+_UPLOAD_BYTES_PER_S = 500_000
+"""How fast a Bot API server of one's own, which takes 2,000 MB, passes on what it has read, before
+it answers."""
+_STALLED_S = 60.0
+"""A file of which so long nothing could be sent on will not arrive."""
+
+_PASSING = frozenset({401, 404, 408, 409, 425, 429})
+"""Refusals that may end by themselves, or that the library reads; the others are for ever."""
+
+
+class NotWritten(NetworkError):
+    """No connection: the request was never written."""
+
+
+class NoAnswer(TimedOut):
+    """The request was written and no readable answer came: it may have been carried out."""
+
+
+class AiohttpRequest(BaseRequest):
+    """One method does the work; the session belongs to the composition root."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    @property
+    def read_timeout(self) -> float:
+        return _READ_S
+
+    async def initialize(self) -> None:
+        """The session is open already."""
+
+    async def shutdown(self) -> None:
+        """The session is closed by its owner."""
+
+    async def do_request(
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: object = BaseRequest.DEFAULT_NONE,
+        write_timeout: object = BaseRequest.DEFAULT_NONE,
+        connect_timeout: object = BaseRequest.DEFAULT_NONE,
+        pool_timeout: object = BaseRequest.DEFAULT_NONE,
+    ) -> tuple[int, bytes]:
+        read_s = read_timeout if isinstance(read_timeout, int | float) else _READ_S
+        if request_data and request_data.contains_files:
+            read_s = max(read_s, _upload_s(request_data))
+        timeout = aiohttp.ClientTimeout(connect=2 * _CONNECT_S, sock_connect=_CONNECT_S)
+        called = url.rpartition("/")[2]
+        failpoint.reached(f"before {called}")
+        try:
+            async with (
+                asyncio.timeout(read_s) as patience,
+                self._session.request(
+                    method,
+                    url,
+                    data=_body(request_data, _Progress(patience, read_s)),
+                    timeout=timeout,
+                ) as response,
+            ):
+                answer = await response.read()
+        except aiohttp.ClientConnectorError as error:
+            raise NotWritten(_said(error)) from error
+        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
+            raise NotWritten(_said(error)) from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise NoAnswer(type(error).__name__) from error
+        finally:
+            failpoint.reached(f"after {called}")
+        if response.status == 407:  # of the proxy: it read the request, and passed nothing on
+            raise NotWritten("a proxy on the way asks for a password (407)")
+        if response.status >= 500 and not answer.lstrip().startswith(b"{"):
+            raise NoAnswer(f"{response.status} from a proxy")
+        if 400 < response.status < 500 and response.status not in {403, *_PASSING}:
+            # The library takes it for the network's trouble: 413 would be uploaded for ever.
+            raise BadRequest(f"{response.reason} ({response.status})")
+        return response.status, answer
+
+
+def _upload_s(request_data: RequestData) -> float:
+    contents = [content for _, content, _ in request_data.multipart_data.values()]
+    size = sum(
+        len(content) if isinstance(content, bytes) else os.fstat(content.fileno()).st_size
+        for content in contents
+    )
+    return max(_UPLOAD_S, size / _UPLOAD_BYTES_PER_S)
+
+
+def _said(error: Exception) -> str:
+    cure = cure_of(error)
+    return f"{cure} ({type(error).__name__})" if cure else type(error).__name__
+
+
+class _Progress:
+    """Is told of each piece of a file that went: a slow line is not a dead one."""
+
+    def __init__(self, patience: asyncio.Timeout, answer_s: float) -> None:
+        self._patience = patience
+        self._answer_s = answer_s
+
+    def moved(self, *, whole: bool = False) -> None:
+        """Wait for the next piece; behind a `whole` file also for the answer, which a server of
+        one's own gives only when it has passed the file on."""
+        now_s = asyncio.get_running_loop().time()
+        with suppress(RuntimeError):  # it was answered before all was read
+            self._patience.reschedule(now_s + (self._answer_s if whole else _STALLED_S))
+
+
+class _Watched:
+    """A writer that tells of what it wrote."""
+
+    def __init__(self, writer: AbstractStreamWriter, progress: _Progress) -> None:
+        self._writer = writer
+        self._progress = progress
+
+    async def write(self, chunk: bytes) -> None:
+        await self._writer.write(chunk)
+        self._progress.moved()
+
+
+def _body(
+    request_data: RequestData | None, progress: _Progress
+) -> aiohttp.FormData | dict[str, str] | None:
+    if request_data is None:
+        return None
+    if not request_data.contains_files:
+        return request_data.json_parameters
+    # Quoted, "my file" would be called "my%20file" in the chat.
+    form = aiohttp.FormData(quote_fields=False)
+    for name, value in request_data.json_parameters.items():
+        form.add_field(name, value)
+    for name, (filename, content, kind) in request_data.multipart_data.items():
+        legible = "".join(char if char.isprintable() else "_" for char in filename)
+        value = content if isinstance(content, bytes) else _File(content, kind, progress)
+        form.add_field(name, value, filename=legible, content_type=kind)
+    return form
+
+
+class _File(aiohttp.payload.IOBasePayload):
+    """A file of the size that it has now: what somebody adds to it while it is sent stays behind.
+
+    aiohttp sends all that it can read, and the server takes what is beyond the announced length
+    for a request of its own, whose answer shifts all others on the connection.
+    """
+
+    def __init__(self, content: IO[bytes], kind: str, progress: _Progress) -> None:
+        super().__init__(content, content_type=kind)
+        self._announced = os.fstat(content.fileno()).st_size
+        self._progress = progress
+
+    @property
+    def size(self) -> int:
+        return self._announced
+
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        del content_length  # of all the form; nothing else is bounded by it
+        watched = cast("AbstractStreamWriter", _Watched(writer, self._progress))
+        await super().write_with_length(watched, self._announced)
+        self._progress.moved(whole=True)
+        if self._value.tell() < self._announced:
+            raise OSError("the file became shorter while it was sent")

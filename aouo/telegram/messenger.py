@@ -1,0 +1,239 @@
+"""Telegram as a `Messenger`: one call each, every failure translated once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+import aiohttp
+import structlog
+import telegram
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import DeliveryRefused, NoPhoto, TopicGone
+from aouo.facts.ports import ButtonSpec, Media, Rendered, Rights
+from aouo.telegram.bot_api import limits_of
+from aouo.telegram.failures import translated
+from aouo.telegram.http import AiohttpRequest
+from aouo.telegram.uploads import album_of, entities_of, source_of
+
+# Until its version 23 the library warns at every flood control unless told which type we want.
+os.environ.setdefault("PTB_TIMEDELTA", "1")
+
+log = structlog.get_logger()
+_NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
+
+
+class TelegramMessenger:
+    """See `ports.Messenger`. Also registers the command menu."""
+
+    def __init__(self, *, session: aiohttp.ClientSession, base_url: str, token: str) -> None:
+        base = base_url.rstrip("/")
+        self._limits = limits_of(base)
+        self._bot = telegram.Bot(
+            token,
+            base_url=f"{base}/bot",
+            base_file_url=f"{base}/file/bot",
+            request=AiohttpRequest(session),
+            get_updates_request=AiohttpRequest(session),
+        )
+
+    async def ready(self) -> None:
+        """From the beginning."""
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        if message.media:
+            return await self._send_file(to, message, message.media)
+        if message.album:
+            return await self._send_album(to, message)
+        async with translated():
+            sent = await self._bot.send_message(
+                int(to.chat_id),
+                message.text,
+                entities=entities_of(message.entities),
+                reply_markup=_keyboard(message.buttons),
+                message_thread_id=_thread(to),
+                reply_parameters=_reply(message),
+                link_preview_options=None if message.preview else _NO_PREVIEW,
+            )
+        return sent.message_id
+
+    async def _send_file(self, to: ConversationAddress, message: Rendered, media: Media) -> int:
+        """A photo that Telegram takes as none is shown as a file."""
+        try:
+            return await self._send_as(to, message, media)
+        except NoPhoto:
+            log.info("photo_sent_as_file")
+            return await self._send_as(to, message, replace(media, kind="document"))
+
+    async def _send_as(self, to: ConversationAddress, message: Rendered, media: Media) -> int:
+        """An address is fetched by Telegram; a local file is uploaded."""
+        calls = {
+            "photo": self._bot.send_photo,
+            "video": self._bot.send_video,
+            "audio": self._bot.send_audio,
+            "voice": self._bot.send_voice,
+            "document": self._bot.send_document,
+        }
+        with ExitStack() as files:
+            source = await source_of(media, self._limits, files)
+            async with translated(uploading=True):
+                sent = await calls[media.kind](
+                    int(to.chat_id),
+                    source,
+                    caption=message.text or None,
+                    caption_entities=entities_of(message.entities) if message.text else None,
+                    reply_markup=_keyboard(message.buttons),
+                    message_thread_id=_thread(to),
+                    reply_parameters=_reply(message),
+                )
+        return sent.message_id
+
+    async def _send_album(self, to: ConversationAddress, message: Rendered) -> int:
+        """With a photo that Telegram takes as none, all of it are files: it says not which one,
+        and files go together with files only."""
+        try:
+            return await self._send_group(to, message)
+        except NoPhoto:
+            log.info("photo_sent_as_file")
+            as_files = tuple(replace(media, kind="document") for media in message.album)
+            return await self._send_group(to, replace(message, album=as_files))
+
+    async def _send_group(self, to: ConversationAddress, message: Rendered) -> int:
+        with ExitStack() as files:
+            items = await album_of(message, self._limits, files)
+            async with translated(uploading=True):
+                sent = await self._bot.send_media_group(
+                    int(to.chat_id),
+                    items,
+                    message_thread_id=_thread(to),
+                    reply_parameters=_reply(message),
+                )
+        return sent[0].message_id
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        async with translated(editing=True):
+            if message.media:
+                await self._bot.edit_message_caption(
+                    int(to.chat_id),
+                    message_id,
+                    caption=message.text,
+                    caption_entities=entities_of(message.entities),
+                    reply_markup=_keyboard(message.buttons),
+                )
+                return
+            await self._bot.edit_message_text(
+                message.text,
+                int(to.chat_id),
+                message_id,
+                entities=entities_of(message.entities),
+                reply_markup=_keyboard(message.buttons),
+                link_preview_options=None if message.preview else _NO_PREVIEW,
+            )
+
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        """See `ports.Messenger`. With Telegram's own *Stop* below it, which a server older than
+        10.3 leaves away; while a draft is there without one, some apps let nothing be sent.
+
+        Source: core.telegram.org/bots/api#sendmessagedraft; github.com/DrKLO/Telegram/pull/1961.
+        """
+        async with translated():
+            await self._bot.send_message_draft(
+                int(to.chat_id),
+                draft_id,
+                message.text,
+                message_thread_id=_thread(to),
+                entities=entities_of(message.entities),
+                api_kwargs={"can_stop": True},
+            )
+
+    async def delete(self, to: ConversationAddress, message_id: int) -> None:
+        try:
+            async with translated():
+                await self._bot.delete_message(int(to.chat_id), message_id)
+        except DeliveryRefused:
+            return  # gone already, or too old to be taken away
+
+    async def action(self, to: ConversationAddress, action: str) -> None:
+        async with translated():
+            await self._bot.send_chat_action(int(to.chat_id), action, message_thread_id=_thread(to))
+
+    async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
+        try:
+            async with translated():
+                await self._bot.answer_callback_query(answer_id, text[:200], show_alert=alert)
+        except DeliveryRefused:
+            return  # too old: the person has moved on
+
+    async def rights(self, chat: ConversationAddress) -> Rights:
+        """See `ports.Topics`. An administrator is shown everything, whatever the privacy mode."""
+        private = not chat.chat_id.startswith("-")
+        async with translated():
+            me = await self._bot.get_me()
+            mine = None if private else await self._bot.get_chat_member(int(chat.chat_id), me.id)
+            has_topics = private or (await self._bot.get_chat(int(chat.chat_id))).is_forum
+        if mine is None:
+            enabled = bool(me.has_topics_enabled)
+            return Rights(True, manages_topics=True, sees_all=True, has_topics=enabled)
+        admin = mine.status in ("administrator", "creator")
+        return Rights(
+            admin,
+            manages_topics=admin and bool(getattr(mine, "can_manage_topics", False)),
+            sees_all=admin or bool(me.can_read_all_group_messages),
+            has_topics=bool(has_topics),
+        )
+
+    async def create_topic(self, chat: ConversationAddress, title: str) -> str:
+        """See `ports.Topics`."""
+        async with translated():
+            made = await self._bot.create_forum_topic(int(chat.chat_id), title)
+        return str(made.message_thread_id)
+
+    async def topic_exists(self, topic: ConversationAddress, title: str) -> bool:
+        """See `ports.Topics`. Only calls that manage a topic are refused when it is gone: an open
+        one is refused as not modified, `sendChatAction` succeeds either way.
+
+        Source: reference, Outbound; a private chat's topics cannot be opened or closed.
+        """
+        chat_id, thread = int(topic.chat_id), int(topic.thread_id)
+        try:
+            async with translated():
+                if chat_id < 0:
+                    await self._bot.reopen_forum_topic(chat_id, thread)
+                elif title:
+                    await self._bot.edit_forum_topic(chat_id, thread, name=title)
+        except TopicGone:
+            return False
+        except DeliveryRefused:
+            return True
+        return True
+
+    async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
+        """Fill the command menu; (name, description) pairs, as many as Telegram takes."""
+        async with translated():
+            await self._bot.set_my_commands(
+                [telegram.BotCommand(name, text) for name, text in commands]
+            )
+
+
+def _reply(message: Rendered) -> telegram.ReplyParameters | None:
+    if not message.reply_to:
+        return None
+    return telegram.ReplyParameters(message.reply_to, allow_sending_without_reply=True)
+
+
+def _thread(to: ConversationAddress) -> int | None:
+    return int(to.thread_id) if to.thread_id else None
+
+
+def _keyboard(rows: Sequence[Sequence[ButtonSpec]]) -> telegram.InlineKeyboardMarkup | None:
+    if not rows:
+        return None
+    return telegram.InlineKeyboardMarkup(
+        [
+            [telegram.InlineKeyboardButton(b.label, callback_data=b.data) for b in row]
+            for row in rows
+        ]
+    )

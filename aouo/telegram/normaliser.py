@@ -1,0 +1,368 @@
+"""Telegram's updates become facts; no `telegram.Update` gets past this module.
+
+Source: core.telegram.org/bots/api#update.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import telegram
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.errors import place_of
+from aouo.facts.events import (
+    Album,
+    Arrival,
+    Attached,
+    Button,
+    Command,
+    Content,
+    DraftStopped,
+    Edited,
+    Inbound,
+    Intruder,
+    Migrated,
+    Person,
+    Reacted,
+    Shown,
+    Standing,
+    Text,
+    TopicNamed,
+    TopicShut,
+    Unsupported,
+)
+from aouo.telegram import media, reading, soundness
+from aouo.telegram.admission import admits
+
+_STOPPED = "stopped_message_generation"
+_KINDS = (
+    "message",
+    "callback_query",
+    "edited_message",
+    "message_reaction",
+    "my_chat_member",
+    _STOPPED,
+)
+_NAME = re.compile(r"[a-z_]{1,64}")
+"""What a kind of update is called; anything else does not get into the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """Who we are on Telegram."""
+
+    id: int
+    username: str
+
+
+class Normaliser:
+    """Reads one raw update after the other; decides admission before anything else is looked at."""
+
+    def __init__(
+        self,
+        *,
+        bot: Bot,
+        allowed_user_ids: Collection[int],
+        all_group_messages: bool,
+        parse_command: Callable[[str], Command | None],
+    ) -> None:
+        self._bot = bot
+        self._allowed = frozenset(allowed_user_ids)
+        self._all_group_messages = all_group_messages
+        self._parse_command = parse_command
+
+    def read(self, raw: Mapping[str, Any]) -> Arrival:
+        """Never raises: what cannot be read is an arrival with its id and a reason, and nothing of
+        what it says. `raw` has an id of its own (`poller.is_update`)."""
+        update_id: int = raw["update_id"]
+        kind = _kind(raw)
+        try:
+            return self._read(update_id, kind, *_legible(raw))
+        except Exception as error:  # noqa: BLE001 - Telegram would bring the same again for ever
+            told = self._unread(raw.get("message"))
+            return Arrival(update_id, "", told, why=f"{kind}: {place_of(error)}", unreadable=True)
+
+    def _read(self, update_id: int, kind: str, raw: Mapping[str, Any], text: str) -> Arrival:
+        if kind not in _KINDS:
+            return Arrival(update_id, text, None, why=kind, keep_raw=False)
+        update = telegram.Update.de_json(dict(raw), None)
+        stopped = raw[_STOPPED] if kind == _STOPPED else None  # newer than the library
+        inbound = self._stopped(stopped) if stopped else self._inbound(update)
+        query = update.callback_query
+        if inbound is None:
+            why = f"{kind} without content"
+            tap = soundness.text_or_nothing(query.id) if query else ""
+            return Arrival(update_id, text, None, why=why, keep_raw=False, lost_tap=tap)
+        soundness.check(inbound)
+        if query and isinstance(inbound.content, Intruder):
+            return Arrival(
+                update_id,
+                text,
+                None,
+                why="a tap of somebody who is not on the list",
+                keep_raw=False,
+                refused_tap=soundness.text_or_nothing(query.id),
+                refused_person=inbound.person.id,
+            )
+        # An edit's words replace others, also those that are not kept: the job has them alone.
+        kept = not isinstance(
+            inbound.content, Intruder | Edited | Reacted | DraftStopped | Standing | Migrated
+        )
+        return Arrival(update_id, text, inbound, keep_raw=kept)
+
+    def _unread(self, message: Any) -> Inbound | None:
+        """Somebody on the list hears in private that nothing can be made of their message."""
+        with suppress(Exception):
+            bare = reading.bare(message)
+            if bare.chat.type != "private" or not admits(self._allowed, _user_id(bare.from_user)):
+                return None
+            address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
+            person = Person(str(_user_id(bare.from_user)))
+            told = Inbound(address, person, Unsupported(reading.UNKNOWN))
+            soundness.check(told)
+            return told
+        return None
+
+    def _inbound(self, update: telegram.Update) -> Inbound | None:
+        if (query := update.callback_query) is not None:
+            return self._tap(query)
+        if update.edited_message is not None:
+            return self._edited(update.edited_message)
+        if update.message_reaction is not None:
+            return self._reacted(update.message_reaction)
+        if update.my_chat_member is not None:
+            return self._stands(update.my_chat_member)
+        message = update.message
+        if message is None:
+            return None
+        if moved := reading.migration(message):
+            return _migrated(*moved)
+        if message.from_user and message.from_user.id == self._bot.id:
+            return self._own_service(message)
+        inbound = self._message(message)
+        if inbound is None or admits(self._allowed, _user_id(message.from_user)):
+            return inbound
+        if isinstance(inbound.content, TopicNamed | TopicShut):
+            return None  # not said to us: no answer is due
+        as_chat = reading.as_chat(message)
+        if message.from_user is None or (message.from_user.is_bot and not as_chat):
+            return None
+        content = inbound.content
+        if message.chat.type != "private" and not self._called(message, content):
+            return None  # talk among others, also where the talk of those on the list is ours
+        asked = isinstance(content, Command) and content.name in ("id", "start")
+        if as_chat and message.sender_chat:
+            inbound = replace(inbound, person=Person(str(message.sender_chat.id)))
+        return _refused(inbound, Intruder(asked, as_chat))
+
+    def _tap(self, query: telegram.CallbackQuery) -> Inbound | None:
+        message = query.message
+        if message is None:
+            return None
+        thread = ""
+        kind = reading.chat_kind(message.chat)
+        label = ""
+        if isinstance(message, telegram.Message):
+            thread = reading.thread(message)
+            label = reading.label(message, query.data or "")
+        content = Button(query.data or "", label, query.id, lost=not query.data)
+        address = ConversationAddress("tg", str(message.chat.id), thread)
+        person, group = _person(query.from_user), message.chat.title or ""
+        tapped = Inbound(address, person, content, kind, message.message_id, group=group)
+        if not admits(self._allowed, query.from_user.id):
+            return _refused(tapped, Intruder())
+        return tapped
+
+    def _edited(self, message: telegram.Message) -> Inbound | None:
+        """New words; whether the message was for us is known by whether we have it."""
+        content = self._content(message)
+        if not admits(self._allowed, _user_id(message.from_user)):
+            return None
+        match content:
+            case Text(text, about):
+                edited = Edited(text, about)
+            case Command(raw=raw):
+                edited = Edited(raw)
+            case Attached(item, about) | Album(items=(item,), about=about):
+                edited = Edited(item.caption, about, item)
+            case _:
+                return None
+        address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
+        person, kind = _person(message.from_user), reading.chat_kind(message.chat)
+        return Inbound(address, person, edited, kind, message.message_id)
+
+    def _reacted(self, update: telegram.MessageReactionUpdated) -> Inbound | None:
+        """Telegram does not say the topic: the message is found by its id in the chat."""
+        if update.user is None or not admits(self._allowed, update.user.id):
+            return None
+        emoji = "".join(map(reading.emoji, update.new_reaction))
+        address = ConversationAddress("tg", str(update.chat.id))
+        person, kind = _person(update.user), reading.chat_kind(update.chat)
+        return Inbound(address, person, Reacted(emoji), kind, update.message_id)
+
+    def _stopped(self, raw: Mapping[str, Any]) -> Inbound | None:
+        """It says where, and in a person's own chat that is who.
+
+        Source: core.telegram.org/bots/api/types/messagegenerationstopped.
+        """
+        chat = telegram.Chat.de_json(raw["chat"], None)
+        if chat.type != "private" or not admits(self._allowed, chat.id):
+            return None
+        address = ConversationAddress("tg", str(chat.id), str(raw.get("message_thread_id") or ""))
+        person = Person(str(chat.id), chat.full_name or "")
+        return Inbound(address, person, DraftStopped(raw["draft_id"]))
+
+    def _stands(self, change: telegram.ChatMemberUpdated) -> Inbound | None:
+        """Whoever changed it: it is about us, and nothing of theirs is in it.
+
+        A basic group is also left when it becomes a supergroup, which its message tells.
+        """
+        standing = reading.standing(change.new_chat_member)
+        if change.new_chat_member.status == "left" and change.chat.type == "group":
+            return None
+        address = ConversationAddress("tg", str(change.chat.id))
+        return Inbound(address, Person("0"), standing, reading.chat_kind(change.chat))
+
+    def _message(self, message: telegram.Message) -> Inbound | None:
+        content = self._content(message)
+        if content is None:
+            return None
+        return Inbound(
+            ConversationAddress("tg", str(message.chat.id), reading.thread(message)),
+            _person(message.from_user),
+            content,
+            reading.chat_kind(message.chat),
+            message.message_id,
+            self._addressed(message, content),
+            reading.topic_title(message),
+            sent_s=int(message.date.timestamp()),
+            group=message.chat.title or "",
+        )
+
+    def _content(self, message: telegram.Message) -> Content | None:
+        if event := reading.topic_event(message):
+            return event
+        if message.text is not None:
+            command = self._parse_command(message.text)
+            if command and not self._is_for_us(message.text):
+                command = None
+                if message.chat.type != "private":
+                    return None  # another bot's, also where all talk is ours
+            said, about = (
+                reading.without_call(message.text, self._bot.username),
+                tuple(reading.about(message)),
+            )
+            if item := media.referred(message, said):
+                return Attached(item, about, command)
+            return command or Text(said, about)
+        if line := media.line(message):
+            return Shown(line, tuple(reading.about(message)))
+        if found := self._attached(message):
+            return found
+        # Service messages (pins, joins, titles, …) ask for nothing.
+        what = media.unsupported(message)
+        if not what and message.chat.type == "private" and message.api_kwargs:
+            what = (
+                reading.UNKNOWN
+            )  # newer than the library: silence would look like a bot that is down
+        return Unsupported(what) if what else None
+
+    def _attached(self, message: telegram.Message) -> Content | None:
+        caption = message.caption or ""
+        command = self._parse_command(caption)
+        if command and not self._is_for_us(caption):
+            command = None
+            if message.chat.type != "private":
+                return None  # another bot's, also where all talk is ours
+        item = media.attachment(message, reading.without_call(caption, self._bot.username))
+        if item is None:
+            return None
+        about = tuple(reading.about(message))
+        if message.media_group_id:
+            return Album(message.media_group_id, (item,), about, command)
+        return Attached(item, about, command)
+
+    def _own_service(self, message: telegram.Message) -> Inbound | None:
+        """Our own messages do not come back, but the service messages that we cause do."""
+        if (event := reading.topic_event(message)) is None:
+            return None
+        address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
+        kind = reading.chat_kind(message.chat)
+        return Inbound(address, _person(message.from_user), event, kind)
+
+    def _addressed(self, message: telegram.Message, content: Content) -> bool:
+        if message.chat.type == "private" or self._all_group_messages:
+            return True
+        return isinstance(content, TopicNamed | TopicShut) or self._called(message, content)
+
+    def _called(self, message: telegram.Message, content: Content) -> bool:
+        """Whether a message in a group is meant for us, whatever else is heard there."""
+        if isinstance(content, Command):
+            return self._is_for_us(content.raw)
+        if isinstance(content, Attached | Album) and content.command:
+            return True
+        replied = message.reply_to_message
+        if replied and replied.from_user and replied.from_user.id == self._bot.id:
+            return replied.forum_topic_created is None
+        return self._mentioned(message)
+
+    def _is_for_us(self, text: str) -> bool:
+        """`/name` and `/name@us` are ours, `/name@another_bot` is not."""
+        name = text.split(maxsplit=1)[0]
+        _, at, bot = name.partition("@")
+        return not at or bot.casefold() == self._bot.username.casefold()
+
+    def _mentioned(self, message: telegram.Message) -> bool:
+        ours = f"@{self._bot.username}".casefold()
+        found = message.parse_entities(["mention", "text_mention"]) | (
+            message.parse_caption_entities(["mention", "text_mention"])
+        )
+        return any(
+            text.casefold() == ours or (entity.user is not None and entity.user.id == self._bot.id)
+            for entity, text in found.items()
+        )
+
+
+def _kind(raw: Mapping[str, Any]) -> str:
+    """What kind of update it is: one we know, if it is several."""
+    kinds = [key for key in raw if key != "update_id"]
+    kind = next((key for key in kinds if key in _KINDS), kinds[0] if kinds else "nothing")
+    return kind if _NAME.fullmatch(kind) else "something without a name"
+
+
+def _legible(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """The update and its text, without half characters: they have no UTF-8.
+
+    Raises ValueError: it holds NaN or infinity, which are no JSON, and no query could look into it.
+    """
+    text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    legible = text.encode("utf-8", "replace").decode()
+    return (raw, text) if legible == text else (json.loads(legible), legible)
+
+
+def _migrated(old: str, new: str) -> Inbound:
+    """A fact of Telegram's, whoever brought it about: nobody is asked whether they may, and
+    nothing of them is in it."""
+    return Inbound(ConversationAddress("tg", old), Person("0"), Migrated(new), "group")
+
+
+def _refused(inbound: Inbound, content: Intruder) -> Inbound:
+    """What is left of somebody who is not on the list: where, and which id."""
+    person = Person(inbound.person.id)
+    return Inbound(inbound.address, person, content, inbound.chat_kind, inbound.message_id)
+
+
+def _person(user: telegram.User | None) -> Person:
+    if user is None:
+        return Person("0", "someone")
+    return Person(str(user.id), user.full_name, user.language_code or "")
+
+
+def _user_id(user: telegram.User | None) -> int | None:
+    return user.id if user else None

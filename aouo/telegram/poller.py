@@ -1,0 +1,201 @@
+"""Asks Telegram for updates, and acknowledges them only after they are stored.
+
+`getUpdates` confirms by offset: the next call tells Telegram to forget what came before it.
+So the next call is made after the commit, and a crash in between brings the same updates again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import structlog
+
+from aouo.facts.errors import SetupError, TokenContested
+from aouo.facts.ports import Clock, stamp
+from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
+
+log = structlog.get_logger()
+
+POLL_S = 50
+GRACE_S = 15.0
+"""A poll that is not answered so long after its time is dead: its connection is closed."""
+ALLOWED_UPDATES = (
+    "message",
+    "edited_message",
+    "callback_query",
+    "my_chat_member",
+    "message_reaction",
+    "stopped_message_generation",
+)
+"""A server that does not know a kind leaves it out."""
+_CONTESTED_AFTER_S = 20.0
+_RETRY_AT_MOST_S = 30.0
+_LOOK_AGAIN_S = 5.0
+"""Where nobody was reached, asking costs nobody anything."""
+
+
+@dataclass(slots=True)
+class PollState:
+    """What the poller last saw, for `aouo status` and for the log."""
+
+    last_poll_s: float = 0.0
+    failing_since: str = ""
+    problem: str = ""
+
+
+class _GivenUp(Exception):
+    """Nobody waits for this poll any more."""
+
+
+class Poller:
+    """Polls one bot until cancelled. `store` returns when the updates are safe; `recovered` is
+    called when Telegram answers after it did not."""
+
+    def __init__(
+        self,
+        *,
+        api: TelegramApi,
+        clock: Clock,
+        store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]],
+        recovered: Callable[[], None],
+    ) -> None:
+        self._api = api
+        self._clock = clock
+        self._store = store
+        self._recovered = recovered
+        self._contested_since_s = 0.0
+        self._failures = 0
+        self._asking: asyncio.Timeout | None = None
+        self.state = PollState()
+        self.begun = asyncio.Event()
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """For `aouo status`."""
+        poll = self.state
+        ago_s = self._clock.monotonic_s() - poll.last_poll_s
+        return {
+            "state": "failing" if poll.problem else "polling" if poll.last_poll_s else "starting",
+            "last_poll_s": round(ago_s, 1) if poll.last_poll_s else None,
+            "failing_since": poll.failing_since,
+            "problem": poll.problem,
+        }
+
+    def ask_anew(self) -> None:
+        """Give up the poll that is waiting for its answer, and ask again at once."""
+        if self._asking and not self._asking.expired():
+            self._asking.reschedule(0.0)
+
+    async def run(self, offset: int) -> None:
+        """Poll from `offset`; the first call, and the one after a failure, ask with timeout 0, so
+        that it shows at once that Telegram is there.
+
+        Raises:
+            SetupError: Telegram refuses the token.
+            TokenContested: another process has polled this token for 20 s.
+        """
+        timeout_s = 0
+        while True:
+            try:
+                raw = await self._ask(offset, 0 if self._failures else timeout_s)
+            except _GivenUp:
+                timeout_s = 0
+                continue
+            except ApiUnreachable as error:
+                await self._wait_out(str(error), _LOOK_AGAIN_S)
+                continue
+            except ApiError as error:
+                await self._explain(error)
+                continue
+            self._succeeded()
+            if raw:
+                offset = max(update["update_id"] for update in raw) + 1
+                await self._store(raw, offset)
+            timeout_s = POLL_S
+
+    async def _ask(self, offset: int, timeout_s: int) -> list[dict[str, Any]]:
+        try:
+            async with asyncio.timeout(None) as self._asking:
+                raw = await self._api.call(
+                    "getUpdates",
+                    timeout_s + GRACE_S,
+                    offset=offset,
+                    timeout=timeout_s,
+                    allowed_updates=ALLOWED_UPDATES,
+                )
+        except TimeoutError as error:  # those of the call are none of these
+            raise _GivenUp from error
+        finally:
+            self._asking = None
+        items = cast("list[object]", raw) if isinstance(raw, list) else []
+        found = [cast("dict[str, Any]", item) for item in items if is_update(item)]
+        if len(found) < len(items):  # those go with the next one that has a number
+            log.warning("updates_without_id", count=len(items) - len(found))
+        if not isinstance(raw, list) or (items and not found):
+            raise ApiUnreachable("getUpdates: an answer in no known form")
+        return found
+
+    async def _explain(self, error: ApiError) -> None:
+        match error.code:
+            case 401 | 404:
+                raise SetupError(
+                    f"Telegram refuses the bot token ({error.description}).",
+                    fix="Put the token that @BotFather gave you into telegram.bot_token.",
+                )
+            case 409 if "webhook" in error.description.lower():
+                await self._remove_webhook()
+            case 409:
+                await self._contested()
+            case 429:
+                await self._clock.sleep(error.retry_after_s)
+            case _:
+                await self._wait_out(str(error))
+
+    async def _remove_webhook(self) -> None:
+        try:
+            await self._api.call("deleteWebhook", 15.0)
+        except (ApiError, ApiUnreachable) as error:
+            await self._wait_out(str(error))
+        else:
+            log.warning("webhook_removed")
+
+    async def _contested(self) -> None:
+        now_s = self._clock.monotonic_s()
+        self._contested_since_s = self._contested_since_s or now_s
+        if now_s - self._contested_since_s >= _CONTESTED_AFTER_S:
+            raise TokenContested(
+                "Another process polls this bot token (Telegram keeps answering 409).",
+                fix="Stop the other instance, or give this one a bot of its own.",
+            )
+        log.warning("poll_contested", for_s=round(now_s - self._contested_since_s, 1))
+        await self._clock.sleep(2.0)
+
+    async def _wait_out(self, problem: str, at_most_s: float = _RETRY_AT_MOST_S) -> None:
+        """Back off; only the first failure is said, and the end of them."""
+        self._failures += 1
+        self.state.failing_since = self.state.failing_since or stamp(self._clock)
+        self.state.problem = problem
+        if self._failures == 1:
+            log.warning("poll_failed", problem=problem)
+        await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), at_most_s))
+
+    def _succeeded(self) -> None:
+        if self._failures:
+            since = self.state.failing_since
+            log.info("poll_recovered", failures=self._failures, failing_since=since)
+            self._recovered()
+        self._failures = 0
+        self._contested_since_s = 0.0
+        self.state = PollState(last_poll_s=self._clock.monotonic_s())
+        self.begun.set()
+
+
+def is_update(body: object) -> bool:
+    """Whether it is an object with a number of its own."""
+    if not isinstance(body, dict):
+        return False
+    number = cast("dict[str, object]", body).get("update_id")
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**63 - 1

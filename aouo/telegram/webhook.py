@@ -1,0 +1,295 @@
+"""Lets Telegram bring its updates, and says 200 to each only after it is stored.
+
+The owner's proxy ends TLS and passes on to us. Telegram keeps an update and brings it again
+until it reads a 2xx answer, so a crash before the commit loses nothing.
+
+Source: core.telegram.org/bots/api#setwebhook.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+import structlog
+from aiohttp import web
+
+from aouo.facts.errors import SetupError, TokenContested, place_of
+from aouo.facts.ports import Clock, stamp
+from aouo.plumbing.shield import finish
+from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
+from aouo.telegram.connections import Connections
+from aouo.telegram.poller import ALLOWED_UPDATES, is_update
+
+log = structlog.get_logger()
+
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
+MAX_BODY_BYTES = 4 * 1024 * 1024
+"""What Telegram allows itself for a whole answer to `getUpdates`."""
+REQUEST_S = 20.0
+"""For the head and the body of a request together: nobody may hold a connection by dribbling."""
+CONNECTIONS = 200
+_IDLE_S = 75.0
+_STORE_S = 25.0
+_CALL_S = 15.0
+_LEAVE_S = 5.0
+_LOOK_EVERY_S = 60.0
+_RETRY_AT_MOST_S = 30.0
+_TAKEN_AWAY_AT_MOST = 3
+_SILENT = logging.getLogger("aouo.telegram.webhook")
+_SILENT.disabled = True
+"""aiohttp's own words, with a traceback for each request that is no HTTP."""
+_REVOKED = (401, 404)
+"""Telegram does not know the token."""
+
+
+class Webhook:
+    """One bot's webhook: registered while `run` runs, and not longer.
+
+    `store` returns when the updates are safe. Updates of different chats come beside each other,
+    so that no cursor may follow them: the second argument it gets is always 0.
+    """
+
+    def __init__(
+        self,
+        *,
+        api: TelegramApi,
+        clock: Clock,
+        store: Callable[[Sequence[dict[str, Any]], int], Awaitable[None]],
+        recovered: Callable[[], None],
+        url: str,
+        listen: tuple[str, int],
+        secret: str,
+    ) -> None:
+        self._api = api
+        self._clock = clock
+        self._store = store
+        self._recovered = recovered
+        self._url = url
+        self._listen = listen
+        self._secret = secret.encode()
+        self._failures = 0
+        self._taken_away = 0
+        self._problem = ""
+        self._failing_since = ""
+        self._info: dict[str, Any] = {}
+        self._last_update_s = 0.0
+        self._refused: Counter[str] = Counter()
+        self._server: asyncio.Server | None = None
+        self.address = ("", 0)
+        self.begun = asyncio.Event()
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """For `aouo status`: where we listen, and what Telegram said of it last."""
+        ago_s = self._clock.monotonic_s() - self._last_update_s
+        working = "listening" if self.begun.is_set() else "starting"
+        return {
+            "state": "failing" if self._problem else working,
+            "url": self._url,
+            "listen": "{}:{}".format(*self.address) if self.address[1] else "",
+            "last_update_s": round(ago_s, 1) if self._last_update_s else None,
+            "pending": self._info.get("pending_update_count", 0),
+            "last_error": self._info.get("last_error_message", ""),
+            "failing_since": self._failing_since,
+            "problem": self._problem,
+        }
+
+    async def run(self) -> None:
+        """Listen and be registered until cancelled.
+
+        Raises:
+            SetupError: the port is taken, or Telegram refuses the token or the address.
+            TokenContested: somebody else keeps taking the webhook away.
+        """
+        runner = web.AppRunner(
+            self._application(),
+            access_log=None,
+            logger=_SILENT,
+            keepalive_timeout=_IDLE_S,
+            shutdown_timeout=_LEAVE_S,
+        )
+        await runner.setup()
+        try:
+            await self._open(runner)
+            await self._register()
+            try:
+                await self._watch()
+            finally:
+                await finish(self._leave())
+        finally:
+            if self._server:
+                self._server.close()
+            await finish(runner.cleanup())
+
+    def _application(self) -> web.Application:
+        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        # The owner's proxy may change the path; the secret is what keeps others out.
+        app.router.add_post("/{path:.*}", self._receive)
+        return app
+
+    async def _open(self, runner: web.AppRunner) -> None:
+        host, port = self._listen
+        assert runner.server
+        self._connections = Connections(
+            runner.server, clock=self._clock, patience_s=REQUEST_S, most=CONNECTIONS
+        )
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(self._connections, host, port)
+        except OSError as error:
+            raise SetupError(
+                f"Nothing can listen at {host}:{port} ({error.strerror}).",
+                fix="Choose another telegram.webhook.listen.",
+            ) from error
+        self.address = self._server.sockets[0].getsockname()[:2]
+
+    async def _receive(self, request: web.Request) -> web.Response:
+        """One update: 200 when it is stored, else Telegram comes again."""
+        given = request.headers.get(SECRET_HEADER, "")
+        if not hmac.compare_digest(given.encode(errors="replace"), self._secret):
+            return self._refuse("wrong_secret", 403)
+        try:
+            body = await request.read()
+            update = json.loads(body)
+        except web.HTTPRequestEntityTooLarge:
+            return self._refuse("too_large", 413)
+        except (ValueError, RecursionError):
+            return self._refuse("not_json", 400)
+        finally:
+            self._connections.taken(request.transport)
+        if not is_update(update):
+            return self._refuse("no_update", 400)
+        try:
+            async with asyncio.timeout(_STORE_S):
+                await self._store([cast("dict[str, Any]", update)], 0)
+        except TimeoutError:
+            return web.Response(status=503)
+        except Exception as error:
+            log.exception("webhook_not_stored", error=place_of(error))
+            return web.Response(status=503)
+        self._last_update_s = self._clock.monotonic_s()
+        return web.Response()
+
+    def _refuse(self, why: str, status: int) -> web.Response:
+        """Counted and told of once a minute: whoever finds the port must not fill the log.
+
+        The connection ends with it, so that what is left of its body is not waited for.
+        """
+        self._refused[why] += 1
+        answer = web.Response(status=status)
+        answer.force_close()
+        return answer
+
+    def _tell_refused(self) -> None:
+        if cut := self._connections.cut():
+            self._refused["cut_off"] += cut
+        if self._refused:
+            log.warning("webhook_refused", count=self._refused.total(), **self._refused)
+            self._refused.clear()
+
+    async def _register(self) -> None:
+        """Tell Telegram where we are, as often as it takes."""
+        while True:
+            try:
+                await self._api.call(
+                    "setWebhook",
+                    _CALL_S,
+                    url=self._url,
+                    secret_token=self._secret.decode(),
+                    allowed_updates=ALLOWED_UPDATES,
+                    drop_pending_updates=False,
+                )
+            except ApiUnreachable as error:
+                await self._wait_out(str(error))
+            except ApiError as error:
+                await self._explain(error)
+            else:
+                self._failures = 0
+                self._succeeded()
+                log.info("webhook_set", url=self._url)
+                self.begun.set()
+                return
+
+    async def _explain(self, error: ApiError) -> None:
+        match error.code:
+            case 401 | 404:
+                raise SetupError(
+                    f"Telegram refuses the bot token ({error.description}).",
+                    fix="Put the token that @BotFather gave you into telegram.bot_token.",
+                )
+            case 429:
+                await self._clock.sleep(error.retry_after_s)
+            case code if 400 <= code < 500:
+                raise SetupError(
+                    f"Telegram refuses the webhook address {self._url} ({error.description}).",
+                    fix="Set telegram.webhook.url to an https address that leads here.",
+                )
+            case _:
+                await self._wait_out(str(error))
+
+    async def _watch(self) -> None:
+        """Ask now and then what Telegram makes of us; register again if somebody unset it."""
+        while True:
+            try:
+                await self._look()
+            except (ApiError, ApiUnreachable) as error:
+                if isinstance(error, ApiError) and error.code in _REVOKED:
+                    await self._explain(error)
+                if not self._problem:
+                    log.warning("webhook_info_failed", problem=str(error))
+                self._failed(str(error))
+            self._tell_refused()
+            await self._clock.sleep(_LOOK_EVERY_S)
+
+    async def _look(self) -> None:
+        before = self._info.get("last_error_date", 0)
+        self._info = await self._api.call("getWebhookInfo", _CALL_S)
+        self._succeeded()
+        if self._info.get("last_error_date", 0) != before:
+            log.warning(
+                "webhook_failing",
+                problem=self._info.get("last_error_message", ""),
+                pending=self._info.get("pending_update_count", 0),
+            )
+        if self._info.get("url", "") == self._url:
+            self._taken_away = 0
+            return
+        self._taken_away += 1
+        log.warning("webhook_taken_away", url=self._info.get("url", ""), times=self._taken_away)
+        if self._taken_away >= _TAKEN_AWAY_AT_MOST:
+            raise TokenContested(
+                "Another process keeps changing this bot's webhook.",
+                fix="Stop the other instance, or give this one a bot of its own.",
+            )
+        await self._register()
+
+    async def _leave(self) -> None:
+        """Unregister, so that updates wait at Telegram; if that fails they do so all the same."""
+        with suppress(ApiError, ApiUnreachable):
+            await self._api.call("deleteWebhook", _LEAVE_S, drop_pending_updates=False)
+            log.info("webhook_removed")
+
+    async def _wait_out(self, problem: str) -> None:
+        """Back off up to 30 s; only the first failure is said, and that it is set at last."""
+        self._failures += 1
+        self._failed(problem)
+        if self._failures == 1:
+            log.warning("webhook_not_set", problem=problem)
+        await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), _RETRY_AT_MOST_S))
+
+    def _failed(self, problem: str) -> None:
+        self._failing_since = self._failing_since or stamp(self._clock)
+        self._problem = problem
+
+    def _succeeded(self) -> None:
+        if self._problem:
+            log.info("webhook_recovered", failing_since=self._failing_since)
+            self._recovered()
+        self._failing_since = self._problem = ""

@@ -1,0 +1,244 @@
+"""One connection to one MCP server over the SDK, which is imported here and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import shutil
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import aiohttp
+import anyio
+import httpx2
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import (
+    CONNECTION_CLOSED,
+    AudioContent,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    Implementation,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+from pydantic import ValidationError
+
+from aouo.config.settings import McpServer
+from aouo.facts.errors import OutcomeUnknown, SetupError
+from aouo.providers.http import shared_client
+from aouo.tools.mcp import MAX_TOOLS, Answer, Offered
+
+_MAX_PAGES = 20
+_HTTP_TIMEOUT = httpx2.Timeout(30.0, read=300.0)
+# The SDK hands these on whatever it is told; PATH and HOME are enough.
+_NOT_HANDED_ON = ("LOGNAME", "SHELL", "TERM", "USER")
+_LOST = (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.TransportError, OSError)
+
+
+class LinkLost(Exception):
+    """The connection is gone; what was asked for may have happened or not."""
+
+
+class Link:
+    """An open connection; `lost` is set as soon as the other side is gone."""
+
+    def __init__(self, client: Client, lost: asyncio.Event, *, http: bool) -> None:
+        self._client = client
+        self._http = http
+        self.lost = lost
+
+    async def tools(self) -> list[Offered]:
+        """Every tool the server lists, at most one more than we show."""
+        found: list[Offered] = []
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            page = await self._client.list_tools(cursor=cursor)
+            for item in page.tools:
+                hints = item.annotations
+                found.append(
+                    Offered(
+                        name=item.name,
+                        description=item.description or "",
+                        schema=item.input_schema,
+                        reads=bool(hints and hints.read_only_hint),
+                        again=bool(hints and hints.idempotent_hint),
+                    )
+                )
+            cursor = page.next_cursor
+            if not cursor or len(found) > MAX_TOOLS:
+                break
+        return found
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Call a tool.
+
+        Raises:
+            OutcomeUnknown: the answer cannot be read.
+            LinkLost: the connection broke.
+        """
+        try:
+            result = await self._client.call_tool(name, dict(arguments))
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED and (self._http or _is_closed(error)):
+                raise LinkLost(str(error)) from error
+            return Answer(error.message[:1000] or "refused", failed=True)
+        except _LOST as error:
+            raise LinkLost(repr(error)) from error
+        except (ValidationError, RuntimeError) as error:
+            raise OutcomeUnknown("The server's answer does not follow the protocol.") from error
+        return Answer(_text(result), result.is_error)
+
+
+@asynccontextmanager
+async def connected(
+    server: McpServer, stderr: deque[str], session: aiohttp.ClientSession
+) -> AsyncGenerator[Link]:
+    """Connect, and disconnect at the end; a child is ended with all it started.
+
+    `stderr` receives the last lines that a child writes there; a server with a `url` is asked
+    over `session`.
+
+    Raises:
+        SetupError: there is no such program.
+    """
+    lost = asyncio.Event()
+    # Else each line of rubbish that a server writes is a traceback with its words in our log.
+    logging.getLogger("mcp.client.stdio").setLevel(logging.CRITICAL)
+    async with AsyncExitStack() as stack:
+        if server.command:
+            transport = stdio_client(
+                _child(server), errlog=await stack.enter_async_context(_lines_into(stderr))
+            )
+        else:
+            headers = {name: value.get_secret_value() for name, value in server.headers.items()}
+            http = shared_client(session, headers=headers, again=False)
+            http.timeout = _HTTP_TIMEOUT
+            await stack.enter_async_context(http)
+            transport = streamable_http_client(server.url, http_client=http)
+        about = Implementation(name="aouo", version="0")
+        client = Client(_watched(transport, lost), client_info=about, cache=None)
+        yield Link(await stack.enter_async_context(client), lost, http=not server.command)
+
+
+def _child(server: McpServer) -> StdioServerParameters:
+    program = shutil.which(os.path.expanduser(server.command))  # noqa: PTH111 - may be a bare name
+    if program is None:
+        raise SetupError(f"there is no program {server.command!r}")
+    unset = [part for name in _NOT_HANDED_ON if name not in server.env for part in ("-u", name)]
+    return StdioServerParameters(
+        command=shutil.which("env") or "/usr/bin/env",
+        args=[*unset, program, *server.args],
+        env={name: value.get_secret_value() for name, value in server.env.items()},
+        cwd=Path.home(),
+    )
+
+
+@asynccontextmanager
+async def _watched(transport: Any, lost: asyncio.Event) -> AsyncGenerator[Any]:
+    """The transport's streams, the incoming one telling when it ends."""
+    async with transport as (incoming, outgoing):
+        yield _Watched(incoming, lost), outgoing
+
+
+class _Watched:
+    """A stream of messages from the server that sets an event at its end."""
+
+    def __init__(self, inner: Any, lost: asyncio.Event) -> None:
+        self._inner = inner
+        self._lost = lost
+
+    async def receive(self) -> Any:
+        try:
+            return await self._inner.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._lost.set()
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> _Watched:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> _Watched:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *what: Any) -> Any:
+        return await self._inner.__aexit__(*what)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+@asynccontextmanager
+async def _lines_into(kept: deque[str]) -> AsyncGenerator[TextIO]:
+    """A file for a child's stderr, whose lines end up in `kept`; read as they come."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    loop = asyncio.get_running_loop()
+    rest = ""
+
+    def _read() -> None:
+        nonlocal rest
+        try:
+            data = os.read(reading, 65_536)
+        except BlockingIOError:
+            return
+        if not data:
+            loop.remove_reader(reading)
+        *lines, rest = (rest + data.decode("utf-8", "replace")).split("\n")
+        kept.extend(line[:500] for line in lines if line.strip())
+        rest = rest[-500:]
+
+    loop.add_reader(reading, _read)
+    try:
+        with os.fdopen(writing, "w") as file:
+            yield file
+    finally:
+        _read()
+        loop.remove_reader(reading)
+        os.close(reading)
+
+
+def _is_closed(error: MCPError) -> bool:
+    """The SDK's own word for a pipe; servers use the same code for failures of their own."""
+    return error.message == "Connection closed"
+
+
+def _text(result: CallToolResult) -> str:
+    """All parts as text, what is none described; structured content only where there is no part."""
+    parts = [_part(part) for part in result.content]
+    if not parts and result.structured_content is not None:
+        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    return "\n".join(part for part in parts if part)
+
+
+def _part(part: ContentBlock) -> str:
+    match part:
+        case TextContent():
+            return part.text
+        case ImageContent() | AudioContent():
+            return f"[{part.type}: {part.mime_type}, {len(part.data) * 3 // 4:,} bytes, not shown]"
+        case EmbeddedResource(resource=TextResourceContents() as resource):
+            return f"[resource {resource.uri}]\n{resource.text}"
+        case EmbeddedResource():
+            kind = part.resource.mime_type or "of no known type"
+            return f"[resource {part.resource.uri}: {kind}, not shown]"
+        case ResourceLink():
+            return f"[link to {part.uri}: {part.title or part.name}] {part.description or ''}"

@@ -1,0 +1,239 @@
+"""MCP servers: connected when first needed, connected again when they died, never anybody's end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import Context
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+import aiohttp
+import structlog
+
+from aouo.config.settings import McpServer
+from aouo.facts.errors import OutcomeUnknown, SetupError, ToolFailed
+from aouo.facts.ports import Clock
+from aouo.tools.mcp import Answer, prefix, tools_of
+from aouo.tools.registry import Tool
+from aouo.web.certificates import cure_of
+
+if TYPE_CHECKING:
+    from aouo.tools.mcp_link import Link
+
+log = structlog.get_logger()
+CONNECT_S = 8.0
+MAX_PAUSE_S = 60.0
+_STDERR_LINES = 5
+_QUOTING = ("MCPError", "ValidationError")
+_OURS = ("Connection closed",)
+"""What the SDK says itself in an error that else holds the server's words."""
+
+
+class Server:
+    """One server and the tools it offers; a `tools.registry.Source`.
+
+    A connection lives in a task of its own, since the SDK has to be left where it was entered.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: McpServer,
+        clock: Clock,
+        group: asyncio.TaskGroup,
+        session: aiohttp.ClientSession,
+    ) -> None:
+        self._name = name
+        self._settings = settings
+        self._clock = clock
+        self._tasks = group
+        self._session = session
+        self._attempt: asyncio.Future[Link | None] | None = None
+        self._end = asyncio.Event()
+        self._closed = False
+        self._tools: tuple[Tool, ...] = ()
+        self._failures = 0
+        self._heard_off_record = False
+        self._not_before_s = 0.0
+        self._why = ""
+
+    @property
+    def group(self) -> str:
+        return f"mcp:{self._name}"
+
+    @property
+    def summary(self) -> str:
+        """The names of its tools once they are known, and before that nobody knows."""
+        if self._tools:
+            start = prefix(self._name)
+            return ", ".join(tool.name.removeprefix(start) for tool in self._tools)[:300]
+        return f"tools of the server {self._name!r}"
+
+    def owns(self, name: str) -> bool:
+        return name.startswith(prefix(self._name))
+
+    async def tools(self) -> Sequence[Tool]:
+        """What it offers, connecting if needed.
+
+        Raises:
+            ToolFailed: it is down; says why.
+        """
+        await self._link()
+        return self._tools
+
+    def facts(self) -> dict[str, Any]:
+        """For `aouo status`."""
+        link = self._open_link()
+        state = "up" if link else "down" if self._failures else "not connected"
+        return {"state": state, "tools": len(self._tools), "why": "" if link else self._why}
+
+    def close(self) -> None:
+        """End the connection; there will be no other."""
+        self._closed = True
+        self._end.set()
+
+    async def _call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        link = await self._link()
+        if structlog.contextvars.get_contextvars().get("off_record"):
+            self._heard_off_record = True
+        from aouo.tools.mcp_link import LinkLost
+
+        try:
+            answer = await link.call(name, arguments)
+        except LinkLost as error:
+            link.lost.set()
+            raise OutcomeUnknown(f"The server {self._name!r} went away while this ran.") from error
+        self._failures = 0
+        return answer
+
+    async def _link(self) -> Link:
+        """The open connection, or a new one.
+
+        Raises:
+            ToolFailed: it is down, or was a moment ago; says why.
+        """
+        if link := self._open_link():
+            return link
+        if self._closed:
+            raise ToolFailed("aouo is stopping.")
+        if self._attempt is None or self._attempt.done():
+            left_s = self._not_before_s - self._clock.monotonic_s()
+            if left_s > 0:
+                raise ToolFailed(f"{self._down()} It is tried again in {left_s:.0f} s.")
+            self._attempt = asyncio.get_running_loop().create_future()
+            # In a context of its own: it is no part of the turn that happened to need it first.
+            self._tasks.create_task(self._serve(self._attempt), name=self.group, context=Context())
+        if link := await asyncio.shield(self._attempt):
+            return link
+        raise ToolFailed(self._down())
+
+    def _open_link(self) -> Link | None:
+        if self._attempt is None or not self._attempt.done():
+            return None
+        link = self._attempt.result()
+        return None if link is None or link.lost.is_set() else link
+
+    async def _serve(self, attempt: asyncio.Future[Link | None]) -> None:
+        """Connect, tell `attempt`, and hold the connection until it is lost or not needed."""
+        stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        over = False
+        self._heard_off_record = False
+        self._end = asyncio.Event()
+        try:
+            connecting = await asyncio.to_thread(import_module, "aouo.tools.mcp_link")
+            async with (
+                asyncio.timeout(CONNECT_S) as limit,
+                connecting.connected(self._settings, stderr, self._session) as link,
+            ):
+                self._tools = tools_of(self._name, await link.tools(), self._call)
+                limit.reschedule(None)
+                self._why = ""
+                attempt.set_result(link)
+                log.info("mcp_connected", server=self._name, tools=len(self._tools))
+                await self._until_over(link)
+                self._count("it ended")
+                over = True
+        except TimeoutError:
+            self._count(f"it did not answer in {CONNECT_S:g} s")
+        except SetupError as error:
+            self._count(str(error))
+        except Exception as error:  # noqa: BLE001 - a part of its own, that nothing else depends on
+            if not over:  # later it is only how a lost connection closes
+                self._count(_innermost(error))
+        finally:
+            if not self._closed:
+                log.warning(
+                    "mcp_down", server=self._name, why=self._why, stderr=self._quotable(stderr)
+                )
+            if not attempt.done():
+                attempt.set_result(None)
+
+    def _quotable(self, stderr: Sequence[str]) -> list[str]:
+        """A server's own last words, unless they may repeat what was off the record."""
+        return ["off the record"] if self._heard_off_record else list(stderr)
+
+    async def _until_over(self, link: Link) -> None:
+        async with asyncio.TaskGroup() as group:
+            waits = [group.create_task(link.lost.wait()), group.create_task(self._end.wait())]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for wait in waits:
+                wait.cancel()
+
+    def _count(self, why: str) -> None:
+        """Note a failure: the first is forgiven, then each doubles the pause."""
+        if self._closed:
+            return
+        self._failures += 1
+        pause_s = 0.0 if self._failures == 1 else _pause_s(self._failures)
+        self._not_before_s = self._clock.monotonic_s() + pause_s
+        self._why = why
+
+    def _down(self) -> str:
+        return f"The server {self._name!r} is down: {self._why or 'it ended'}."
+
+
+def _pause_s(failures: int) -> float:
+    return min(2.0 ** min(failures - 2, 6), MAX_PAUSE_S)
+
+
+class Servers:
+    """All that are configured."""
+
+    def __init__(self, servers: Sequence[Server]) -> None:
+        self.sources: tuple[Server, ...] = tuple(servers)
+
+    def facts(self) -> dict[str, Any]:
+        return {server.group: server.facts() for server in self.sources}
+
+
+@asynccontextmanager
+async def supervised(
+    settings: Mapping[str, McpServer], clock: Clock, session: aiohttp.ClientSession
+) -> AsyncGenerator[Servers]:
+    """The servers; when this is left, every connection is closed and every child is gone."""
+    async with asyncio.TaskGroup() as group:
+        servers = [Server(name, one, clock, group, session) for name, one in settings.items()]
+        try:
+            yield Servers(servers)
+        finally:
+            for server in servers:
+                server.close()
+
+
+def _innermost(error: BaseException) -> str:
+    """What went wrong, without the groups that the SDK puts around it.
+
+    A model reads it: what the server itself says is for the log only.
+    """
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    if cure := cure_of(error):
+        return cure
+    name, text = type(error).__name__, str(error)
+    if name in _QUOTING and text not in _OURS:
+        log.info("mcp_refused", error=f"{name}: {text}"[:500])
+        return f"it answered with {name}"
+    return f"{name}: {text}"[:300] if text else name

@@ -1,0 +1,293 @@
+"""Tools that packs bring, as tools of ours: each call runs in the sandbox with its pack's leave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+from typing import Any, cast
+
+import structlog
+
+from aouo.facts.errors import OutcomeUnknown, ToolFailed
+from aouo.guard.reach import Reach
+from aouo.guard.sent_files import SentFiles
+from aouo.packs.format.tools_text import Calls, PackTool, Starts
+from aouo.packs.library import Library
+from aouo.packs.load import Pack
+from aouo.packs.stores import PackStores
+from aouo.sandbox.order import Command, Function, Limits, Order, Ran
+from aouo.sandbox.programs import found
+from aouo.sandbox.run import NotConfined, Sandbox
+from aouo.tools.files import check_room
+from aouo.tools.mcp import RawArguments
+from aouo.tools.registry import Tool, ToolContext
+from aouo.web.envelope import untrusted
+from aouo.web.gate import Gate
+from aouo.web.targets import Permits
+
+log = structlog.get_logger()
+LIMITS = Limits()
+WAITED_S = LIMITS.time_s + 30
+"""Other packs' tools may run before; a call's own time is shorter."""
+_VENDOR = "vendor"
+_SHOWN_CHARS = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What it takes to run a pack's tool."""
+
+    sandbox: Sandbox
+    stores: PackStores
+    reach: Reach
+    sent: SentFiles
+    gate: Gate
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What one call is given besides its pack: the data folder, `opened` by fence and manifest,
+    and, never to be written, files that were `sent`."""
+
+    own: Path
+    opened: tuple[Path, ...]
+    sent: tuple[Path, ...]
+
+
+def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
+    """The tools of all packs of `library`; each may be called in turns of its own pack only."""
+    return [_tool(pack, item, shop) for pack in library.packs.values() for item in pack.tools]
+
+
+def _tool(pack: Pack, item: PackTool, shop: Workshop) -> Tool:
+    name = f"{pack.name}__{item.name}"
+    ours = {"raw_schema": item.schema, "look_inside": isinstance(item.does, Calls)}
+    arguments = type("PackArguments", (RawArguments,), ours | _HERE)
+    return Tool(
+        name=name,
+        description=item.description,
+        arguments=arguments,
+        handler=_handler(pack, item, name, shop),
+        group="pack",
+        again=item.reads,
+        effect=not item.reads,
+        reads=item.reads,
+        timeout_s=WAITED_S,
+        pack=pack.name,
+    )
+
+
+_HERE = {"__module__": __name__}
+
+
+def _handler(
+    pack: Pack, item: PackTool, name: str, shop: Workshop
+) -> Callable[[RawArguments, ToolContext, str], Awaitable[str]]:
+    hosts = pack.manifest.permissions.network
+
+    async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
+        given, sent = shop.sent.given(context.media, wish.model_extra or {})
+        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.owner)
+        opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.owner, given)
+        order = _order(pack, item, given, _Open(own, opened, sent), context)
+        begun_s = time.perf_counter()
+        try:
+            door = _door(shop.gate, pack.name, hosts)
+            ran = await shop.sandbox.run(order, door, lambda: _is_full(own))
+        except NotConfined as error:
+            log.warning("pack_tool_refused", tool=name, why=str(error))
+            raise ToolFailed(
+                f"{name} cannot run on this machine: {error} Tell the person that the bot's owner "
+                "finds what to do with `aouo doctor`, and go on without it."
+            ) from error
+        log.info(
+            "pack_tool_ran",
+            tool=name,
+            call=call_id,
+            end=ran.end,
+            status=ran.status,
+            ms=round((time.perf_counter() - begun_s) * 1000),
+            stderr="" if context.off_record else ran.stderr[-_SHOWN_CHARS:],
+        )
+        text = _answer(name, item, ran)
+        return untrusted(text, name) if hosts or sent else text
+
+    return _run
+
+
+def _door(
+    gate: Gate, pack: str, hosts: tuple[str, ...]
+) -> Callable[[socket], AbstractAsyncContextManager[None]]:
+    return lambda listening: gate.open(listening, Permits(pack, hosts))
+
+
+def _own_folder(stores: PackStores, pack: str, owner: str) -> Path:
+    """Raises: ToolFailed: it is full."""
+    own = stores.folder(pack, owner)
+    own.mkdir(mode=0o700, parents=True, exist_ok=True)
+    check_room(own, 0)
+    return own.resolve()
+
+
+def _is_full(own: Path) -> bool:
+    try:
+        check_room(own, 0)
+    except ToolFailed:
+        return True
+    return False
+
+
+def _order(
+    pack: Pack,
+    item: PackTool,
+    given: Mapping[str, Any],
+    files: _Open,
+    context: ToolContext,
+) -> Order:
+    """What this call may see and do. A tool that only reads cannot write, whatever it says."""
+    source = pack.folder.resolve()
+    changed = (files.own, *files.opened)
+    match item.does:
+        case Calls(file=file, function=function):
+            beside = (source / file).parent
+            run: Function | Command = Function(source / file, function, (beside / _VENDOR, beside))
+            stdin, folder = json.dumps(given).encode(), files.own
+        case Starts(words=words):
+            run, folder = Command(_program(source, words[0]), words), source
+            stdin = json.dumps(_input(item, given, context)).encode()
+    return Order(
+        run=run,
+        stdin=stdin,
+        folder=folder,
+        readable=(source, *files.sent, *(changed if item.reads else ())),
+        writable=() if item.reads else changed,
+        programs=_programs(pack),
+        env=(("HOME", str(files.own)), ("AOUO_PACK", str(source)), ("AOUO_DATA", str(files.own))),
+        online=bool(pack.manifest.permissions.network),
+        limits=LIMITS,
+    )
+
+
+def _input(item: PackTool, given: Mapping[str, Any], context: ToolContext) -> dict[str, Any]:
+    """What a command reads; its form is that of the original."""
+    return {
+        "input": given if item.whole else given.get("input") or {},
+        "context": {
+            "pack": context.pack,
+            "sessionId": context.session_id,
+            "sessionKey": context.session_key,
+        },
+    }
+
+
+def _program(source: Path, word: str) -> Path:
+    file = (source / word).resolve() if "/" in word else found(word)
+    if file is None or not file.is_file():
+        raise ToolFailed(
+            f"The program {word!r} is not installed on this machine. Tell the person that the "
+            "bot's owner has to install it, and go on without it."
+        )
+    return file
+
+
+def _programs(pack: Pack) -> tuple[Path, ...]:
+    """Programs that `permissions.external_commands` lists besides the pack's own commands."""
+    own = {tool.name for tool in pack.manifest.runtime.external_tools}
+    named = (name for name in pack.manifest.permissions.external_commands if name not in own)
+    return tuple(file for name in named if (file := found(name)) is not None)
+
+
+def _answer(name: str, item: PackTool, ran: Ran) -> str:
+    """What the model reads.
+
+    Raises:
+        ToolFailed: it failed; says why.
+        OutcomeUnknown: it was ended on the way, or what it answered cannot be read.
+    """
+    why = f" It said: {ran.stderr[-_SHOWN_CHARS:]}" if ran.stderr else ""
+    match ran.end:
+        case "time":
+            raise OutcomeUnknown(f"{name} took longer than {LIMITS.time_s:g} s and was ended.{why}")
+        case "output":
+            raise OutcomeUnknown(
+                f"{name} answered with more than {LIMITS.output_bytes:,} bytes and was ended. Ask "
+                "it for less."
+            )
+        case "scratch":
+            raise ToolFailed(
+                f"{name} was ended: it put more than {LIMITS.scratch_bytes:,} bytes or "
+                f"{LIMITS.scratch_entries:,} files and folders into temporary files. Ask it for "
+                "less; calling it again with the same does not help."
+            )
+        case "room":
+            raise OutcomeUnknown(
+                f"{name} was ended: the pack's folder is full. Tell the person; what is there can "
+                "be removed by the bot's owner."
+            )
+        case "exit":
+            pass
+    try:
+        heard = ran.stdout.strip() or ran.status
+        said: Any = _read(ran.stdout) if heard else None
+    except (ValueError, RecursionError):
+        said = ran
+    if ran.status:
+        cause = _cause(ran.status)
+        failed = OutcomeUnknown if cause else ToolFailed
+        raise failed(f"{name} ended with status {ran.status}{cause}.{why}")
+    if said is ran:
+        shown = ran.stdout[:200].decode("utf-8", "replace")
+        raise OutcomeUnknown(f"{name} did not answer with JSON but with {shown!r}.{why}")
+    if isinstance(item.does, Calls):
+        return _value(name, item.does, said)
+    return _text(said)
+
+
+def _read(stdout: bytes) -> Any:
+    """JSON without NaN and infinity, which Python would read."""
+    return json.loads(stdout, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if not math.isfinite(number):
+        raise ValueError(word)
+    return number
+
+
+def _value(name: str, does: Calls, said: Any) -> str:
+    if not said:
+        raise OutcomeUnknown(f"{name} ended without an answer.")
+    answer = cast("dict[str, Any]", said)
+    if "value" in answer:
+        return _text(answer["value"])
+    line = f":{answer['where']}" if answer.get("where") else ""
+    raise ToolFailed(f"{name} failed at {does.file}{line}: {answer.get('error')}")
+
+
+def _text(value: object) -> str:
+    match value:
+        case None:
+            return "done"
+        case str():
+            return value or "(empty)"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def _cause(status: int) -> str:
+    """What a signal that ended it stands for; bubblewrap and shells add 128 to its number."""
+    number = -status if status < 0 else status - 128
+    return {
+        9: ": it was killed, most likely for its memory",
+        24: f": it used more than {LIMITS.cpu_s} s of the processor",
+        25: f": it wrote a file of more than {LIMITS.file_bytes:,} bytes",
+        31: ": it made a call that the sandbox does not allow",
+    }.get(number, "")

@@ -1,0 +1,119 @@
+"""The one port to what packs schedule: for installing, upgrading, backups and the owner's verbs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from aouo.config.settings import Settings
+from aouo.facts.ports import Clock, stamp
+from aouo.packs.format.manifest import Manifest
+from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.home import Home
+from aouo.plumbing.zones import zone_of
+from aouo.store import schedules
+from aouo.store.database import Database, Tx
+from aouo.store.migrate import migrate
+from aouo.store.schedules import Schedule
+from aouo.triggers import scheduling
+from aouo.triggers.scheduling import Place, Reconciled, ZoneOf
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Schedules]:
+    """The port while no bot runs; the home's lock is held meanwhile.
+
+    Raises:
+        HomeLocked: another process works on the home.
+    """
+    clock = SystemClock()
+    with home.lock():
+        database = Database(home.database)
+        try:
+            await database.open()
+            await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
+            zones = partial(zone_of, default=settings.cron.timezone)
+            yield Schedules(database=database, clock=clock, zone_of=zones)
+        finally:
+            await database.close()
+
+
+class Schedules:
+    """Each method is one transaction; what makes schedules fire reads `next_due` of the rows."""
+
+    def __init__(self, *, database: Database, clock: Clock, zone_of: ZoneOf) -> None:
+        self._database = database
+        self._clock = clock
+        self._zone_of = zone_of
+
+    async def propose(self, manifest: Manifest, place: Place, *, consent: bool) -> list[Schedule]:
+        """After an installation: see `packs.scheduling.propose`."""
+        return await self._change(
+            lambda tx, now: scheduling.propose(
+                tx, manifest, place, now, self._zone_of, consent=consent
+            )
+        )
+
+    async def reconcile(
+        self, manifest: Manifest, *, consent: bool, also: Sequence[Place] = ()
+    ) -> Reconciled:
+        """After an upgrade: see `packs.scheduling.reconcile`."""
+        return await self._change(
+            lambda tx, now: scheduling.reconcile(
+                tx, manifest, now, self._zone_of, consent=consent, also=also
+            )
+        )
+
+    async def forget(self, pack: str) -> int:
+        """After a pack was removed: its schedules go; returns how many there were."""
+        return await self._database.transact(lambda tx: schedules.remove_of_pack(tx, pack))
+
+    async def everything(self) -> list[Schedule]:
+        return await self._database.read(schedules.everything)
+
+    async def of_pack(self, pack: str) -> list[Schedule]:
+        return await self._database.read(lambda tx: schedules.of_pack(tx, pack))
+
+    async def pause(self, schedule_id: str) -> Schedule | None:
+        """Switch one off; None = there is none of this id."""
+        return await self._change(
+            lambda tx, now: scheduling.switch(tx, schedule_id, now, self._zone_of, on=False)
+        )
+
+    async def resume(self, schedule_id: str) -> Schedule | None:
+        """Switch one on; None = there is none of this id."""
+        return await self._change(
+            lambda tx, now: scheduling.switch(tx, schedule_id, now, self._zone_of, on=True)
+        )
+
+    async def remove(self, schedule_id: str) -> bool:
+        return await self._database.transact(lambda tx: schedules.remove(tx, schedule_id))
+
+    async def exported(self, pack: str) -> list[dict[str, Any]]:
+        return await self._database.read(lambda tx: scheduling.exported(tx, pack))
+
+    async def restore(self, pack: str, kept: list[dict[str, Any]]) -> int:
+        """Put those of a backup in place of the pack's.
+
+        Raises:
+            ValueError: a backup that says something else; nothing was changed.
+        """
+        return await self._change(
+            lambda tx, now: scheduling.restored(tx, pack, kept, now, self._zone_of)
+        )
+
+    async def _change(self, work: Callable[[Tx, datetime], T]) -> T:
+        return await self._database.transact(lambda tx: work(tx, self._clock.now()))
+
+
+async def switch_verb(port: Schedules, request: Mapping[str, Any]) -> dict[str, Any]:
+    """`cron_switch` of the control socket: `{"id", "on"}` there, `{"schedule"}` back or None."""
+    wanted = str(request.get("id", ""))
+    row = await (port.resume(wanted) if request.get("on") is True else port.pause(wanted))
+    return {"schedule": asdict(row) if row else None}

@@ -1,0 +1,270 @@
+"""A pack's schedules in a conversation: proposed, kept in step with its versions, switched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+from typing import Any, TypeAlias, get_args
+
+from aouo.facts.address import ConversationAddress, Platform
+from aouo.facts.events import ChatKind
+from aouo.facts.ports import iso
+from aouo.facts.schedule import NotASchedule, is_from_now, next_after, parse
+from aouo.packs.format.manifest import CronDefault, Manifest
+from aouo.store import schedules
+from aouo.store.database import Tx
+from aouo.store.schedules import Origin, Paused, Schedule
+
+ZoneOf: TypeAlias = Callable[[str], tzinfo]
+"""The zone of an IANA name; "" is the owner's."""
+
+
+_PAUSED, _ORIGINS = get_args(Paused), get_args(Origin)
+_PLATFORMS, _CHAT_KINDS = get_args(Platform), get_args(ChatKind)
+_TEXTS = (
+    *("key", "chat_id", "thread_id", "person", "skill", "prompt", "text", "zone", "since"),
+    *("platform", "origin", "chat_kind"),
+)
+"""What a backup has to say of each schedule, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where results go, and in whose name; `zone` is an IANA name, "" = the owner's."""
+
+    address: ConversationAddress
+    chat_kind: ChatKind
+    person: str
+    zone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What a newer version of a pack changed, by the ids of its defaults, sorted."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+def propose(
+    tx: Tx, manifest: Manifest, place: Place, now: datetime, zone_of: ZoneOf, *, consent: bool
+) -> list[Schedule]:
+    """Store the defaults that are not there yet in this place, and return all of the pack there.
+
+    With `consent` (a person saw them on a card) those are on that are `enabled_by_default`; the
+    others are off, and can be switched on. A pack that may have no schedules gets none.
+    """
+    if manifest.permissions.cron:
+        for default in manifest.cron_defaults:
+            row = _fresh(manifest.name, default, place, now)
+            due = due_after(row, now, zone_of)
+            if due is None:  # said when the pack was loaded
+                continue
+            if consent and default.enabled_by_default:
+                row = replace(row, enabled=True, paused="", next_due=due)
+            schedules.add(tx, row, iso(now))
+    there = schedules.of_conversation(tx, place.address)
+    return [row for row in there if row.pack == manifest.name]
+
+
+def reconcile(
+    tx: Tx,
+    manifest: Manifest,
+    now: datetime,
+    zone_of: ZoneOf,
+    *,
+    consent: bool,
+    also: Sequence[Place] = (),
+) -> Reconciled:
+    """Bring the pack's schedules everywhere in step with a newer version of it.
+
+    New defaults are added wherever the pack has some, and in the places of `also`; they are on
+    only with `consent`. Changed ones follow unless a person has put a text of their own, removed
+    ones go. What people and models made stays; without the permission it is switched off.
+    """
+    rows = schedules.of_pack(tx, manifest.name)
+    wanted = {default.id: default for default in manifest.cron_defaults}
+    if not manifest.permissions.cron:
+        wanted = {}
+        _forbid(tx, rows, now)
+    added: set[str] = set()
+    changed: set[str] = set()
+    removed: set[str] = set()
+    for row in rows:
+        if row.origin != "default":
+            continue
+        if row.key not in wanted:
+            schedules.remove(tx, row.id)
+            removed.add(row.key)
+        elif _follow(tx, row, wanted[row.key], now, zone_of):
+            changed.add(row.key)
+    before = {(row.address, row.key) for row in rows}
+    for place in _places(rows, also):
+        for row in propose(tx, manifest, place, now, zone_of, consent=consent):
+            if (row.address, row.key) not in before:
+                added.add(row.key)
+    return Reconciled(tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(removed)))
+
+
+def switch(
+    tx: Tx, schedule_id: str, now: datetime, zone_of: ZoneOf, *, on: bool
+) -> Schedule | None:
+    """Switch a schedule on or off because a person said so; None = it is gone.
+
+    What lies in the past when it is switched on is not made up for; `45m` begins anew.
+    """
+    row = schedules.get(tx, schedule_id)
+    if row is None:
+        return None
+    if on:
+        if is_from_now(row.text):
+            row = replace(row, since=iso(now))
+        due = due_after(row, now, zone_of) or ""
+        schedules.write(tx, replace(row, next_due=due), iso(now))
+        schedules.switch(tx, row.id, "", due, iso(now))
+    else:
+        schedules.switch(tx, row.id, "person", "", iso(now))
+    return schedules.get(tx, row.id)
+
+
+def due_after(row: Schedule, now: datetime, zone_of: ZoneOf) -> str | None:
+    """When a schedule is due next, stored form; "" = never again, None = its text is none."""
+    zone = zone_of(row.zone)
+    try:
+        schedule = parse(row.text, datetime.fromisoformat(row.since), zone)
+    except NotASchedule:
+        return None
+    due = next_after(schedule, now, zone)
+    return iso(due) if due else ""
+
+
+def exported(tx: Tx, pack: str) -> list[dict[str, Any]]:
+    """The pack's schedules as plain values, for a backup."""
+    return [
+        {
+            "key": row.key,
+            "origin": row.origin,
+            "platform": row.address.platform,
+            "chat_id": row.address.chat_id,
+            "thread_id": row.address.thread_id,
+            "chat_kind": row.chat_kind,
+            "person": row.person,
+            "skill": row.skill,
+            "prompt": row.prompt,
+            "text": row.text,
+            "zone": row.zone,
+            "since": row.since,
+            "own_text": row.own_text,
+            "paused": row.paused,
+        }
+        for row in schedules.of_pack(tx, pack)
+    ]
+
+
+def restored(tx: Tx, pack: str, kept: list[dict[str, Any]], now: datetime, zone_of: ZoneOf) -> int:
+    """Put the schedules of a backup in place of the pack's; returns how many.
+
+    Raises:
+        ValueError: a backup that says something else; nothing was changed.
+    """
+    try:
+        rows = [_of_backup(pack, each) for each in kept]
+        dues = [due_after(row, now, zone_of) for row in rows]
+    except OverflowError as error:
+        raise ValueError("a schedule of the backup counts from a year that is none") from error
+    if None in dues:
+        raise ValueError("a schedule of the backup cannot be read")
+    schedules.remove_of_pack(tx, pack)
+    for row, due in zip(rows, dues, strict=True):
+        schedules.add(tx, replace(row, next_due="" if row.paused else due or ""), iso(now))
+    return len(rows)
+
+
+def _of_backup(pack: str, each: dict[str, Any]) -> Schedule:
+    paused: Paused = each.get("paused", "person")
+    try:
+        if wrong := [name for name in _TEXTS if not isinstance(each[name], str)]:
+            raise ValueError(f"a schedule of the backup has something else than text as {wrong[0]}")
+        address = ConversationAddress(each["platform"], each["chat_id"], each["thread_id"])
+        known = each["platform"] in _PLATFORMS and each["origin"] in _ORIGINS
+        if not known or each["chat_kind"] not in _CHAT_KINDS or paused not in _PAUSED:
+            raise ValueError("a schedule of the backup is not one of ours")
+        return Schedule(
+            id=schedules.new_id(),
+            pack=pack,
+            key=each["key"],
+            origin=each["origin"],
+            address=address,
+            chat_kind=each["chat_kind"],
+            person=each["person"],
+            skill=each["skill"],
+            prompt=each["prompt"],
+            text=each["text"],
+            zone=each["zone"],
+            since=datetime.fromisoformat(each["since"]).astimezone(UTC).isoformat(),
+            enabled=not paused,
+            paused=paused,
+            next_due="",
+            own_text=each["own_text"] is True,
+        )
+    except KeyError as error:
+        raise ValueError(f"a schedule of the backup lacks {error}") from error
+    except OverflowError as error:
+        raise ValueError("a schedule of the backup begins at no time there is") from error
+
+
+def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Schedule:
+    return Schedule(
+        id=schedules.new_id(),
+        pack=pack,
+        key=default.id,
+        origin="default",
+        address=place.address,
+        chat_kind=place.chat_kind,
+        person=place.person,
+        skill=_qualified(pack, default),
+        prompt=default.prompt,
+        text=default.schedule,
+        zone=place.zone,
+        since=iso(now),
+        enabled=False,
+        paused="proposed",
+        next_due="",
+    )
+
+
+def _follow(tx: Tx, row: Schedule, default: CronDefault, now: datetime, zone_of: ZoneOf) -> bool:
+    """Take over what the pack changed; False when that is nothing."""
+    fresh = replace(row, skill=_qualified(row.pack, default), prompt=default.prompt)
+    if not row.own_text and row.text != default.schedule:
+        fresh = replace(fresh, text=default.schedule, since=iso(now))
+        due = due_after(fresh, now, zone_of)
+        if due is None:
+            return False
+        fresh = replace(fresh, next_due=due if row.enabled else "")
+    if fresh == row:
+        return False
+    schedules.write(tx, fresh, iso(now))
+    return True
+
+
+def _forbid(tx: Tx, rows: Sequence[Schedule], now: datetime) -> None:
+    for row in rows:
+        if row.origin != "default" and row.enabled:
+            schedules.switch(tx, row.id, "permission", "", iso(now))
+
+
+def _places(rows: Sequence[Schedule], also: Sequence[Place]) -> list[Place]:
+    """Where the pack has defaults, or shall have some, each once."""
+    found = {place.address: place for place in also} | {
+        row.address: Place(row.address, row.chat_kind, row.person, row.zone)
+        for row in rows
+        if row.origin == "default"
+    }
+    return list(found.values())
+
+
+def _qualified(pack: str, default: CronDefault) -> str:
+    return f"{pack}:{default.skill.removeprefix(f'{pack}:')}"

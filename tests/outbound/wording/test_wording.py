@@ -1,0 +1,28 @@
+"""Sentences with a rule of their own. Source: reference part B, "what people read"."""
+
+from __future__ import annotations
+
+import pytest
+
+from aouo.facts import notices
+from aouo.outbound.wording import sentences
+
+HERE = notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",))
+
+
+@pytest.mark.parametrize(
+    ("writes_bytes", "said"), [(0, "0 bytes"), (1, "1 byte"), (1_234, "1,234 bytes")]
+)
+def test_an_approval_counts_what_would_be_written(writes_bytes: int, said: str) -> None:
+    asked = notices.ApprovalAsked("g", "write_file", "notes", "/a", writes_bytes, ("allow", "deny"))
+
+    assert sentences.word(asked).text.startswith(f"“notes” wants to write {said} to\n/a\n")
+
+
+def test_whereami_says_what_is_off_the_record_and_how_to_end_it() -> None:
+    on_the_record = sentences.word(HERE).text
+    off = sentences.word(
+        notices.Whereabouts("tg", "1", "", "notes", "", "s", ("notes",), off_record=True)
+    ).text
+
+    assert off == f"{on_the_record}\nOff the record: nothing is kept. /otr ends it."

@@ -1,0 +1,72 @@
+"""A tap whose data is only kept by us outlives a process that is killed anywhere.
+
+The rest of the matrix is in `test_kill_matrix`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
+from tests.path.lanes.test_kill_matrix import (
+    START_UP,
+    Run,
+    Scenario,
+    _live_through,
+    _problems,
+    killed_at,
+    runner_port,
+)
+from tests.path.lives import Place, place
+
+__all__ = ["runner_port"]  # the fixture
+KILLED_AT = range(1 + START_UP, 64, 5)
+LONG = "Повторить слова из набора «Путешествия по северным городам», урок 12"
+SHOWN = "Choose what comes next"
+
+
+@dataclass(frozen=True)
+class Tapped(Scenario):
+    """The model shows a button with more than Telegram takes; the person taps it."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        shown = await here.until_said(SHOWN)
+        await here.until_said(self.answers[0])
+        await here.tap(shown, shown.buttons[0].data)
+
+    def model(self, body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return self.answers[0]
+        asked = [words_of(m) for m in body["messages"] if m["role"] == "user"][-1]
+        if asked == self.said[1]:
+            return self.answers[1]
+        wish = {"type": "keyboard", "text": SHOWN, "buttons": [[f"Again|{LONG}"]]}
+        return Says(calls=(CallPart("msg", wish),))
+
+
+SCENARIO = Tapped(
+    said=("What is there to do?", f"[callback] {LONG}"),
+    answers=("That much.", "Again, then."),
+    aside=(SHOWN, f"{SHOWN}\n→ Again"),
+)
+
+
+async def _killed(folder: Path, kill_at: int, port: int) -> Run:
+    async with place(folder, SCENARIO.packs, SCENARIO.model, runner_port=port) as here:
+        try:
+            await _live_through(SCENARIO, here, (kill_at,))
+            problems = await _problems(SCENARIO, here)
+        except* (TimeoutError, AssertionError) as errors:
+            problems = [f"{errors.exceptions!r}", here.stderr[-2000:]]
+        return Run((kill_at,), tuple(here.kills), tuple(problems))
+
+
+async def test_a_process_killed_anywhere_around_a_tap_hears_it_once(
+    tmp_path: Path, runner_port: int
+) -> None:
+    async def killed(number: int) -> Run:
+        return await _killed(tmp_path / str(number), number, runner_port)
+
+    await killed_at(KILLED_AT, killed)

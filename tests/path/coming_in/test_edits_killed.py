@@ -1,0 +1,74 @@
+"""An edit outlives a process that is killed anywhere: offered, taken and answered once.
+
+The rest of the matrix is in `test_kill_matrix`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aouo.emulator import ADA
+from aouo.facts.notices import AnsweringEdited, EditedTooLate
+from aouo.outbound.wording.sentences import word
+from tests.fakes.model_server import Body, Reply, words_of
+from tests.path.lanes.test_kill_matrix import (
+    START_UP,
+    Run,
+    Scenario,
+    _live_through,
+    _problems,
+    killed_at,
+    runner_port,
+)
+from tests.path.lives import Place, place
+
+__all__ = ["runner_port"]  # the fixture
+KILLED_AT = range(1 + START_UP, 60, 6)
+OFFER = word(EditedTooLate(1)).text
+
+
+@dataclass(frozen=True)
+class EditedLate(Scenario):
+    """The person edits a message that is answered, and wants the new words answered."""
+
+    async def person(self, here: Place) -> None:
+        people = here.emulator.client
+        asked = await people.say(ADA, ADA, self.said[0])
+        await here.until_said(self.answers[0])
+        await people.edit(ADA, ADA, asked.id, self.said[1])
+        offer = await here.until_said(OFFER)
+        await here.tap(offer, offer.buttons[0].data)
+
+    def model(self, body: Body) -> Reply | str:
+        asked = [words_of(m) for m in body["messages"] if m["role"] == "user"][-1]
+        return self.answers[self.said.index(asked)]
+
+
+SCENARIO = EditedLate(
+    said=("What is the capital of France?", "What is the capital of Italy?"),
+    answers=("Paris.", "Rome."),
+    aside=(OFFER, word(AnsweringEdited()).text),
+)
+
+
+async def _killed(folder: Path, kill_at: int, port: int) -> Run:
+    async with place(folder, SCENARIO.packs, SCENARIO.model, runner_port=port) as here:
+        try:
+            await _live_through(SCENARIO, here, (kill_at,))
+            problems = await _problems(SCENARIO, here)
+        except* (TimeoutError, AssertionError) as errors:
+            problems = [f"{errors.exceptions!r}", here.stderr[-2000:]]
+        rows = here.rows("SELECT state, body FROM edits")
+        if rows != [{"state": "taken", "body": ""}]:
+            problems.append(f"edits: {rows}")
+        return Run((kill_at,), tuple(here.kills), tuple(problems))
+
+
+async def test_a_process_killed_anywhere_around_an_edit_offers_once_and_answers_once(
+    tmp_path: Path, runner_port: int
+) -> None:
+    async def killed(number: int) -> Run:
+        return await _killed(tmp_path / str(number), number, runner_port)
+
+    await killed_at(KILLED_AT, killed)

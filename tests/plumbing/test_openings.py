@@ -1,0 +1,101 @@
+"""Who may write where other hands reach, and how; held over the source.
+
+Source: issue 11, a planted link led a file out of its pack's folder, and a deep one ended the bot.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import aouo
+
+SOURCE = Path(aouo.__file__).parent
+REACHED = ("tools", "guard", "documents", "tools/pack_tools.py", "packs/shipping/export.py")
+"""What works in folders that packs, tools and people write into."""
+WRITERS = {
+    "tools/files.py": {"mkdir", "open"},  # the folder itself; by descriptors of `guard.opening`
+    "tools/tts.py": {"mkdir"},  # the folder itself
+    "tools/pack_tools.py": {"mkdir", "open"},  # the folder itself; the gate to the network
+    "documents/office.py": {"open"},  # a part of an archive in memory
+    "guard/opening.py": {"open"},  # reads, by the descriptor of the folder
+    "packs/shipping/export.py": {"open", "chmod", "replace"},  # in a workshop of ours
+}
+WRITING = {
+    "chmod",
+    "copy",
+    "copy2",
+    "copyfile",
+    "copytree",
+    "fdopen",
+    "hardlink_to",
+    "link",
+    "mkdir",
+    "mkdtemp",
+    "mkstemp",
+    "makedirs",
+    "move",
+    "NamedTemporaryFile",
+    "open",
+    "rename",
+    "replace",
+    "symlink_to",
+    "touch",
+    "write_bytes",
+    "write_text",
+}
+RECURSIVE = {"walk", "fwalk", "rglob", "rmtree", "copytree", "TemporaryDirectory"}
+"""Of the standard library; `aouo.plumbing.trees` has what takes their place."""
+
+
+def calls(file: Path) -> Iterator[tuple[str, ast.Call]]:
+    """(name of the function, the call); of `a.b.c()` it is `c`."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Call):
+            match node.func:
+                case ast.Attribute(attr=name) | ast.Name(id=name):
+                    yield name, node
+                case _:
+                    pass
+
+
+def writes(name: str, call: ast.Call) -> bool:
+    """Whether a call may make or change a file, unless it is by a descriptor of a folder."""
+    if name == "fdopen" or any("dir_fd" in (word.arg or "") for word in call.keywords):
+        return False
+    if name == "replace" and len(call.args) == 2:  # of a text
+        return False
+    return name in WRITING and not (isinstance(call.func, ast.Name) and name == "replace")
+
+
+def relative(file: Path) -> str:
+    return file.relative_to(SOURCE).as_posix()
+
+
+def test_whoever_works_where_others_write_goes_through_the_opening_that_follows_no_link() -> None:
+    found: dict[str, set[str]] = {}
+    for file in SOURCE.rglob("*.py"):
+        if relative(file).startswith(REACHED):
+            names = {name for name, call in calls(file) if writes(name, call)}
+            if names - WRITERS.get(relative(file), set()):
+                found[relative(file)] = names
+
+    assert found == {}
+
+
+def test_nothing_walks_or_removes_by_recursion() -> None:
+    found = {
+        relative(file): names
+        for file in SOURCE.rglob("*.py")
+        if relative(file) not in ("plumbing/trees.py", "sandbox/run.py")
+        and (
+            names := {
+                name
+                for name, call in calls(file)
+                if name in RECURSIVE and isinstance(call.func, ast.Attribute)
+            }
+        )
+    }
+
+    assert found == {}

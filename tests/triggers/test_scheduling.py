@@ -1,0 +1,273 @@
+"""A pack's schedules: proposed where it is used, and kept in step with its versions.
+
+Source: issue 5 "Schedules", reference §10.6 and §13 G 12: once they could never be switched on,
+and a pack's changes never arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from aouo.facts.address import ConversationAddress
+from aouo.facts.ports import Clock
+from aouo.packs.format.manifest import CronDefault, Manifest, Permissions
+from aouo.packs.format.manifest_text import parse
+from aouo.store import chats, schedules
+from aouo.store.database import Database
+from aouo.store.migrate import migrate
+from aouo.store.schedules import Schedule
+from aouo.triggers.schedules import Schedules
+from aouo.triggers.scheduling import Place, Reconciled
+
+BERLIN = ZoneInfo("Europe/Berlin")
+PRIVATE = Place(ConversationAddress("tg", "1001"), "private", "1001")
+GROUP = Place(ConversationAddress("tg", "-5"), "group", "1001", "America/New_York")
+DAILY = CronDefault("daily-study", "0 8 * * *", "study")
+WEEKLY = CronDefault("weekly", "0 10 * * 0", "vocab:report", enabled_by_default=False, prompt="Go")
+
+
+class StoppedClock:
+    """A moment that a test moves."""
+
+    def __init__(self) -> None:
+        self.at = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.at
+
+    def monotonic_s(self) -> float:
+        return self.at.timestamp()
+
+    async def sleep(self, seconds: float) -> None:
+        self.at += timedelta(seconds=seconds)
+
+
+def manifest(*defaults: CronDefault, cron: bool = True) -> Manifest:
+    skills = ("study", "report")
+    allowed = Permissions(cron=cron)
+    return Manifest(
+        "vocab", "1.0.0", "Vocab", "", provided_skills=skills, cron_defaults=defaults,
+        permissions=allowed,
+    )  # fmt: skip
+
+
+def zone_of(name: str) -> tzinfo:
+    return ZoneInfo(name) if name else BERLIN
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return StoppedClock()
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncGenerator[Database]:
+    database = Database(tmp_path / "aouo.db")
+    await database.open()
+    await database.transact(lambda tx: migrate(tx, "2026-01-01"))
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def port(database: Database, clock: Clock) -> Schedules:
+    return Schedules(database=database, clock=clock, zone_of=zone_of)
+
+
+def facts(rows: list[Schedule]) -> list[tuple[str, str, str]]:
+    return [(row.key, row.paused, row.next_due[:16]) for row in rows]
+
+
+async def test_what_a_card_showed_begins_unless_the_pack_leaves_it_off(port: Schedules) -> None:
+    rows = await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=True)
+
+    assert facts(rows) == [("daily-study", "", "2026-03-03T07:00"), ("weekly", "proposed", "")]
+    assert [(row.skill, row.prompt) for row in rows] == [
+        ("vocab:study", ""),
+        ("vocab:report", "Go"),
+    ]
+
+
+async def test_without_consent_everything_is_there_and_off(port: Schedules) -> None:
+    rows = await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=False)
+    on = await port.resume(rows[1].id)
+
+    assert [row.enabled for row in rows] == [False, False]
+    assert on is not None
+    assert facts([on]) == [("weekly", "", "2026-03-08T09:00")]
+
+
+async def test_a_default_is_stored_once_a_place_and_stays_as_a_person_left_it(
+    port: Schedules,
+) -> None:
+    first = await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    await port.pause(first[0].id)
+    again = await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    elsewhere = await port.propose(manifest(DAILY), GROUP, consent=True)
+
+    assert facts(again) == [("daily-study", "person", "")]
+    assert facts(elsewhere) == [("daily-study", "", "2026-03-02T13:00")]
+    assert len(await port.everything()) == 2
+
+
+async def test_a_pack_without_the_permission_gets_none(port: Schedules) -> None:
+    assert await port.propose(manifest(DAILY, cron=False), PRIVATE, consent=True) == []
+
+
+async def test_a_text_that_is_no_schedule_is_left_out(port: Schedules) -> None:
+    broken = replace(DAILY, schedule="five words that mean nothing")
+
+    assert await port.propose(manifest(broken, WEEKLY), PRIVATE, consent=True) == [
+        row for row in await port.everything() if row.key == "weekly"
+    ]
+
+
+async def test_a_newer_version_adds_changes_and_removes_everywhere(port: Schedules) -> None:
+    await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=True)
+    await port.propose(manifest(DAILY, WEEKLY), GROUP, consent=True)
+    later = replace(DAILY, schedule="0 9 * * *")
+    fresh = CronDefault("evening", "0 21 * * *", "study")
+    changed = await port.reconcile(manifest(later, fresh), consent=False)
+    rows = await port.of_pack("vocab")
+
+    assert changed == Reconciled(("evening",), ("daily-study",), ("weekly",))
+    assert sorted(facts(rows)) == [
+        ("daily-study", "", "2026-03-02T14:00"),
+        ("daily-study", "", "2026-03-03T08:00"),
+        ("evening", "proposed", ""),
+        ("evening", "proposed", ""),
+    ]
+    assert await port.reconcile(manifest(later, fresh), consent=True) == Reconciled()
+
+
+async def test_a_person_s_own_text_stays_when_the_pack_changes_its_own(
+    port: Schedules, database: Database
+) -> None:
+    rows = await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    now = "2026-03-02T12:00:00.000+00:00"
+    await database.transact(lambda tx: schedules.rewrite(tx, rows[0].id, "every 3d", "", now))
+    changed = await port.reconcile(
+        manifest(replace(DAILY, schedule="0 9 * * *", skill="report")), consent=True
+    )
+    row = (await port.of_pack("vocab"))[0]
+
+    assert changed == Reconciled(changed=("daily-study",))  # its skill follows all the same
+    assert (row.text, row.skill) == ("every 3d", "vocab:report")
+
+
+async def test_a_version_that_may_not_schedule_any_more_switches_everything_off(
+    port: Schedules, database: Database
+) -> None:
+    rows = await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    own = replace(rows[0], id="own", key="", origin="person", text="every 2h")
+    await database.transact(lambda tx: schedules.add(tx, own, rows[0].since))
+    await port.reconcile(manifest(DAILY, cron=False), consent=True)
+
+    assert facts(await port.everything()) == [("", "permission", "")]
+
+
+async def test_the_first_schedules_of_a_pack_come_to_the_places_that_are_named(
+    port: Schedules,
+) -> None:
+    changed = await port.reconcile(manifest(DAILY), consent=True, also=[PRIVATE])
+
+    assert changed == Reconciled(added=("daily-study",))
+    assert facts(await port.of_pack("vocab")) == [("daily-study", "", "2026-03-03T07:00")]
+
+
+async def test_a_backup_brings_them_back_as_they_were(port: Schedules) -> None:
+    await port.propose(manifest(DAILY, WEEKLY), PRIVATE, consent=True)
+    kept = await port.exported("vocab")
+    before = await port.of_pack("vocab")
+    gone = await port.forget("vocab")
+    count = await port.restore("vocab", kept)
+    after = await port.of_pack("vocab")
+
+    assert (gone, count) == (2, 2)
+    assert [replace(row, id="", since="") for row in after] == [
+        replace(row, id="", since="") for row in before
+    ]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"text": "never"},
+        {"paused": "x"},
+        {"origin": None},
+        {"chat_id": ["1"]},
+        {"since": "0001-01-01T00:00:00+14:00"},
+        {"since": "9999-12-31T00:00:00+00:00", "text": "every 1d"},
+    ],
+)
+async def test_a_backup_that_says_something_else_changes_nothing(
+    port: Schedules, broken: dict[str, object]
+) -> None:
+    await port.propose(manifest(DAILY), PRIVATE, consent=True)
+    kept = await port.exported("vocab")
+    with pytest.raises(ValueError, match="backup"):
+        await port.restore("vocab", [*kept, kept[0] | broken if broken else {}])
+
+    assert len(await port.everything()) == 1
+
+
+async def test_what_was_missed_while_it_was_off_is_not_made_up_for(
+    port: Schedules, clock: StoppedClock
+) -> None:
+    every = CronDefault("often", "every 2h", "study")
+    once = CronDefault("once", "2026-03-02T20:00", "study")
+    soon = CronDefault("soon", "45m", "study")
+    rows = await port.propose(manifest(every, once, soon), PRIVATE, consent=True)
+    for row in rows:
+        await port.pause(row.id)
+    clock.at += timedelta(hours=25)
+    on = [await port.resume(row.id) for row in rows]
+
+    assert facts([row for row in on if row]) == [
+        ("often", "", "2026-03-03T14:00"),
+        ("once", "", ""),
+        ("soon", "", "2026-03-03T13:45"),
+    ]
+
+
+async def test_one_that_is_gone_cannot_be_switched(port: Schedules) -> None:
+    rows = await port.propose(manifest(DAILY), PRIVATE, consent=True)
+
+    assert await port.remove(rows[0].id)
+    assert not await port.remove(rows[0].id)
+    assert await port.pause(rows[0].id) is None
+
+
+async def test_a_group_with_another_id_takes_its_schedules_along(
+    port: Schedules, database: Database
+) -> None:
+    await port.propose(manifest(DAILY), GROUP, consent=True)
+    await database.transact(lambda tx: chats.rename_chat(tx, "tg", "-5", "-1005"))
+
+    assert [row.address.chat_id for row in await port.everything()] == ["-1005"]
+
+
+@pytest.mark.parametrize(("strict", "severity"), [(True, "error"), (False, "warning")])
+def test_a_manifest_whose_schedule_is_none_says_so_with_its_line(
+    strict: bool, severity: str
+) -> None:
+    """A pack of the original loads all the same: there any five words were a schedule."""
+    text = (
+        "name: a\nversion: 1.0.0\ndisplay_name: A\nprovided_skills: [b]\n"
+        "permissions: {cron: true}\ncron_defaults:\n  - id: x\n    skill: b\n"
+        "    schedule: run this every single day\n"
+    )
+    parsed = parse(text, strict=strict)
+    problem = parsed.problems[0]
+
+    assert (problem.line, problem.field, problem.severity) == (
+        9, "cron_defaults[0].schedule", severity,
+    )  # fmt: skip
+    assert "is not a schedule: write" in problem.message
