@@ -91,7 +91,7 @@ class LiveView:
             reply_to=said_id if reply else 0,
             live=live,
         )
-        self._text = ""
+        self._text: str = ""
         self._status = ""
         self._line = ""  # the status line that stands there
         self._shown = ""
@@ -282,15 +282,17 @@ class LiveView:
         paced = now_s - self._shown_at_s >= self._outbox.edit_interval_s(self._address)
         if not (paced and (grown or first)):
             return
-        finished, rest = stable_prefix(self._text)
+        text = self._text
+        finished, rest = stable_prefix(text)
         if finished:
             await self._show(finished, now_s, whole=True)
             self._full = self._pages.number >= self._max_parts
-            if self._full:
+            if self._full or not self._text.startswith(text):  # it began anew meanwhile
                 return
             if self._drafts:
                 self._drafted_before += finished
             self._pages.turn_over()
+            rest += self._text.removeprefix(text)
             self._text, self._shown, self._words = rest, "", self._pages.former
             self._outdated = bool(self._words.text)
             if self._falls_short():
