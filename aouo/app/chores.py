@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import structlog
 
+from aouo.facts.accounts import Spent
 from aouo.facts.errors import ProviderError, Refused
 from aouo.facts.events import TurnSettled
 from aouo.facts.ports import ChatModel, Clock, stamp
@@ -14,7 +15,6 @@ from aouo.plumbing.bus import Bus
 from aouo.store import sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Wanting
-from aouo.store.usage import Spent
 from aouo.turn.asides import Asides, Payer
 
 log = structlog.get_logger()

@@ -8,13 +8,13 @@ import structlog
 
 from aouo.facts import notices
 from aouo.facts.ports import stamp
+from aouo.facts.work import Delivery
 from aouo.flow import ending
 from aouo.flow.files import media_files
 from aouo.installer.unfinished import Takeover
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries, jobs, off_record
 from aouo.store.database import Tx
-from aouo.store.deliveries import Delivery
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App

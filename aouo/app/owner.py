@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import stamp
+from aouo.facts.work import Delivery
 from aouo.outbound.wording import sentences
 from aouo.plumbing.home import Home, home_path
 from aouo.store import deliveries
 from aouo.store.database import Tx
-from aouo.store.deliveries import Delivery
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App

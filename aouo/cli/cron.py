@@ -14,11 +14,11 @@ from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.cli.control import ask
 from aouo.commands.scheduling import line_of
 from aouo.facts.errors import SetupError
+from aouo.facts.work import Scheduled
 from aouo.outbound.wording.schedules import NOT_STARTED
 from aouo.plumbing.home import is_locked
 from aouo.store import schedules
 from aouo.store.reading import reading
-from aouo.store.schedules import Schedule
 from aouo.triggers.scheduling import ZoneOf
 
 
@@ -94,7 +94,7 @@ async def _switch_at_rest(schedule_id: str, *, on: bool) -> dict[str, Any]:
         return await switch_verb(port, {"id": schedule_id, "on": on})
 
 
-def _all() -> list[Schedule]:
+def _all() -> list[Scheduled]:
     file = current_home().database
     if not file.exists():
         return []

@@ -9,10 +9,10 @@ from aouo.commands.summaries import nothing_to_compact
 from aouo.facts import notices
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound
+from aouo.facts.work import Route
 from aouo.packs.library import Library, Pack
 from aouo.store import jobs, off_record, routes, sessions
 from aouo.store.database import Tx
-from aouo.store.routes import Route
 from aouo.store.snapshots import Snapshot
 
 SESSIONS_SHOWN = 8

@@ -7,12 +7,12 @@ from datetime import datetime, tzinfo
 from aouo.commands.builtin import pack_here, pick
 from aouo.commands.registry import Call, Entry, Result
 from aouo.facts import notices
+from aouo.facts.history import Version
 from aouo.memory.files import MemoryFiles
 from aouo.memory.keeping import FilesOf
 from aouo.packs.library import Library
 from aouo.store import memory_versions as versions
 from aouo.store.database import Tx
-from aouo.store.memory_versions import Version
 from aouo.store.owners import owner_of
 
 _CHANGES = 3

@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Notice
+from aouo.facts.work import Route
 from aouo.packs.library import Library
 from aouo.store.database import Tx
-from aouo.store.routes import Route
 from aouo.store.snapshots import Snapshot
 
 _NAME = re.compile(r"[a-z0-9_]{1,32}")

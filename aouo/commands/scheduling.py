@@ -9,10 +9,10 @@ from aouo.commands.registry import Call, Entry, Result
 from aouo.facts import notices
 from aouo.facts.schedule import NotASchedule, parse
 from aouo.facts.schedule_words import in_words, moment_in_words
+from aouo.facts.work import Scheduled
 from aouo.packs.library import Library
 from aouo.store import schedules
 from aouo.store.database import Tx
-from aouo.store.schedules import Schedule
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place, ZoneOf
 
@@ -42,7 +42,7 @@ def cron(zone_of: ZoneOf) -> Entry:
     return Entry("cron", "what begins by itself here, and when", show)
 
 
-def line_of(row: Schedule, zone_of: ZoneOf, *, here: str = "") -> notices.ScheduleLine:
+def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> notices.ScheduleLine:
     """One schedule in words; its pack is named unless it is the one `here`."""
     zone = zone_of(row.zone)
     try:

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from aouo.commands.registry import Call, Lookup
 from aouo.facts import notices
 from aouo.facts.events import Inbound
+from aouo.facts.work import Route
 from aouo.store import usage
-from aouo.store.routes import Route
 from aouo.store.snapshots import Query, Snapshot
 
 

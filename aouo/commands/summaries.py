@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from aouo.commands.registry import Call, Result
 from aouo.facts import notices
+from aouo.facts.history import Summary
 from aouo.packs.library import Library
 from aouo.store import routes, sessions, summaries
 from aouo.store.database import Tx
-from aouo.store.summaries import Summary
 
 
 def nothing_to_compact(tx: Tx, call: Call, library: Library) -> Result:

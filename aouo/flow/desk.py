@@ -16,6 +16,7 @@ from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
 from aouo.facts.ids import draft_id
 from aouo.facts.notices import Notice
 from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import ending
 from aouo.flow.questions import outcomes
 from aouo.outbound.outbox import Outbox
@@ -26,8 +27,6 @@ from aouo.routing.decisions import Refuse
 from aouo.routing.installed import Installed
 from aouo.store import chats, deliveries, gates, jobs, off_record, routes, turns
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery, Kind
-from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 
@@ -304,7 +303,7 @@ class Desk:
         state: str = "done",
         outcome: str = "answered",
         instead_of: int = 0,
-        kind: Kind = "reply",
+        kind: DeliveryKind = "reply",
         key: str = "job",
         unless_stopped: bool = True,
     ) -> None:

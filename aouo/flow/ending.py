@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
+from aouo.facts.work import Delivery
 from aouo.flow.questions import outcomes
 from aouo.outbound.wording import sentences
 from aouo.store import audit, deliveries, turns
 from aouo.store.database import Tx
-from aouo.store.deliveries import Delivery
 
 
 def end_turn(

@@ -10,6 +10,7 @@ import structlog
 from aouo.facts import notices
 from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
 from aouo.facts.events import Standing
+from aouo.facts.work import Job
 from aouo.flow.answering.compacting import Compacting
 from aouo.flow.answering.turns import Turns
 from aouo.flow.desk import Desk
@@ -23,7 +24,6 @@ from aouo.flow.handlers.topics import TopicEvents
 from aouo.queue.lanes import Slot
 from aouo.routing import decisions as to
 from aouo.routing.decide import decide
-from aouo.store.jobs import Job
 from aouo.store.off_record import is_once
 
 log = structlog.get_logger()

@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 import structlog
 
+from aouo.facts.accounts import AuditEntry, Stage
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
 from aouo.facts.ports import Clock, stamp
@@ -28,7 +29,6 @@ from aouo.guard.approval import Approver, Nobody
 from aouo.guard.proposal import Outcome, Proposal, Runner, Shelf
 from aouo.guard.record import entry, legible, said, too_long
 from aouo.store import audit
-from aouo.store.audit import Entry, Stage
 from aouo.store.database import Database
 
 log = structlog.get_logger()
@@ -74,7 +74,7 @@ class Guard:
         self._hidden = hidden
         self._publish = publish
 
-    def propose(self, proposal: Proposal, *, known: bool) -> Entry:
+    def propose(self, proposal: Proposal, *, known: bool) -> AuditEntry:
         """Tell that a call is proposed; returns what the audit keeps of that, to be written before
         anything else of it. `known`: there is such a tool."""
         action = self._action(proposal, known=known)
@@ -243,7 +243,7 @@ class Guard:
             text = f"{text[:CEILING_CHARS]}\n[cut: {length:,} characters in all]"
         return Outcome(await self._shelf.keep(action, text), failed, effect, kept=True)
 
-    async def _write(self, *entries: Entry) -> None:
+    async def _write(self, *entries: AuditEntry) -> None:
         if not entries:
             return
         now = stamp(self._clock)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from aouo.facts.accounts import AuditEntry, Stage
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict
-from aouo.store.audit import Entry, Stage
 
 
-def entry(action: Action, stage: Stage, reason: str = "") -> Entry:
+def entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
     """One row; of what is off the record it keeps that there was a call, and nothing of it."""
-    return Entry(
+    return AuditEntry(
         stage,
         action.turn_id,
         action.call_id,

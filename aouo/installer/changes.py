@@ -13,6 +13,7 @@ import structlog
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import PackError
+from aouo.facts.installs import Change, Install
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.packs.databases import MigratedDatabase
 from aouo.packs.format.problems import errors
@@ -25,7 +26,6 @@ from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 from aouo.store import installs, memory_versions, onboarding, schedules
 from aouo.store.database import Database, Tx
-from aouo.store.installs import Change, Install
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place, ZoneOf
 

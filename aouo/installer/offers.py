@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
+from aouo.facts.installs import Change, ChangeKind, ChangeState, Install
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import clear
@@ -28,7 +29,6 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.trees import remove
 from aouo.store import installs
 from aouo.store.database import Database, Tx
-from aouo.store.installs import Change, Install, Kind, State
 
 OFFER_STANDS = timedelta(days=1)
 
@@ -152,7 +152,7 @@ class PackOffers:
             await self._close(change, "failed", str(error))
             raise
 
-    async def _close(self, change: Change, state: State, why: str = "") -> None:
+    async def _close(self, change: Change, state: ChangeState, why: str = "") -> None:
         """End a change that was never begun.
 
         Raises:
@@ -187,7 +187,7 @@ class PackOffers:
         signature = Signature("valid" if key in known else "unknown_key", key=key) if key else None
         return summarize(pack, signature)
 
-    def _kind(self, name: str) -> Kind:
+    def _kind(self, name: str) -> ChangeKind:
         """Raises: PackError: its place is taken by something that is not ours to replace."""
         target = self._home.packs / name
         if target.is_symlink():
@@ -245,7 +245,7 @@ class PackOffers:
         return change
 
 
-def _is_elsewhere(kind: Kind, before: Install | None, change: Change) -> bool:
+def _is_elsewhere(kind: ChangeKind, before: Install | None, change: Change) -> bool:
     """Whether nothing ties a new version to the installed one: neither its place nor its key.
 
     Somebody who names both, pack and place, means it.

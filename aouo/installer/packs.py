@@ -15,6 +15,7 @@ import structlog
 
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
+from aouo.facts.installs import Change
 from aouo.facts.ports import Clock, stamp
 from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import PackChanges
@@ -33,7 +34,6 @@ from aouo.plumbing.shield import finish
 from aouo.plumbing.trees import remove
 from aouo.store import installs
 from aouo.store.database import Database
-from aouo.store.installs import Change
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place, ZoneOf
 

@@ -9,16 +9,20 @@ from dataclasses import astuple, dataclass
 import structlog
 
 from aouo.facts.errors import SetupError
+from aouo.facts.installs import Change, ChangeKind
 from aouo.packs.shipping import restoring
 from aouo.plumbing.home import Home
 from aouo.store import installs
-from aouo.store.installs import Change, Kind
 from aouo.store.reading import reading
 
 log = structlog.get_logger()
 AGAIN = "Mend what it says; each start tries again, such as `aouo restart`"
 UNDONE = "What was there before is as it was; ask for it once more"
-_DOING: dict[Kind, str] = {"install": "Installing", "upgrade": "Upgrading", "remove": "Removing"}
+_DOING: dict[ChangeKind, str] = {
+    "install": "Installing",
+    "upgrade": "Upgrading",
+    "remove": "Removing",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from aouo.facts.errors import ToolFailed
+from aouo.facts.history import Cause
 from aouo.facts.ports import Clock, stamp
 from aouo.memory.files import MemoryFiles, holds_nothing
 from aouo.plumbing.shield import finish
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database, Tx
-from aouo.store.memory_versions import Cause
 
 FilesOf: TypeAlias = Callable[[str, str], MemoryFiles]
 """The memory files of a pack ("" = of none) for an owner."""

@@ -9,10 +9,10 @@ import structlog
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import MayNotWrite, RecipientGone, TopicGone
 from aouo.facts.ports import Clock, stamp
+from aouo.facts.work import Delivery, DeliveryState
 from aouo.outbound.wording import sentences
 from aouo.store import chats, deliveries, gone, routes
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery, State
 
 log = structlog.get_logger()
 
@@ -59,7 +59,7 @@ class Ledger:
         )
 
     async def mark(
-        self, row: Delivery, state: State, *, message_id: int = 0, error: str = ""
+        self, row: Delivery, state: DeliveryState, *, message_id: int = 0, error: str = ""
     ) -> Delivery | None:
         """Record a row's state; returns the row that has to follow it, if any."""
         now = stamp(self._clock)

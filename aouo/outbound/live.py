@@ -19,6 +19,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import draft_id
 from aouo.facts.ports import Clock, Payload, Rendered, Sent, stamp
 from aouo.facts.transcript import AsksAgain
+from aouo.facts.work import Delivery
 from aouo.outbound.clean import without_end, without_secrets
 from aouo.outbound.degrade import Capabilities, degraded
 from aouo.outbound.markdown.render import render, stable_prefix
@@ -30,7 +31,6 @@ from aouo.outbound.wording.saying import below
 from aouo.plumbing.redact import Redactor
 from aouo.store import deliveries
 from aouo.store.database import Database
-from aouo.store.deliveries import Delivery
 
 _TYPING_AFTER_S = 0.3  # an answer that is there by then needs no announcement
 _TYPING_EVERY_S = 4.5

@@ -20,10 +20,10 @@ from aouo.facts.errors import (
     RecipientGone,
 )
 from aouo.facts.ports import Clock, Messenger, Rendered
+from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.sender import Sender
-from aouo.store.deliveries import Delivery
 
 log = structlog.get_logger()
 

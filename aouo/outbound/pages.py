@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
-from aouo.store.deliveries import Delivery
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,11 @@ from aouo.facts.errors import (
     TopicGone,
 )
 from aouo.facts.ports import Clock, Messenger, Rendered
+from aouo.facts.work import Delivery, DeliveryState
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
-from aouo.store.deliveries import ONLY_CHANGES, Delivery, State
+from aouo.store.deliveries import ONLY_CHANGES
 
 log = structlog.get_logger()
 _RETRY_AT_MOST_S = 30.0
@@ -123,7 +124,7 @@ class Sender:
             log.exception("delivery_broke", delivery=row.id, error=repr(error))
             await self._settle(row, "unknown", error=repr(error))
         else:
-            done: State = "live" if row.kind == "live" else "sent"
+            done: DeliveryState = "live" if row.kind == "live" else "sent"
             await self._settle(row, done, message_id=message_id)
 
     async def _call(self, row: Delivery) -> int:
@@ -251,7 +252,7 @@ class Sender:
         self.rows = deque(replace(row, address=address) for row in self.rows)
 
     async def _settle(
-        self, row: Delivery, state: State, *, message_id: int = 0, error: str = ""
+        self, row: Delivery, state: DeliveryState, *, message_id: int = 0, error: str = ""
     ) -> None:
         follows = await asyncio.shield(
             self._ledger.mark(row, state, message_id=message_id, error=error)

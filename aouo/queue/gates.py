@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from aouo.store.gates import Gate
+from aouo.facts.work import Gate
 
 
 class Waiting:

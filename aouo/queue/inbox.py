@@ -39,11 +39,11 @@ from aouo.facts.events import (
     Unsupported,
 )
 from aouo.facts.ports import Clock, iso, stamp
+from aouo.facts.work import Job
 from aouo.plumbing.redact import Redactor
 from aouo.queue import albums, gathering
 from aouo.store import asked, chats, gates, gone, jobs, kept, moves, routes, updates
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 _Tap: TypeAlias = tuple[ConversationAddress, int, str, str]

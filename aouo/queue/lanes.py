@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 
+from aouo.facts.work import Job
 from aouo.plumbing.shield import finish
-from aouo.store.jobs import Job
 
 
 class Slot:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Finished, Usage
 from aouo.spending.money import Price, cost_usd
 from aouo.spending.purse import Hold
-from aouo.store.usage import Spent
 
 _NOTHING = Usage()
 

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import tzinfo
 
+from aouo.facts.accounts import Spent
 from aouo.facts.errors import PriceUnknown, ProviderError
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ChatModel, Clock, stamp
@@ -43,7 +44,6 @@ from aouo.spending.paying import Paying
 from aouo.spending.purse import Hold, Limit, Name, OverLimit, Purse
 from aouo.store import budgets, usage
 from aouo.store.database import Database
-from aouo.store.usage import Spent
 
 _NOTHING = Usage()
 _NO_CEILING = PackBudget()

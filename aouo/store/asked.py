@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Inbound
+from aouo.facts.work import Asked
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The job that a message is in: it waits, or it has `begun` and `runs`, or its turn is over
-    (`answered`), or none of these: it needed no turn."""
-
-    job_id: int
-    inbound: Inbound
-    begun: bool
-    runs: bool
-    answered: bool
 
 
 def has(tx: Tx, address: ConversationAddress, message_id: int) -> bool:

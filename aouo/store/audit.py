@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
+from aouo.facts.accounts import AuditEntry
 from aouo.store.database import Tx
 
-Stage = Literal["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"]
 TERMINAL = frozenset({"EXECUTED", "FAILED", "BLOCKED"})
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One row; holds digests and names, never what the arguments say."""
-
-    stage: Stage
-    turn_id: str
-    call_id: str
-    action_id: str
-    tool: str
-    pack: str
-    origin: str
-    digest: str
-    reason: str = ""
-
-
-def append(tx: Tx, entry: Entry, now: str) -> None:
+def append(tx: Tx, entry: AuditEntry, now: str) -> None:
     """Add a row, once for each stage of a call, and one terminal row in all.
 
     A call that is taken up after a crash passes the same stages again, and what was written

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from aouo.facts.accounts import Refusal, Spent
 from aouo.store.database import Tx
-from aouo.store.usage import Spent
 
 Decision: TypeAlias = Literal["raised", "cheaper", "stopped"]
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One turn that a budget stopped, and what its buttons mean; money in USD.
-
-    `kind` is day | person | pack and `name` whose; `provider` and `model` name the cheaper
-    model, "" = there is none. `state` is open | raised | cheaper | stopped.
-    """
-
-    turn_id: str
-    day: str
-    kind: str
-    name: str
-    raise_usd: float
-    provider: str = ""
-    model: str = ""
-    state: str = "open"
 
 
 def hold(tx: Tx, worst: Spent, now: str) -> None:

@@ -5,43 +5,23 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, LiteralString
+from dataclasses import asdict, replace
+from typing import Any, LiteralString
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import ButtonSpec, Entity, Media, Rendered
+from aouo.facts.work import Delivery, DeliveryKind, DeliveryState
 from aouo.store import gone, moves
 from aouo.store.database import Tx
 
-Kind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "ending", "doubt"]
-"""`aside`: nobody is told if it is lost. `chosen`: a message that shows which of its buttons was
-tapped. `ending`: what stays of an answer that its person stopped."""
 ONLY_CHANGES = ("chosen", "ending")
 """If the message is gone, what it was to become is said nowhere."""
-State = Literal["queued", "sending", "live", "sent", "refused", "unknown", "dropped"]
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One row. `edits` is the message id it replaces, 0 = it is a new message; with an empty text
-    it takes that message away."""
-
-    id: int
-    address: ConversationAddress
-    turn_id: str
-    kind: Kind
-    message: Rendered
-    state: State
-    message_id: int
-    edits: int
-    attempts: int
-    error: str
 
 
 def add(
     tx: Tx,
     address: ConversationAddress,
-    kind: Kind,
+    kind: DeliveryKind,
     message: Rendered,
     now: str,
     *,
@@ -162,7 +142,13 @@ def drop_of_others(tx: Tx, listed: Collection[str], now: str) -> list[str]:
 
 
 def mark(
-    tx: Tx, delivery_id: int, state: State, now: str, *, message_id: int = 0, error: str = ""
+    tx: Tx,
+    delivery_id: int,
+    state: DeliveryState,
+    now: str,
+    *,
+    message_id: int = 0,
+    error: str = "",
 ) -> None:
     """Move a row on; `message_id` 0 leaves what is known. Off the record, the words go with it."""
     row = tx.one(
@@ -372,7 +358,7 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
     )
 
 
-def _elsewhere(kind: Kind, message: Rendered, edits: int) -> tuple[Rendered, State]:
+def _elsewhere(kind: DeliveryKind, message: Rendered, edits: int) -> tuple[Rendered, DeliveryState]:
     """A message for a chat that has moved: no reply, and no edit; what only edits is dropped.
 
     So is a live one: its turn knows the old chat, and could not edit it where it would be.

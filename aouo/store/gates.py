@@ -4,36 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
+from aouo.facts.work import Gate
 from aouo.store.database import Tx
 
 NOT_REACHED = "not reached"
 """The answer of a gate that was closed because its person cannot be asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """One question to one person; `state` is open | answered | expired | closed.
-
-    `digest` is what exactly an approval was asked for.
-    """
-
-    id: str
-    kind: str
-    address: ConversationAddress
-    person: str
-    turn_id: str
-    call_id: str
-    question: str
-    options: tuple[str, ...]
-    state: str
-    answer: str
-    delivery_id: int
-    expires_at: str
-    digest: str = ""
 
 
 def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:

@@ -3,50 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
+from aouo.facts.installs import Change, ChangeKind, ChangeState, Install
 from aouo.store.database import Tx
-
-Kind: TypeAlias = Literal["install", "upgrade", "remove"]
-State: TypeAlias = Literal["offered", "begun", "done", "declined", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Install:
-    """A pack that was installed from an archive, a folder or an address; not one that is linked.
-
-    `digest` is the hash of its files, `signer` the id of the key that signed them, "" = none.
-    """
-
-    pack: str
-    version: str
-    digest: str
-    source: str
-    signer: str
-    person: str
-    installed_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change of what is installed, from the question to its end; `why` says what failed.
-
-    `purge`: what the pack keeps goes with it.
-    """
-
-    id: str
-    pack: str
-    kind: Kind
-    state: State
-    version: str
-    digest: str
-    source: str
-    signer: str
-    person: str
-    created_at: str
-    why: str = ""
-    purge: bool = False
 
 
 def of(tx: Tx, pack: str) -> Install | None:
@@ -152,7 +112,7 @@ def begin(tx: Tx, change_id: str, person: str) -> bool:
     return changed == 1
 
 
-def close(tx: Tx, change_id: str, state: State, now: str, why: str = "") -> bool:
+def close(tx: Tx, change_id: str, state: ChangeState, now: str, why: str = "") -> bool:
     """Settle what was offered; False = it was settled, or is at work already."""
     changed = tx.run(
         "UPDATE pack_changes SET state = ?, settled_at = ?, why = ? WHERE id = ? "
@@ -214,8 +174,8 @@ def _change(row: sqlite3.Row) -> Change:
     return Change(
         row["id"],
         row["pack"],
-        cast("Kind", row["kind"]),
-        cast("State", row["state"]),
+        cast("ChangeKind", row["kind"]),
+        cast("ChangeState", row["state"]),
         row["version"],
         row["digest"],
         row["source"],

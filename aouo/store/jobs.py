@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
@@ -24,30 +24,11 @@ from aouo.facts.events import (
     TopicNamed,
     TopicShut,
 )
+from aouo.facts.work import Job
 from aouo.store import gates, routes
 from aouo.store.database import Tx
 
 _NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One claimed job. `fence` proves the claim; `starts` counts this one too; `stopped`: its
-    person said /stop in a former process.
-
-    As its claim found them: the pack its conversation is bound to, whether a question to its
-    person is open there, whether the conversation is off the record.
-    """
-
-    id: int
-    lane: str
-    inbound: Inbound
-    starts: int
-    fence: int
-    active_pack: str = ""
-    asked: bool = False
-    off_record: bool = False
-    stopped: bool = False
 
 
 def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:

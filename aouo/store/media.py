@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
-from aouo.facts.attachments import Kind
+from aouo.facts.work import KeptFile
 from aouo.store.database import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """One file that was downloaded; `path` is below the media folder.
-
-    `text` is what it says, once it is `understood`; many kinds have nothing to say by themselves.
-    """
-
-    position: int
-    kind: Kind
-    path: str
-    mime_type: str
-    size_bytes: int
-    understood: bool = False
-    text: str = ""
-
-
-def of_job(tx: Tx, job_id: int) -> dict[int, Kept]:
+def of_job(tx: Tx, job_id: int) -> dict[int, KeptFile]:
     """Position → file."""
     rows = tx.all("SELECT * FROM media WHERE job_id = ? ORDER BY position", job_id)
     return {row["position"]: _kept(row) for row in rows}
 
 
-def keep(tx: Tx, job_id: int, kept: Kept, now: str) -> None:
+def keep(tx: Tx, job_id: int, kept: KeptFile, now: str) -> None:
     """Write down a file, or more of what is known of it."""
     tx.run(
         "INSERT INTO media (job_id, position, kind, path, mime_type, size_bytes, state, text, "
@@ -72,8 +55,8 @@ def forget(tx: Tx, path: str) -> None:
     tx.run("DELETE FROM media WHERE path = ?", path)
 
 
-def _kept(row: sqlite3.Row) -> Kept:
-    return Kept(
+def _kept(row: sqlite3.Row) -> KeptFile:
+    return KeptFile(
         row["position"],
         row["kind"],
         row["path"],

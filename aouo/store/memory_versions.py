@@ -3,42 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Literal, cast
 
+from aouo.facts.history import Cause, CauseOrigin, Version
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
 
 KEPT = 50
 """Versions of one file; older ones are forgotten."""
-Origin = Literal["tool", "summary", "hand", "undo"]
-"""A call of the memory tool; facts of a summary; whoever edits the file itself; an undo."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Where a change came from; `message_id` 0 = no message that is still there."""
-
-    origin: Origin
-    turn_id: str = ""
-    person: str = ""
-    platform: str = ""
-    chat_id: str = ""
-    message_id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One change of one file. `undoes` is the version that an undo took back, 0 = it is none."""
-
-    id: int
-    file: str
-    before: str
-    after: str
-    cause: Cause
-    at: str
-    call_id: str = ""
-    undoes: int = 0
 
 
 def cause_of_call(tx: Tx, turn_id: str, call_id: str) -> Cause:
@@ -240,7 +212,7 @@ def _version(row: sqlite3.Row) -> Version:
         row["before"],
         row["after"],
         Cause(
-            cast("Origin", row["origin"]),
+            cast("CauseOrigin", row["origin"]),
             row["turn_id"],
             row["person"],
             row["platform"],

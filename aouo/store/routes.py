@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.work import Route
 from aouo.store.database import Tx
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One stored binding; "" where nothing is bound. `version` guards writers outside the lane.
-
-    `title` is a topic's, as far as a service message told it. `paused`: it is `closed` or
-    `deleted`, "" = neither.
-    """
-
-    id: int
-    active_pack: str
-    active_skill: str
-    session_id: str
-    gone: str
-    version: int
-    off_record: bool = False
-    title: str = ""
-    paused: str = ""
 
 
 def get_or_create(tx: Tx, address: ConversationAddress, chat_kind: str, now: str) -> Route:

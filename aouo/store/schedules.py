@@ -3,45 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
 from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.ids import ulid
+from aouo.facts.work import Paused, Scheduled, ScheduleOrigin
 from aouo.store.database import Tx
-
-Origin: TypeAlias = Literal["default", "person", "model"]
-Paused: TypeAlias = Literal["", "proposed", "person", "permission"]
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """One row. `key` is a default's id in its pack, "" = it is no pack's.
-
-    `text` was taken at `since`; `own_text`: by a person, so that the pack's does not follow.
-    `paused` is why it is off: only `proposed` so far, by a `person`, or for want of permission.
-    `next_due` is "" when it is off or over. Moments are UTC, as they are stored.
-    """
-
-    id: str
-    pack: str
-    key: str
-    origin: Origin
-    address: ConversationAddress
-    chat_kind: ChatKind
-    person: str
-    skill: str
-    prompt: str
-    text: str
-    zone: str
-    since: str
-    enabled: bool
-    paused: Paused
-    next_due: str
-    own_text: bool = False
-    last_due: str = ""
-    last_state: str = ""
 
 
 def new_id() -> str:
@@ -49,7 +17,7 @@ def new_id() -> str:
     return ulid()[-10:].lower()
 
 
-def add(tx: Tx, row: Schedule, now: str) -> bool:
+def add(tx: Tx, row: Scheduled, now: str) -> bool:
     """Store a schedule; False, and nothing changed, when its default is there already."""
     address = row.address
     return (
@@ -84,22 +52,22 @@ def add(tx: Tx, row: Schedule, now: str) -> bool:
     )
 
 
-def get(tx: Tx, schedule_id: str) -> Schedule | None:
+def get(tx: Tx, schedule_id: str) -> Scheduled | None:
     row = tx.one("SELECT * FROM schedules WHERE id = ?", schedule_id)
     return _schedule(row) if row else None
 
 
-def everything(tx: Tx) -> list[Schedule]:
+def everything(tx: Tx) -> list[Scheduled]:
     rows = tx.all("SELECT * FROM schedules ORDER BY pack, created_at, key")
     return [_schedule(row) for row in rows]
 
 
-def of_pack(tx: Tx, pack: str) -> list[Schedule]:
+def of_pack(tx: Tx, pack: str) -> list[Scheduled]:
     rows = tx.all("SELECT * FROM schedules WHERE pack = ? ORDER BY created_at, key", pack)
     return [_schedule(row) for row in rows]
 
 
-def of_conversation(tx: Tx, address: ConversationAddress) -> list[Schedule]:
+def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
     """All whose results go there, of whatever pack."""
     rows = tx.all(
         "SELECT * FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
@@ -127,7 +95,7 @@ def switch(tx: Tx, schedule_id: str, paused: Paused, next_due: str, now: str) ->
     )
 
 
-def write(tx: Tx, row: Schedule, now: str) -> None:
+def write(tx: Tx, row: Scheduled, now: str) -> None:
     """Write skill, prompt, text, since when it counts, and when it is due."""
     tx.run(
         "UPDATE schedules SET skill = ?, prompt = ?, text = ?, since = ?, next_due = ?, "
@@ -178,12 +146,12 @@ def move(tx: Tx, platform: str, old: str, new: str) -> None:
     )
 
 
-def _schedule(row: sqlite3.Row) -> Schedule:
-    return Schedule(
+def _schedule(row: sqlite3.Row) -> Scheduled:
+    return Scheduled(
         id=row["id"],
         pack=row["pack"],
         key=row["key"],
-        origin=cast("Origin", row["origin"]),
+        origin=cast("ScheduleOrigin", row["origin"]),
         address=ConversationAddress(
             cast("Platform", row["platform"]), row["chat_id"], row["thread_id"]
         ),

@@ -7,9 +7,9 @@ from typing import LiteralString
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import SessionId
+from aouo.facts.work import Route
 from aouo.store import routes
 from aouo.store.database import Tx
-from aouo.store.routes import Route
 from aouo.store.snapshots import Query
 
 

@@ -8,81 +8,11 @@ where the other session was left, come before its own, and once it is undone all
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from aouo.facts.transcript import Message
+from aouo.facts.history import NEWEST, Draft, HistoryEntry, Reach, Stretch, Summary
 from aouo.store import turns
 from aouo.store.database import Tx
-from aouo.store.turns import NEWEST, Entry
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """One row. `facts` are lines for memory, waiting while `flushed` is false."""
-
-    id: int
-    session_id: str
-    source_session_id: str
-    upto_message_id: int
-    through_message_id: int
-    messages: int
-    text: str
-    tokens: int
-    facts: str = ""
-    flushed: bool = False
-    undone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A summary to be written; covers a session's messages up to one.
-
-    `through_message_id`: those behind it, up to that one, go along into a fresh session; 0 = none.
-    """
-
-    source_session_id: str
-    upto_message_id: int
-    messages: int
-    text: str
-    tokens: int
-    facts: str = ""
-    through_message_id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Messages of one session, ids in (`after`, `until`]."""
-
-    session_id: str
-    after: int = 0
-    until: int = NEWEST
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a session's history is made of: the summary that stands before it, then stretches.
-
-    `newest_id` is the newest summary's, 0 = there is none; `undone` says that a person wanted
-    the words themselves after that one.
-    """
-
-    summary: Summary | None = None
-    stretches: tuple[Stretch, ...] = ()
-    newest_id: int = 0
-    undone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """The newest messages of a session, oldest first, and what stands before them.
-
-    They come of so many `rows`; the oldest `left_out` rows have no summary, and do not go along.
-    """
-
-    reach: Reach = field(default_factory=Reach)
-    messages: tuple[Message, ...] = ()
-    rows: int = 0
-    left_out: int = 0
 
 
 def reach(tx: Tx, session_id: str, until: int = NEWEST) -> Reach:
@@ -106,9 +36,9 @@ def reach(tx: Tx, session_id: str, until: int = NEWEST) -> Reach:
     return Reach(standing or before.summary, (*kept, own), newest_id, undone)
 
 
-def covered(tx: Tx, found: Reach, limit: int) -> list[Entry]:
+def covered(tx: Tx, found: Reach, limit: int) -> list[HistoryEntry]:
     """The newest `limit` entries of these stretches with their row ids, oldest first."""
-    entries: list[Entry] = []
+    entries: list[HistoryEntry] = []
     for part in reversed(found.stretches):
         left = limit - len(entries)
         if left > 0:

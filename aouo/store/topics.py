@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.work import Route
 from aouo.store import routes
 from aouo.store.database import Tx
-from aouo.store.routes import Route
 
 
 def of_pack(

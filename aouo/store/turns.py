@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal, LiteralString
 
 from aouo.facts.events import Thought
+from aouo.facts.history import NEWEST, HistoryEntry
 from aouo.facts.ids import ulid
 from aouo.facts.transcript import (
     AssistantSaid,
@@ -18,34 +19,12 @@ from aouo.facts.transcript import (
     dump_calls,
     load_calls,
 )
+from aouo.facts.work import OpenTurn
 from aouo.store.database import Tx
 
 Status = Literal["ack", "nack", "aborted"]
-NEWEST = 2**63 - 1
-"""An id that no row comes after."""
 _LOOKED_BACK = 200
 """How many turns of a session, all persons', are looked through for one of somebody's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One visible entry of a session: its row's id, its turn, and what the model reads."""
-
-    id: int
-    turn_id: str
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTurn:
-    """A turn that has begun. `resumes` counts how often a new process took it up."""
-
-    id: str
-    session_id: str
-    pack: str
-    skill: str
-    resumes: int
-    off_record: bool = False
 
 
 def open_turn(
@@ -177,7 +156,7 @@ def history(
 
 def entries(
     tx: Tx, session_id: str, limit: int, *, after: int = 0, until: int = NEWEST
-) -> list[Entry]:
+) -> list[HistoryEntry]:
     """As `history`, each with its row's id and its turn."""
     rows = tx.all(
         "SELECT id, turn_id, role, text, calls, call_id, tool, failed, native FROM messages "
@@ -188,7 +167,7 @@ def entries(
         limit,
     )
     return [
-        Entry(row_id, turn_id, _read(role, text, calls, call_id, tool, failed, native))
+        HistoryEntry(row_id, turn_id, _read(role, text, calls, call_id, tool, failed, native))
         for row_id, turn_id, role, text, calls, call_id, tool, failed, native in reversed(rows)
     ]
 

@@ -4,33 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import LiteralString
 
-from aouo.facts.transcript import Usage
+from aouo.facts.accounts import Spent
 from aouo.store.database import Tx
 from aouo.store.snapshots import Query
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """One row to write. `day` is the local day, `2026-11-21`; money in USD.
-
-    `hold` is the id of the reservation that this row settles, "" = nothing was reserved.
-    """
-
-    scope: str
-    day: str
-    provider: str = ""
-    model: str = ""
-    pack: str = ""
-    session_id: str = ""
-    person: str = ""
-    turn_id: str = ""
-    tokens: Usage = field(default_factory=Usage)
-    cost_usd: float = 0.0
-    duration_ms: int = 0
-    hold: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from aouo.config.settings import Settings
 from aouo.facts.ports import Clock, stamp
+from aouo.facts.work import Scheduled
 from aouo.packs.format.manifest import Manifest
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
@@ -18,7 +19,6 @@ from aouo.plumbing.zones import zone_of
 from aouo.store import schedules
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
-from aouo.store.schedules import Schedule
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place, Reconciled, ZoneOf
 
@@ -52,7 +52,7 @@ class Schedules:
         self._clock = clock
         self._zone_of = zone_of
 
-    async def propose(self, manifest: Manifest, place: Place, *, consent: bool) -> list[Schedule]:
+    async def propose(self, manifest: Manifest, place: Place, *, consent: bool) -> list[Scheduled]:
         """After an installation: see `packs.scheduling.propose`."""
         return await self._change(
             lambda tx, now: scheduling.propose(
@@ -74,19 +74,19 @@ class Schedules:
         """After a pack was removed: its schedules go; returns how many there were."""
         return await self._database.transact(lambda tx: schedules.remove_of_pack(tx, pack))
 
-    async def everything(self) -> list[Schedule]:
+    async def everything(self) -> list[Scheduled]:
         return await self._database.read(schedules.everything)
 
-    async def of_pack(self, pack: str) -> list[Schedule]:
+    async def of_pack(self, pack: str) -> list[Scheduled]:
         return await self._database.read(lambda tx: schedules.of_pack(tx, pack))
 
-    async def pause(self, schedule_id: str) -> Schedule | None:
+    async def pause(self, schedule_id: str) -> Scheduled | None:
         """Switch one off; None = there is none of this id."""
         return await self._change(
             lambda tx, now: scheduling.switch(tx, schedule_id, now, self._zone_of, on=False)
         )
 
-    async def resume(self, schedule_id: str) -> Schedule | None:
+    async def resume(self, schedule_id: str) -> Scheduled | None:
         """Switch one on; None = there is none of this id."""
         return await self._change(
             lambda tx, now: scheduling.switch(tx, schedule_id, now, self._zone_of, on=True)

@@ -11,16 +11,16 @@ from aouo.facts.address import ConversationAddress, Platform
 from aouo.facts.events import ChatKind
 from aouo.facts.ports import iso
 from aouo.facts.schedule import NotASchedule, is_from_now, next_after, parse
+from aouo.facts.work import Paused, Scheduled, ScheduleOrigin
 from aouo.packs.format.manifest import CronDefault, Manifest
 from aouo.store import schedules
 from aouo.store.database import Tx
-from aouo.store.schedules import Origin, Paused, Schedule
 
 ZoneOf: TypeAlias = Callable[[str], tzinfo]
 """The zone of an IANA name; "" is the owner's."""
 
 
-_PAUSED, _ORIGINS = get_args(Paused), get_args(Origin)
+_PAUSED, _ORIGINS = get_args(Paused), get_args(ScheduleOrigin)
 _PLATFORMS, _CHAT_KINDS = get_args(Platform), get_args(ChatKind)
 _TEXTS = (
     *("key", "chat_id", "thread_id", "person", "skill", "prompt", "text", "zone", "since"),
@@ -50,7 +50,7 @@ class Reconciled:
 
 def propose(
     tx: Tx, manifest: Manifest, place: Place, now: datetime, zone_of: ZoneOf, *, consent: bool
-) -> list[Schedule]:
+) -> list[Scheduled]:
     """Store the defaults that are not there yet in this place, and return all of the pack there.
 
     With `consent` (a person saw them on a card) those are on that are `enabled_by_default`; the
@@ -110,7 +110,7 @@ def reconcile(
 
 def switch(
     tx: Tx, schedule_id: str, now: datetime, zone_of: ZoneOf, *, on: bool
-) -> Schedule | None:
+) -> Scheduled | None:
     """Switch a schedule on or off because a person said so; None = it is gone.
 
     What lies in the past when it is switched on is not made up for; `45m` begins anew.
@@ -129,7 +129,7 @@ def switch(
     return schedules.get(tx, row.id)
 
 
-def due_after(row: Schedule, now: datetime, zone_of: ZoneOf) -> str | None:
+def due_after(row: Scheduled, now: datetime, zone_of: ZoneOf) -> str | None:
     """When a schedule is due next, stored form; "" = never again, None = its text is none."""
     zone = zone_of(row.zone)
     try:
@@ -182,7 +182,7 @@ def restored(tx: Tx, pack: str, kept: list[dict[str, Any]], now: datetime, zone_
     return len(rows)
 
 
-def _of_backup(pack: str, each: dict[str, Any]) -> Schedule:
+def _of_backup(pack: str, each: dict[str, Any]) -> Scheduled:
     paused: Paused = each.get("paused", "person")
     try:
         if wrong := [name for name in _TEXTS if not isinstance(each[name], str)]:
@@ -191,7 +191,7 @@ def _of_backup(pack: str, each: dict[str, Any]) -> Schedule:
         known = each["platform"] in _PLATFORMS and each["origin"] in _ORIGINS
         if not known or each["chat_kind"] not in _CHAT_KINDS or paused not in _PAUSED:
             raise ValueError("a schedule of the backup is not one of ours")
-        return Schedule(
+        return Scheduled(
             id=schedules.new_id(),
             pack=pack,
             key=each["key"],
@@ -215,8 +215,8 @@ def _of_backup(pack: str, each: dict[str, Any]) -> Schedule:
         raise ValueError("a schedule of the backup begins at no time there is") from error
 
 
-def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Schedule:
-    return Schedule(
+def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Scheduled:
+    return Scheduled(
         id=schedules.new_id(),
         pack=pack,
         key=default.id,
@@ -235,7 +235,7 @@ def _fresh(pack: str, default: CronDefault, place: Place, now: datetime) -> Sche
     )
 
 
-def _follow(tx: Tx, row: Schedule, default: CronDefault, now: datetime, zone_of: ZoneOf) -> bool:
+def _follow(tx: Tx, row: Scheduled, default: CronDefault, now: datetime, zone_of: ZoneOf) -> bool:
     """Take over what the pack changed; False when that is nothing."""
     fresh = replace(row, skill=_qualified(row.pack, default), prompt=default.prompt)
     if not row.own_text and row.text != default.schedule:
@@ -250,13 +250,13 @@ def _follow(tx: Tx, row: Schedule, default: CronDefault, now: datetime, zone_of:
     return True
 
 
-def _forbid(tx: Tx, rows: Sequence[Schedule], now: datetime) -> None:
+def _forbid(tx: Tx, rows: Sequence[Scheduled], now: datetime) -> None:
     for row in rows:
         if row.origin != "default" and row.enabled:
             schedules.switch(tx, row.id, "permission", "", iso(now))
 
 
-def _places(rows: Sequence[Schedule], also: Sequence[Place]) -> list[Place]:
+def _places(rows: Sequence[Scheduled], also: Sequence[Place]) -> list[Place]:
     """Where the pack has defaults, or shall have some, each once."""
     found = {place.address: place for place in also} | {
         row.address: Place(row.address, row.chat_kind, row.person, row.zone)

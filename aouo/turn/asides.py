@@ -13,12 +13,12 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from aouo.facts.accounts import Spent
 from aouo.facts.errors import EmptyAnswer
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import Finished, ModelRequest, UserSaid
 from aouo.spending.quota import Quota
-from aouo.store.usage import Spent
 
 WITHIN_S = 300.0
 """As long as a model may be silent, for it thinks before a title too; two of them fit a turn."""

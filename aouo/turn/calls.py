@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from aouo.facts.accounts import AuditEntry, Spent
 from aouo.facts.errors import OutcomeUnknown
 from aouo.facts.events import ActionCompleted, Thought
 from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned
-from aouo.store.audit import Entry
-from aouo.store.usage import Spent
 from aouo.turn.context import Result, TurnContext
 from aouo.turn.journal import Journal
 
@@ -41,7 +40,7 @@ class Calls:
 
     def __init__(self, *, journal: Journal) -> None:
         self._journal = journal
-        self._proposed: dict[str, Entry] = {}
+        self._proposed: dict[str, AuditEntry] = {}
 
     async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
         """Record what was said with its calls, then carry them out; results keep their order."""
@@ -129,7 +128,7 @@ def spent_by(turn: TurnContext, scope: str) -> Spent:
     )
 
 
-def _unmade(turn: TurnContext, entry: Entry) -> ActionCompleted:
+def _unmade(turn: TurnContext, entry: AuditEntry) -> ActionCompleted:
     session = turn.facts.turn.session_id
     return ActionCompleted(entry.turn_id, session, entry.call_id, entry.tool, success=False)
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import structlog
 
+from aouo.facts.accounts import Spent
 from aouo.facts.errors import EmptyAnswer, ProviderError, Refused
 from aouo.facts.events import MemoryFlush
+from aouo.facts.history import Draft, HistoryEntry, Past, Reach, Summary
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.transcript import (
@@ -26,9 +28,6 @@ from aouo.facts.transcript import (
 )
 from aouo.store import summaries
 from aouo.store.database import Database, Tx
-from aouo.store.summaries import Draft, Past, Reach, Summary
-from aouo.store.turns import Entry
-from aouo.store.usage import Spent
 from aouo.turn import history
 from aouo.turn.asides import Asides, Payer
 from aouo.turn.calls import spent_by
@@ -60,8 +59,8 @@ _LINE_CHARS, _RESULT_CHARS = 2_000, 300
 class Cut:
     """Entries that a summary shall stand for, and those that stay; whole turns in each."""
 
-    older: tuple[Entry, ...]
-    kept: tuple[Entry, ...]
+    older: tuple[HistoryEntry, ...]
+    kept: tuple[HistoryEntry, ...]
 
 
 def budget_tokens(window: int, fixed_tokens: int) -> int:
@@ -70,7 +69,11 @@ def budget_tokens(window: int, fixed_tokens: int) -> int:
 
 
 def cut(
-    entries: Sequence[Entry], keep_tokens: int, scale: Scale, *, keep_entries: int = ENTRIES_MAX
+    entries: Sequence[HistoryEntry],
+    keep_tokens: int,
+    scale: Scale,
+    *,
+    keep_entries: int = ENTRIES_MAX,
 ) -> Cut:
     """Keep the newest turns that fit, `keep_entries` of theirs at most; the newest one also if it
     takes half as many tokens again."""
@@ -210,7 +213,7 @@ class Compactor:
         self,
         ctx: TurnContext,
         found: Reach,
-        older: Sequence[Entry],
+        older: Sequence[HistoryEntry],
         budget: int,
         scale: Scale,
         *,

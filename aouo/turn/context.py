@@ -9,17 +9,16 @@ from typing import Protocol, TypeAlias
 
 import structlog
 
+from aouo.facts.accounts import AuditEntry, Spent
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import Bound
 from aouo.facts.events import Event, LlmToken, Origin, Person, Thought
+from aouo.facts.history import Past, Summary
 from aouo.facts.ports import ChatModel, TurnView
 from aouo.facts.transcript import AssistantSaid, Image, Message, ModelRequest, ToolCall, Usage
+from aouo.facts.work import OpenTurn
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
-from aouo.store.audit import Entry
-from aouo.store.summaries import Past, Summary
-from aouo.store.turns import OpenTurn
-from aouo.store.usage import Spent
 from aouo.turn.toolbox import Toolbox
 
 log = structlog.get_logger()
@@ -164,7 +163,7 @@ class TurnContext:
         call_tool: Callable[[ToolCall, str], Awaitable[Result]],
         day: str = "",
         recalled: Sequence[Message] = (),
-        propose: Callable[[ToolCall], Entry],
+        propose: Callable[[ToolCall], AuditEntry],
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from aouo.facts.accounts import AuditEntry, Spent
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.transcript import AssistantSaid, ToolReturned
+from aouo.facts.work import Job
 from aouo.store import audit, jobs, turns, usage
-from aouo.store.audit import Entry
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
-from aouo.store.usage import Spent
 from aouo.turn.context import TurnContext
 
 
@@ -31,7 +30,7 @@ class Journal:
         ctx: TurnContext,
         said: AssistantSaid,
         again: Sequence[bool],
-        proposed: Sequence[Entry],
+        proposed: Sequence[AuditEntry],
     ) -> None:
         """The model's words with its calls, each as an intent and `proposed` in the audit; on disk
         before any is judged."""

@@ -10,11 +10,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from aouo.facts.history import NEWEST, HistoryEntry, Past, Stretch
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.store import summaries, turns
 from aouo.store.database import Tx
-from aouo.store.summaries import Past, Stretch
-from aouo.store.turns import Entry
 from aouo.turn.history import sanitised
 
 SESSIONS_MAX = 64
@@ -41,7 +40,7 @@ class _Kept:
     ids_total: int = 0
     chars: int = 0
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[HistoryEntry]) -> None:
         """Take in newer rows: each exchange by itself, so that one never changes another."""
         for group in _exchanges(entries):
             read = sanitised([entry.message for entry in group])
@@ -124,13 +123,13 @@ def _rows_of(tx: Tx, stretch: Stretch) -> int:
     return turns.tally(tx, stretch.session_id, after=stretch.after, until=stretch.until)[0]
 
 
-def _rows_after(tx: Tx, stretch: Stretch, row_id: int) -> list[Entry]:
-    return turns.entries(tx, stretch.session_id, turns.NEWEST, after=row_id, until=stretch.until)
+def _rows_after(tx: Tx, stretch: Stretch, row_id: int) -> list[HistoryEntry]:
+    return turns.entries(tx, stretch.session_id, NEWEST, after=row_id, until=stretch.until)
 
 
-def _exchanges(entries: Sequence[Entry]) -> list[list[Entry]]:
+def _exchanges(entries: Sequence[HistoryEntry]) -> list[list[HistoryEntry]]:
     """What stands before the first words of a person is one too; a model reads none of it."""
-    groups: list[list[Entry]] = []
+    groups: list[list[HistoryEntry]] = []
     for entry in entries:
         if not groups or isinstance(entry.message, UserSaid):
             groups.append([])

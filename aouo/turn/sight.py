@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 
+from aouo.facts.accounts import Spent
 from aouo.facts.errors import EmptyAnswer
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import Finished, Image, ModelRequest, UserSaid
 from aouo.spending.quota import Quota
-from aouo.store.usage import Spent
 from aouo.turn.asides import ANSWER_TOKENS, WITHIN_S
 
 DESCRIPTION_CHARS = 4_000

@@ -24,12 +24,12 @@ from typing import Any
 
 import aiosqlite
 
+from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Usage
 from aouo.store import usage
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
 from aouo.store.snapshots import Query
-from aouo.store.usage import Spent
 from scripts.benchmarks.processes import ROOT, environment
 from scripts.benchmarks.table import Row
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
+from aouo.facts.accounts import Spent
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text, Thought
 from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned, Usage
@@ -18,7 +19,6 @@ from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
-from aouo.store.usage import Spent
 
 AT = "2026-03-02T12:00:00.000+00:00"
 LATER = "2026-03-02T13:00:00.000+00:00"

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.facts.errors import ToolFailed
+from aouo.facts.history import Cause
 from aouo.memory.files import MAX_BYTES, MemoryFiles
 from aouo.memory.keeping import EditedMeanwhile, Keeping, NothingToUndo, Undoing, Undone
 from aouo.plumbing.clock import SystemClock
 from aouo.store import memory_versions as versions
 from aouo.store.database import Database
-from aouo.store.memory_versions import Cause
 from aouo.store.migrate import migrate
 
 PACK, OWNER = "diary", "tg_1"

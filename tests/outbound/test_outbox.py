@@ -12,13 +12,13 @@ import pytest
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import ChatMoved, FloodControl, NotSent
 from aouo.facts.ports import Rendered, stamp
+from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import CHAT_BURST
 from aouo.outbound.ledger import Ledger
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.shield import finish
 from aouo.store import deliveries
 from aouo.store.database import Database
-from aouo.store.deliveries import Delivery
 from aouo.store.migrate import migrate
 from tests.fakes.clock import FastClock
 from tests.fakes.messenger import FakeMessenger

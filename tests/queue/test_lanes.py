@@ -26,12 +26,12 @@ from aouo.facts.events import (
     Text,
     Unsupported,
 )
+from aouo.facts.work import Job
 from aouo.outbound.flood_control import CALM_S, Bucket, Pace
 from aouo.queue import bursts
 from aouo.queue.edited import Said, rewritten, words_of
 from aouo.queue.lanes import Lanes, Slot
 from aouo.queue.running import Deadline, Running, StopReason
-from aouo.store.jobs import Job
 from tests.fakes.clock import FastClock
 
 WAIT_S = 30.0

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aouo.facts.accounts import Refusal, Spent
 from aouo.facts.errors import (
     BudgetExceeded,
     PriceUnknown,
@@ -43,7 +44,6 @@ from aouo.spending.quota import Quota
 from aouo.store import budgets, usage
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
-from aouo.store.usage import Spent
 
 DEAR = Price(2.5, 1.25, 10.0)
 CHEAP = Price(0.15, 0.075, 0.6)
@@ -398,7 +398,7 @@ async def test_what_the_owner_added_for_today_is_room(database: Database) -> Non
     with pytest.raises(BudgetExceeded) as refused:
         await ask(quota, database, Priced(), asking())
     error = refused.value
-    refusal = budgets.Refusal("t1", error.day, error.kind, error.name, error.raise_usd)
+    refusal = Refusal("t1", error.day, error.kind, error.name, error.raise_usd)
     await database.transact(lambda tx: budgets.allow(tx, refusal, TODAY, "now"))
     await database.transact(lambda tx: budgets.allow(tx, refusal, TODAY, "now"))
     rows = await ask(quota, database, Priced(), asking())

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.history import Draft
 from aouo.facts.transcript import AssistantSaid, UserSaid
 from aouo.store import migrate, search, sessions, summaries
 from aouo.store.database import Database, Tx
-from aouo.store.summaries import Draft
 from aouo.turn.past import Pasts
 
 NOW = "2026-03-02T12:00:00.000+00:00"

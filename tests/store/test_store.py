@@ -16,6 +16,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import LostClaim, SetupError
 from aouo.facts.events import Content, Edited, Inbound, Part, Person, Reacted, Text
 from aouo.facts.ports import Rendered
+from aouo.facts.work import Gate, Route
 from aouo.store import (
     chats,
     deliveries,
@@ -53,7 +54,7 @@ def asking(tx: Tx, address: ConversationAddress) -> str:
     job = jobs.add(tx, address.lane, said(address), NOW)
     session = sessions.create(tx, address, "notes", NOW)
     turn = turns.open_turn(tx, job, session, "notes", "", "paint", NOW)
-    gate = gates.Gate(
+    gate = Gate(
         gates.new_id(), "clarify", address, "7", turn.id, turn.id, "Which?", (), "open", "", 0, NOW
     )
     return gates.open_gate(tx, gate, NOW).id
@@ -197,7 +198,7 @@ async def test_the_session_is_cleared_exactly_when_the_pack_changes(database: Da
     ]
 
 
-def _route(tx: Tx) -> routes.Route:
+def _route(tx: Tx) -> Route:
     found = routes.find(tx, ADA)
     assert found
     return found

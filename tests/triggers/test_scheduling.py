@@ -16,12 +16,12 @@ import pytest
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock
+from aouo.facts.work import Scheduled
 from aouo.packs.format.manifest import CronDefault, Manifest, Permissions
 from aouo.packs.format.manifest_text import parse
 from aouo.store import chats, schedules
 from aouo.store.database import Database
 from aouo.store.migrate import migrate
-from aouo.store.schedules import Schedule
 from aouo.triggers.schedules import Schedules
 from aouo.triggers.scheduling import Place, Reconciled
 
@@ -80,7 +80,7 @@ def port(database: Database, clock: Clock) -> Schedules:
     return Schedules(database=database, clock=clock, zone_of=zone_of)
 
 
-def facts(rows: list[Schedule]) -> list[tuple[str, str, str]]:
+def facts(rows: list[Scheduled]) -> list[tuple[str, str, str]]:
     return [(row.key, row.paused, row.next_due[:16]) for row in rows]
 
 

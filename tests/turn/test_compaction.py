@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.facts.history import HistoryEntry, Past, Reach, Summary
 from aouo.facts.transcript import (
     AssistantSaid,
     Message,
@@ -16,8 +17,6 @@ from aouo.facts.transcript import (
     ToolReturned,
     UserSaid,
 )
-from aouo.store.summaries import Past, Reach, Summary
-from aouo.store.turns import Entry
 from aouo.turn.compaction import (
     KEPT_SHARE,
     SUMMARY_CHARS,
@@ -35,13 +34,13 @@ from tests.turn.test_history import paired, turns
 SCALE = Scale()
 
 
-def rows(messages: Sequence[Message]) -> list[Entry]:
+def rows(messages: Sequence[Message]) -> list[HistoryEntry]:
     """As they are stored: ids that grow, a turn for each message of the person."""
     turn = 0
-    entries: list[Entry] = []
+    entries: list[HistoryEntry] = []
     for number, message in enumerate(messages, start=1):
         turn += isinstance(message, UserSaid)
-        entries.append(Entry(number, str(turn), message))
+        entries.append(HistoryEntry(number, str(turn), message))
     return entries
 
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
+from aouo.facts.history import Draft, HistoryEntry, Past
 from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned, UserSaid
 from aouo.store import jobs, migrate, sessions, summaries, turns
 from aouo.store.database import Tx
-from aouo.store.summaries import Draft, Past
-from aouo.store.turns import Entry
 from aouo.turn.history import sanitised
 from aouo.turn.past import STAY_SHARE, Pasts, left_out
 
@@ -52,7 +51,7 @@ def fresh(tx: Tx, session_id: str, limit: int) -> Past:
     return Past(found, tuple(messages), rows - gone, gone)
 
 
-def exchanges(entries: Sequence[Entry]) -> list[Message]:
+def exchanges(entries: Sequence[HistoryEntry]) -> list[Message]:
     """Each exchange sanitised by itself: what is torn in one changes no other."""
     groups: list[list[Message]] = [[]]
     for entry in entries:

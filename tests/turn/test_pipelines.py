@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import StepError
 from aouo.facts.events import Person
-from aouo.store.turns import OpenTurn
+from aouo.facts.work import OpenTurn
 from aouo.tools.registry import Registry
 from aouo.turn import pipelines as pipelines_module
 from aouo.turn.context import (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aouo.facts import notices
 from aouo.facts.errors import ChosenBefore, NothingToRetry
 from aouo.facts.events import Button
+from aouo.facts.work import Delivery, Job, OpenTurn
 from aouo.flow.handlers import reacting
 from aouo.flow.handlers.onboarding import chosen, skill_of
 from aouo.outbound import choices
@@ -14,11 +15,8 @@ from aouo.outbound.wording import sentences
 from aouo.routing.decisions import RunTurn
 from aouo.store import deliveries, jobs, media, onboarding, routes, sessions, turns
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.jobs import Job
 from aouo.store.owners import owner_of
 from aouo.store.sessions import Resolved
-from aouo.store.turns import OpenTurn
 
 
 @dataclass(frozen=True, slots=True)

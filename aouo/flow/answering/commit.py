@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from aouo.facts import notices
+from aouo.facts.accounts import Refusal
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.transcript import AssistantSaid
+from aouo.facts.work import Delivery, DeliveryKind, Job, OpenTurn
 from aouo.flow.handlers.affording import Affording, Asking, refusal_by
 from aouo.flow.handlers.editing import offer_untold
 from aouo.flow.questions import outcomes
@@ -32,11 +34,8 @@ from aouo.store import (
     traces,
     turns,
 )
-from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery, Kind
-from aouo.store.jobs import Job
-from aouo.store.turns import OpenTurn, Status
+from aouo.store.turns import Status
 from aouo.turn.context import Ack, TurnContext
 from aouo.turn.journal import record_all
 
@@ -188,7 +187,7 @@ class Commit:
         now: str,
         buttons: sentences.Rows = (),
         *,
-        kind: Kind = "reply",
+        kind: DeliveryKind = "reply",
     ) -> list[Delivery]:
         """The texts replace the live messages one by one; what is more are new messages, and
         messages that no text is for are taken away; `buttons` stand under the last message."""

@@ -8,8 +8,10 @@ import structlog
 
 from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
+from aouo.facts.history import Draft, HistoryEntry, Reach
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.work import Job, OpenTurn
 from aouo.flow.answering.begin import Begun
 from aouo.flow.answering.contexts import Contexts
 from aouo.flow.desk import Desk
@@ -22,10 +24,7 @@ from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store import jobs, routes, sessions, summaries
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
 from aouo.store.owners import owner_of
-from aouo.store.summaries import Draft, Reach
-from aouo.store.turns import Entry, OpenTurn
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
@@ -41,7 +40,7 @@ class Plan:
 
     begun: Begun
     reach: Reach
-    entries: tuple[Entry, ...]
+    entries: tuple[HistoryEntry, ...]
 
 
 class Compacting:

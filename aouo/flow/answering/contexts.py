@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from aouo.facts.accounts import AuditEntry
 from aouo.facts.ports import Clock
 from aouo.facts.transcript import ToolCall
+from aouo.facts.work import Job
 from aouo.flow.answering.begin import Begun
 from aouo.flow.answering.prepare import facts_of, proposal_of, toolbox_of
 from aouo.flow.answering.recall import Recall
@@ -26,9 +28,7 @@ from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline
 from aouo.spending.quota import Quota
-from aouo.store.audit import Entry
 from aouo.store.database import Database
-from aouo.store.jobs import Job
 from aouo.tools.registry import ToolContext
 from aouo.tools.results import NAME as RESULT_READ
 from aouo.turn.calls import spent_by
@@ -109,7 +109,7 @@ class Contexts:
 
         recorded: set[str] = set()
 
-        def propose(call: ToolCall) -> Entry:
+        def propose(call: ToolCall) -> AuditEntry:
             recorded.add(call.id)
             known = toolbox.bind(call.name, tool_context) is not None
             return self._guard.propose(proposal_of(call, facts), known=known)

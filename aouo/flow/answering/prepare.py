@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.transcript import ToolCall
+from aouo.facts.work import Job
 from aouo.flow.answering.begin import Begun
 from aouo.flow.files.media_files import folder_of
 from aouo.flow.files.media_reach import Openers, openers_of
@@ -13,7 +14,6 @@ from aouo.guard.proposal import Proposal
 from aouo.memory.files import ALWAYS
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.load import Pack
-from aouo.store.jobs import Job
 from aouo.turn.context import Facts, PackView, SkillView
 from aouo.turn.toolbox import Toolbox
 

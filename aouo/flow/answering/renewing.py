@@ -9,7 +9,9 @@ import structlog
 
 from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, StopAsked
+from aouo.facts.history import Draft
 from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.work import Delivery, Job
 from aouo.flow.answering.compacting import Plan, plan_of, rotate
 from aouo.flow.answering.contexts import Contexts
 from aouo.flow.files.activity import typing
@@ -22,9 +24,6 @@ from aouo.routing.decisions import RunTurn
 from aouo.spending.quota import Quota
 from aouo.store import deliveries, jobs, routes, turns
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.jobs import Job
-from aouo.store.summaries import Draft
 from aouo.turn.compaction import KEPT_SHARE, budget_tokens, cut
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all

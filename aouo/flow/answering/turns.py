@@ -13,6 +13,7 @@ from aouo.facts import notices
 from aouo.facts.errors import StopAsked
 from aouo.facts.events import Album, Attached, TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.work import Job
 from aouo.flow.answering.begin import Begun, begin
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.contexts import Contexts
@@ -37,7 +38,6 @@ from aouo.routing.decisions import RunTurn
 from aouo.spending.quota import Quota
 from aouo.store import jobs
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
 from aouo.store.off_record import is_once
 from aouo.turn.calls import Calls
 from aouo.turn.caps import TurnCaps

@@ -16,6 +16,7 @@ from typing import TypeVar
 import structlog
 
 from aouo.facts import notices
+from aouo.facts.accounts import Spent
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import PICTURES, Attachment
 from aouo.facts.errors import (
@@ -42,6 +43,7 @@ from aouo.facts.events import Album, Attached
 from aouo.facts.notices import Lack, MediaNotice
 from aouo.facts.ports import ChatModel, Clock, Files, stamp
 from aouo.facts.transcript import Image
+from aouo.facts.work import Job, KeptFile
 from aouo.flow.files import media_files
 from aouo.flow.files.activity import typing
 from aouo.flow.files.media_reach import Openers, Reach, reach_of
@@ -50,9 +52,6 @@ from aouo.speech.services import Ears, Heard, TermsAsked
 from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
-from aouo.store.media import Kept
-from aouo.store.usage import Spent
 from aouo.turn.sight import Sight
 
 log = structlog.get_logger()
@@ -135,7 +134,7 @@ class Intake:
         reach = await asyncio.to_thread(self._reach, kept, reader)
         return words_of(content, said, kept, reach)
 
-    def _reach(self, kept: Mapping[int, Kept], reader: Reader) -> dict[int, tuple[bool, Reach]]:
+    def _reach(self, kept: Mapping[int, KeptFile], reader: Reader) -> dict[int, tuple[bool, Reach]]:
         """Of each file whether the model sees it, and whether a tool of its opens it."""
         return {
             position: (
@@ -146,8 +145,13 @@ class Intake:
         }
 
     async def _one(
-        self, job: Job, position: int, item: Attachment, reader: Reader, kept: Mapping[int, Kept]
-    ) -> Kept:
+        self,
+        job: Job,
+        position: int,
+        item: Attachment,
+        reader: Reader,
+        kept: Mapping[int, KeptFile],
+    ) -> KeptFile:
         """Fetch one file and understand it, unless that was done before."""
         if item.referred:
             self._refuse_early(item, reader.model)
@@ -172,7 +176,7 @@ class Intake:
         if item.kind == "photo" and not model.sees and self._senses.eyes is None:
             raise _Missed(notices.SeeingNotSetUp())
 
-    async def _fetch(self, job: Job, position: int, item: Attachment) -> Kept:
+    async def _fetch(self, job: Job, position: int, item: Attachment) -> KeptFile:
         if self._senses.files is None:
             raise _Missed(notices.FileNotReached(item.in_words))
         path = f"{media_files.folder_of(job.inbound.address)}/{job.id}_{position}_{item.file_name}"
@@ -185,11 +189,13 @@ class Intake:
             raise _Missed(notices.FileIsGone(item.in_words)) from error
         except FileNotFetched as error:
             raise _Missed(notices.FileNotReached(item.in_words)) from error
-        kept = Kept(position, item.kind, path, item.mime_type, size)
+        kept = KeptFile(position, item.kind, path, item.mime_type, size)
         await self._write(job, kept, [])
         return kept
 
-    async def _understand(self, job: Job, item: Attachment, kept: Kept, reader: Reader) -> Kept:
+    async def _understand(
+        self, job: Job, item: Attachment, kept: KeptFile, reader: Reader
+    ) -> KeptFile:
         """Hear or look at a file that is here, and write down what it says."""
         row = Spent("", self._quota.day(), pack=reader.pack, person=job.inbound.person.id)
         spent: list[Spent] = []
@@ -206,7 +212,7 @@ class Intake:
         await self._write(job, kept, spent)
         return kept
 
-    async def _hear(self, item: Attachment, kept: Kept, row: Spent, spent: list[Spent]) -> str:
+    async def _hear(self, item: Attachment, kept: KeptFile, row: Spent, spent: list[Spent]) -> str:
         ears, file = self._senses.ears, self._folder / kept.path
         assert not isinstance(ears, str)
         try:
@@ -231,7 +237,7 @@ class Intake:
             raise _Missed(notices.NothingHeard(item.in_words, heard.unclear))
         return heard.text
 
-    async def _look(self, item: Attachment, kept: Kept, row: Spent, spent: list[Spent]) -> str:
+    async def _look(self, item: Attachment, kept: KeptFile, row: Spent, spent: list[Spent]) -> str:
         eyes = self._senses.eyes
         assert eyes is not None
         images = await asyncio.to_thread(self._load, {0: kept})
@@ -261,7 +267,7 @@ class Intake:
                 await self._clock.sleep(max(error.retry_after_s, 1.0 * attempt))
         return await ask()
 
-    async def _write(self, job: Job, kept: Kept, spent: list[Spent]) -> None:
+    async def _write(self, job: Job, kept: KeptFile, spent: list[Spent]) -> None:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> None:
@@ -272,7 +278,7 @@ class Intake:
 
         await self._database.transact(write, durable=True)
 
-    def _load(self, kept: Mapping[int, Kept]) -> tuple[Image, ...]:
+    def _load(self, kept: Mapping[int, KeptFile]) -> tuple[Image, ...]:
         images: list[Image] = []
         for one in kept.values():
             if not _is_picture(one) or one.text:
@@ -284,7 +290,7 @@ class Intake:
         return tuple(images)
 
 
-def _is_picture(one: Kept) -> bool:
+def _is_picture(one: KeptFile) -> bool:
     """Whether a model that sees is shown it."""
     large = one.kind == "document" and one.size_bytes > SEEN_BYTES
     return one.mime_type.lower() in PICTURES and not large

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from aouo.documents.kinds import may_be_read
+from aouo.facts.work import KeptFile
 from aouo.guard.paths import holds_a_path
-from aouo.store.media import Kept
 from aouo.tools import files, read_document
 from aouo.tools.registry import Tool
 
@@ -39,7 +39,7 @@ def openers_of(allowed: Sequence[Tool], *, off_record: bool) -> Openers:
     )
 
 
-def reach_of(file: Path, kept: Kept, openers: Openers) -> Reach:
+def reach_of(file: Path, kept: KeptFile, openers: Openers) -> Reach:
     """Whether one of these tools reads this file; what it is, a pack's own tool knows itself."""
     if openers.own:
         return "opens"

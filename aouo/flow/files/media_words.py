@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from aouo.facts.attachments import Attachment
 from aouo.facts.events import FORWARDED, Album, Attached
+from aouo.facts.work import KeptFile
 from aouo.flow.files.media_reach import Reach
 from aouo.guard.sent_files import FOLDER
-from aouo.store.media import Kept
 from aouo.web.envelope import forwarded, untrusted
 
 
 def words_of(
     content: Attached | Album,
     said: str,
-    kept: Mapping[int, Kept],
+    kept: Mapping[int, KeptFile],
     reach: Mapping[int, tuple[bool, Reach]],
 ) -> str:
     """The person's words of a turn that began with files.
@@ -46,7 +46,7 @@ def words_of(
     return "\n".join(lines)
 
 
-def _line(item: Attachment, kept: Kept, seen: bool, reach: Reach) -> str:
+def _line(item: Attachment, kept: KeptFile, seen: bool, reach: Reach) -> str:
     """What it is, and for what can be opened where it lies."""
     length = f", {item.duration_s} s" if item.duration_s else ""
     match item.kind:
@@ -73,7 +73,7 @@ def _line(item: Attachment, kept: Kept, seen: bool, reach: Reach) -> str:
             )
 
 
-def _place(kept: Kept, reach: Reach) -> str:
+def _place(kept: KeptFile, reach: Reach) -> str:
     match reach:
         case "opens":
             return f"path: {FOLDER}{kept.path.rpartition('/')[2]}"
@@ -85,7 +85,7 @@ def _place(kept: Kept, reach: Reach) -> str:
             return "it is kept, but it is larger than your tools read"
 
 
-def _size(kept: Kept) -> str:
+def _size(kept: KeptFile) -> str:
     if kept.size_bytes < 10_000:
         return f"{kept.size_bytes:,} bytes"
     return f"{kept.size_bytes / 1_000:,.0f} kB"

@@ -9,21 +9,20 @@ from datetime import timedelta
 import structlog
 
 from aouo.facts import notices
+from aouo.facts.accounts import Refusal
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Button, Inbound, Text
 from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
+from aouo.facts.work import Delivery, Job
 from aouo.flow.questions import outcomes
 from aouo.flow.questions.approving import elsewhere, owners_chat
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.spending.quota import Quota
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
-from aouo.store.budgets import Refusal
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 _HOUR = timedelta(hours=1)

@@ -7,11 +7,11 @@ import asyncio
 from aouo.facts import notices
 from aouo.facts.events import Album, Attached, Command, Content, Text
 from aouo.facts.ports import Clock, stamp
+from aouo.facts.work import Delivery
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
 
 TOLD_AFTER_S = 0.7
 """What has begun by then needs no words; people are told within a second."""

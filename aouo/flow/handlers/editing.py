@@ -11,16 +11,14 @@ from aouo.facts import notices
 from aouo.facts.events import Album, Attached, Button, Command, Content, Edited, Inbound, Text
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.transcript import UserSaid
+from aouo.facts.work import Asked, Delivery, Job
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.queue import edited
 from aouo.routing import lexer
 from aouo.store import asked as asked_jobs
 from aouo.store import deliveries, edits, jobs, media, off_record, turns
-from aouo.store.asked import Asked
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.jobs import Job
 from aouo.turn import heard
 from aouo.turn.context import TurnContext
 

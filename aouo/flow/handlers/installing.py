@@ -14,6 +14,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
 from aouo.facts.events import Album, Attached, Button, Inbound
+from aouo.facts.installs import Change
 from aouo.facts.notices import Notice
 from aouo.facts.notices_install import (
     InstalledAlready,
@@ -24,6 +25,7 @@ from aouo.facts.notices_install import (
     PackOffered,
 )
 from aouo.facts.ports import Clock, Files
+from aouo.facts.work import Job
 from aouo.flow.desk import Desk
 from aouo.flow.files.activity import typing
 from aouo.outbound.outbox import Outbox
@@ -31,8 +33,6 @@ from aouo.outbound.wording import sentences
 from aouo.outbound.wording.packs import install_card
 from aouo.packs.compare import Difference
 from aouo.packs.summary import Summary
-from aouo.store.installs import Change
-from aouo.store.jobs import Job
 from aouo.triggers.scheduling import Place
 
 log = structlog.get_logger()

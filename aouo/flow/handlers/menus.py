@@ -15,6 +15,7 @@ from aouo.facts import notices
 from aouo.facts.errors import AouoError
 from aouo.facts.events import Button
 from aouo.facts.ports import Clock, stamp
+from aouo.facts.work import Job
 from aouo.flow.desk import Desk
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
@@ -23,7 +24,6 @@ from aouo.packs.format.menu import LINES_MAX, Page
 from aouo.packs.load import Pack
 from aouo.store import deliveries, turns
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
 from aouo.store.owners import owner_of
 
 log = structlog.get_logger()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from aouo.facts import notices
 from aouo.facts.ports import ChatModel, Rendered
+from aouo.facts.work import Delivery, Job
 from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
 from aouo.outbound import choices
@@ -13,8 +14,6 @@ from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries, onboarding, routes, turns
 from aouo.store.database import Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.jobs import Job
 from aouo.store.owners import owner_of
 
 

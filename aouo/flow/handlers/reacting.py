@@ -6,10 +6,10 @@ import structlog
 
 from aouo.facts.events import Inbound, Reacted
 from aouo.facts.ports import Clock, stamp
+from aouo.facts.work import Job
 from aouo.queue import edited
 from aouo.store import asked, deliveries, jobs, reactions, turns
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
 from aouo.turn import heard
 
 log = structlog.get_logger()

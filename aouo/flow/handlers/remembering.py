@@ -10,12 +10,12 @@ from aouo.commands.registry import Call, Result
 from aouo.facts import notices
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Button
+from aouo.facts.history import Cause
 from aouo.facts.ports import Clock, stamp
+from aouo.facts.work import Job
 from aouo.flow.desk import Desk
 from aouo.memory.keeping import EditedMeanwhile, Keeping, NothingToUndo, Undoing, Undone
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
-from aouo.store.memory_versions import Cause
 from aouo.store.owners import owner_of
 
 _USAGE = notices.UsageOf("/memory, /memory undo, or /memory empty USER.md")

@@ -21,14 +21,12 @@ from aouo.facts.errors import (
 from aouo.facts.events import ChatKind
 from aouo.facts.notices import Bound, NoTopicsHere, TopicsSetUp, TopicTrouble
 from aouo.facts.ports import Clock, Rights, Topics, stamp
+from aouo.facts.work import Delivery, Job, Route
 from aouo.flow.desk import Desk
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries, jobs, routes, topics
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.jobs import Job
-from aouo.store.routes import Route
 
 log = structlog.get_logger()
 T = TypeVar("T")

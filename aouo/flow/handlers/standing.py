@@ -9,11 +9,11 @@ import structlog
 
 from aouo.facts.errors import MayNotWrite, RecipientGone
 from aouo.facts.events import Standing
+from aouo.facts.work import Job
 from aouo.flow.desk import Desk
 from aouo.outbound.outbox import Outbox
 from aouo.store import gone
 from aouo.store.database import Database
-from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 

@@ -9,6 +9,7 @@ from aouo.facts import notices
 from aouo.facts.callback_data import RUNTIMES
 from aouo.facts.events import Button, Inbound, Text
 from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.desk import Desk
 from aouo.flow.handlers import installing, onboarding
 from aouo.flow.handlers.affording import Affording
@@ -24,9 +25,6 @@ from aouo.queue.gates import Waiting
 from aouo.routing.decisions import AnswerGate
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.gates import Gate
-from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 _MOST_DIGITS = 18

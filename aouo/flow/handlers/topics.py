@@ -10,13 +10,13 @@ import structlog
 from aouo.commands import builtin
 from aouo.commands.registry import Call
 from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.work import Job
 from aouo.flow.desk import Desk
 from aouo.outbound.wording import sentences
 from aouo.routing.decisions import NameTopic
 from aouo.routing.installed import Installed
 from aouo.store import jobs, routes, topics
 from aouo.store.database import Database, Tx
-from aouo.store.jobs import Job
 
 log = structlog.get_logger()
 

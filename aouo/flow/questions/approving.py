@@ -14,15 +14,13 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Elsewhere
 from aouo.facts.ports import Rendered, iso
+from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.questions.patience import Patience
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
 from aouo.outbound.wording import sentences
 from aouo.store import gates, grants
 from aouo.store.database import Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.gates import Gate
-from aouo.store.jobs import Job
 from aouo.turn.context import Facts
 
 log = structlog.get_logger()

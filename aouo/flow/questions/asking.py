@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.work import Gate
 from aouo.flow.questions.patience import Patience
 from aouo.outbound.markdown.render import render
-from aouo.store.gates import Gate
 
 EXPIRES_AFTER = timedelta(hours=24)
 

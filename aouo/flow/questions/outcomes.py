@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.work import Delivery, Gate
 from aouo.outbound import choices
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries, gates
 from aouo.store.database import Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.gates import Gate
 
 
 def waits_key(gate: Gate) -> str:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock, Rendered, iso
+from aouo.facts.work import Delivery, Gate
 from aouo.flow.questions import outcomes
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
@@ -18,8 +19,7 @@ from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline
 from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
-from aouo.store.deliveries import Delivery
-from aouo.store.gates import NOT_REACHED, Gate
+from aouo.store.gates import NOT_REACHED
 
 Tells: TypeAlias = Callable[[bool], Rendered]
 """What is told where the turn is: the card that asks has arrived elsewhere, or never will."""

@@ -8,12 +8,12 @@ from dataclasses import replace
 import structlog
 
 from aouo.facts.errors import PlatformRefused
+from aouo.facts.history import Past
 from aouo.facts.ports import Clock
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.spending.quota import Quota
 from aouo.store import results, turns
 from aouo.store.database import Database, Tx
-from aouo.store.summaries import Past
 from aouo.tools import load
 from aouo.tools.results import NAME as RESULT_READ
 from aouo.turn import prompt

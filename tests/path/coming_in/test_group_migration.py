@@ -12,6 +12,7 @@ import pytest
 from aouo.emulator import FAMILY, ChatMessage
 from aouo.emulator.jsons import JsonObject
 from aouo.facts.address import ConversationAddress
+from aouo.facts.work import Delivery
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries
 from aouo.store.database import Tx
@@ -76,7 +77,7 @@ async def find_out(bot: Running, group: int) -> None:
 async def put_notice(bot: Running) -> None:
     address = ConversationAddress("tg", str(FAMILY))
 
-    def notice(tx: Tx) -> deliveries.Delivery:
+    def notice(tx: Tx) -> Delivery:
         return deliveries.add(tx, address, "notice", sentences.say("by the way"), "")
 
     bot.app.outbox.put(await bot.app.database.transact(notice))

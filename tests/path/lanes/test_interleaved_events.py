@@ -19,9 +19,9 @@ import pytest
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
+from aouo.facts.work import Job
 from aouo.flow.job import Flow
 from aouo.queue.lanes import Slot
-from aouo.store.jobs import Job
 from aouo.telegram.messenger import TelegramMessenger
 from tests.interleaving.laws import Verdict, judge
 from tests.interleaving.play import Script, play
