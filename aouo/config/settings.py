@@ -17,7 +17,6 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from aouo.facts.errors import SetupError
 from aouo.plumbing.logins import secrets_in
@@ -463,17 +462,8 @@ class Ui(Section):
     """Whether a chat shows which tool runs."""
 
 
-class Settings(BaseSettings):
-    """The whole configuration. Built by `config_file.load_settings`, never from `os.environ`."""
-
-    model_config = SettingsConfigDict(
-        extra="forbid",
-        frozen=True,
-        hide_input_in_errors=True,
-        env_prefix="AOUO_",
-        env_nested_delimiter="__",
-        nested_model_default_partial_update=False,
-    )
+class Settings(Section):
+    """The whole configuration. Built by `config.file.load_settings`, never from `os.environ`."""
 
     telegram: Telegram = Telegram()
     """The bot."""
@@ -523,18 +513,6 @@ class Settings(BaseSettings):
     """Limits."""
     ui: Ui = Ui()
     """How chats look."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is passed in: the process's environment is an argument of the loader."""
-        return (init_settings,)
 
     @field_validator("providers")
     @classmethod

@@ -47,20 +47,12 @@ class Home:
         return self.path / "config.json"
 
     @property
-    def last_good_config(self) -> Path:
-        return self.path / "config.last-good.json"
-
-    @property
     def soul(self) -> Path:
         return self.path / "SOUL.md"
 
     @property
     def rules(self) -> Path:
         return self.path / "RULES.md"
-
-    @property
-    def heartbeat(self) -> Path:
-        return self.path / "HEARTBEAT.md"
 
     @property
     def packs(self) -> Path:
@@ -117,10 +109,6 @@ class Home:
     @property
     def control_socket(self) -> Path:
         return self.run / "control.sock"
-
-    @property
-    def dashboard_token(self) -> Path:
-        return self.run / "dashboard.token"
 
     def pack_database(self, pack: str, owner: str = "") -> Path:
         """The pack's own database file; one for each owner where it keeps people apart."""

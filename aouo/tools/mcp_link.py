@@ -125,8 +125,19 @@ async def connected(
             await stack.enter_async_context(http)
             transport = streamable_http_client(server.url, http_client=http)
         about = Implementation(name="aouo", version="0")
-        client = Client(_watched(transport, lost), client_info=about, cache=None)
-        yield Link(await stack.enter_async_context(client), lost, http=not server.command)
+        client = await stack.enter_async_context(
+            Client(_watched(transport, lost), client_info=about, cache=None)
+        )
+        client.session.validate_tool_result = _take_as_said
+        yield Link(client, lost, http=not server.command)
+
+
+async def _take_as_said(name: str, result: CallToolResult) -> None:
+    """Stands in for the SDK's check of an answer against the schema that the server says it has.
+
+    A kilobyte of schema can hold the event loop for hours, and the model reads text anyway.
+    """
+    del name, result
 
 
 def _child(server: McpServer) -> StdioServerParameters:

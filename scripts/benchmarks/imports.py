@@ -23,7 +23,6 @@ ALONE = (
     "structlog",
     "yaml",
     "pydantic",
-    "pydantic_settings",
     "aiohttp",
     "pyromark",
     "telegram",

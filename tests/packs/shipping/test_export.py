@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyrage
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,6 +31,12 @@ NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 NAMES = st.text("aA.:\\äé~ b", min_size=1, max_size=6).filter(lambda name: name not in (".", ".."))
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 ROWS = st.lists(st.text(max_size=20), max_size=5)
+CHUNK = 64 * 1024
+LOCKED_BY_AGE = (
+    "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IHNjcnlwdCA0aXplbnk1YnhQUXBDWmxXcE1oNi9RIDE4CmFGTmYxRVdF"
+    "aG42NnZkNzUvVVRUa1FnRTF6dC84akI1aG4xV2wwSFgveDAKLS0tIExJcGR6WEhSUGZ1RDFLdUVjTmFQeGEydVo2"
+    "bnRoSnFkbVllMVJVREU5M00Kxw1XGnC0Tkmh2PU/qeH2iMFbj/miK4s6kFSwnD2YGMLzYsKcD3hfWfemhhJaGU8="
+)
 
 
 def database(path: Path, rows: list[str]) -> None:
@@ -378,23 +386,49 @@ def test_a_name_that_is_no_packs_is_refused(home: Home, tmp_path: Path):
             restore(backup, home, name, now=NOW)
 
 
+def sealed(content: bytes, passphrase: str) -> bytes:
+    out = io.BytesIO()
+    seal(io.BytesIO(content), out, passphrase)
+    return out.getvalue()
+
+
 @given(content=st.binary(max_size=200_000), passphrase=st.text(min_size=1, max_size=20))
 @settings(max_examples=4, deadline=None)
 def test_what_is_sealed_is_unsealed(content: bytes, passphrase: str):
-    sealed, out = io.BytesIO(), io.BytesIO()
-    seal(io.BytesIO(content), sealed, passphrase)
-    sealed.seek(0)
-    unseal(sealed, out, passphrase)
+    out = io.BytesIO()
+    unseal(io.BytesIO(sealed(content, passphrase)), out, passphrase)
 
     assert out.getvalue() == content
 
 
+@pytest.mark.parametrize("size", [0, 1, CHUNK, CHUNK + 1, 2 * CHUNK])
+def test_another_implementation_of_age_opens_what_is_sealed(size: int):
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+
+    assert pyrage.passphrase.decrypt(sealed(content, "pässword"), "pässword") == content  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_what_age_locked_with_a_passphrase_is_unsealed():
+    """Made by `age --passphrase`, which does four times our work."""
+    out = io.BytesIO()
+    unseal(io.BytesIO(base64.b64decode(LOCKED_BY_AGE)), out, "correct horse")
+
+    assert out.getvalue() == b"kept by a pack\n"
+
+
+def test_a_backup_locked_before_there_was_a_release_names_the_way(home: Home, tmp_path: Path):
+    old = tmp_path / "old.aoback"
+    old.write_bytes(b"AOUOSEAL\x01\x10\x08\x01" + bytes(100))
+
+    with pytest.raises(PackError, match="locked by an aouo from before its first release"):
+        restore(old, home, "vocab", now=NOW, passphrase="x")
+
+
 def test_a_sealed_file_that_lost_moved_or_gained_anything_is_damaged():
-    content = bytes(range(256)) * 1024  # four chunks
-    sealed = io.BytesIO()
-    seal(io.BytesIO(content), sealed, "x")
-    whole, chunk = sealed.getvalue(), 64 * 1024 + 16
-    head, chunks = whole[:44], whole[44:]
+    whole = sealed(bytes(range(256)) * 1024, "x")  # four chunks
+    body = len(whole) - 4 * (CHUNK + 16)
+    head, chunks, chunk = whole[:body], whole[body:], CHUNK + 16
+    mac = whole.index(b"\n--- ") + 5
     swapped = head + chunks[chunk : 2 * chunk] + chunks[:chunk] + chunks[2 * chunk :]
 
     for spoiled in (
@@ -403,10 +437,15 @@ def test_a_sealed_file_that_lost_moved_or_gained_anything_is_damaged():
         head,
         swapped,
         whole + b"x",
-        whole[:9] + b"\x11" + whole[10:],
-        whole[:100] + bytes((whole[100] ^ 1,)) + whole[101:],
+        whole.replace(b" 16\n", b" 17\n", 1),
+        whole.replace(b" 16\n", b" 99\n", 1),
+        whole.replace(b"scrypt", b"x25519", 1),
+        whole[: mac + 9] + bytes((whole[mac + 9] ^ 1,)) + whole[mac + 10 :],
+        whole[:body] + bytes((whole[body] ^ 1,)) + whole[body + 1 :],
+        whole[: body - 1] + bytes((whole[body - 1] ^ 1,)) + whole[body:],
         whole[:20],
-        whole[:8] + b"\x01\xff\x08\x01" + whole[12:],
+        whole[: mac + 9],
+        b"",
     ):
         with pytest.raises(PackError, match=r"damaged|passphrase is wrong"):
             unseal(io.BytesIO(spoiled), io.BytesIO(), "x")

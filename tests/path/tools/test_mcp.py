@@ -415,6 +415,12 @@ async def test_a_servers_own_words_reach_the_model_in_an_envelope_only(
     )
 
 
+async def test_nothing_is_reckoned_by_the_form_that_a_server_says_of_its_answers() -> None:
+    """A kilobyte of such a form holds the event loop, and with it the whole bot, for hours."""
+    async with one(hostile("--forms"), FastClock()) as server:
+        assert await use(server, "form") == "five"
+
+
 async def test_a_server_that_refuses_to_begin_says_nothing_to_the_model() -> None:
     async with one(hostile("--refuse"), FastClock()) as server:
         why = await _down(server)
