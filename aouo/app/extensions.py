@@ -6,7 +6,11 @@ docs/extending.md. Packs cannot bring steps: they bring tools.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 import structlog
 
@@ -25,7 +29,7 @@ def extended(pipelines: Pipelines) -> Pipelines:
     Raises:
         SetupError: an extension does not load, or does something else than it should.
     """
-    for entry in sorted(entry_points(group=GROUP), key=lambda found: found.name):
+    for entry in _installed(tuple((folder, _changed_at(folder)) for folder in sys.path)):
         try:
             result: object = entry.load()(pipelines)
         except Exception as error:
@@ -44,3 +48,18 @@ def extended(pipelines: Pipelines) -> Pipelines:
     for finding in findings:
         log.warning("pipeline_order", finding=finding)
     return ordered
+
+
+@lru_cache(maxsize=1)
+def _installed(folders: Sequence[tuple[str, int]]) -> tuple[EntryPoint, ...]:
+    """The extensions in these folders, by name; looked for again when one of them changed."""
+    del folders  # the key: what is searched is `sys.path`
+    return tuple(sorted(entry_points(group=GROUP), key=lambda found: found.name))
+
+
+def _changed_at(folder: str) -> int:
+    """When something was put into a folder or taken out, in ns; 0 if there is none."""
+    try:
+        return Path(folder).stat().st_mtime_ns
+    except OSError:
+        return 0

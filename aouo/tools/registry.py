@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -89,9 +90,7 @@ class Tool:
     pack: str = ""
 
     def spec(self) -> ToolSpec:
-        schema = self.arguments.model_json_schema()
-        schema = schema if _is_raw(self.arguments) else _compact(schema)
-        return ToolSpec(self.name, self.description, schema)
+        return ToolSpec(self.name, self.description, _schema(self.arguments))
 
 
 def tool(
@@ -250,6 +249,13 @@ def _parsed(item: Tool, payload: Mapping[str, Any]) -> BaseModel:
         return item.arguments.model_validate(kept)
     except ValidationError as error:
         raise ToolFailed(_in_words(item, error)) from error
+
+
+@lru_cache(maxsize=256)  # bounded, since the classes of packs and servers come and go
+def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    """What a model reads of arguments, made once for all generations: nobody changes it."""
+    schema = arguments.model_json_schema()
+    return schema if _is_raw(arguments) else _compact(schema)
 
 
 def _is_raw(arguments: type[BaseModel]) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 import pty
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
@@ -27,6 +26,7 @@ from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import SIGNATURE_FILE, pack_archive
 from aouo.packs.shipping.signing import SecretKey, new_key, sign_app
 from aouo.plumbing.home import Home
+from tests.verb_process import begin
 
 PACK = """\
 name: {name}
@@ -195,19 +195,23 @@ def in_a_terminal(home: Home, answer: str, *words: str | Path) -> tuple[int, str
     outside, inside = pty.openpty()
     try:
         os.write(outside, answer.encode())
-        done = subprocess.run(
-            [sys.executable, "-m", "aouo", "--home", str(home.path), "pack", *map(str, words)],
-            stdin=inside,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=60,
-            check=False,
-            env={name: text for name, text in os.environ.items() if not name.startswith("AOUO_")},
-        )
+        with TemporaryFile() as said:
+            process = begin(
+                ("--home", str(home.path), "pack", *map(str, words)),
+                stdin=inside,
+                stdout=said.fileno(),
+                stderr=said.fileno(),
+                environ={k: text for k, text in os.environ.items() if not k.startswith("AOUO_")},
+            )
+            process.join(60)
+            process.kill()
+            said.seek(0)
+            found = said.read().decode()
     finally:
         os.close(outside)
         os.close(inside)
-    return done.returncode, done.stdout.decode()
+    assert process.exitcode is not None
+    return process.exitcode, found
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ import json
 import os
 import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +24,7 @@ from aouo.plumbing.printable import printable
 from aouo.store import jobs, routes, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
+from tests.verb_process import begin
 
 AT = "2026-03-02T12:00:00.000+00:00"
 EVIL = "a\x1b[2Jb\x9b31mc\u202ed\u2066e\x07f\rg\x08h\u2028i\ufeffj\U000e0041k"
@@ -78,21 +77,16 @@ def hostile(home: Home) -> Home:
 def shown(home: Home, *verb: str) -> str:
     """What a terminal gets of a verb, standard error included."""
     ours, theirs = pty.openpty()
-    program = subprocess.Popen(
-        [sys.executable, "-m", "aouo", "--home", str(home.path), *verb],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-    )
+    program = begin(("--home", str(home.path), *verb), stdout=theirs, stderr=theirs)
     os.close(theirs)
     found = bytearray()
     try:
         while piece := _read(ours):
             found += piece
-        program.wait(WITHIN_S)
+        program.join(WITHIN_S)
     finally:
         program.kill()
-        program.wait()
+        program.join()
         os.close(ours)
     return found.decode().replace("\r\n", "\n")  # what the terminal itself adds
 

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from aouo.packs.data.schema_guard import SchemaRefused
 
@@ -107,6 +108,7 @@ def _statement(sql: str, begin: int, end: int) -> Iterator[Statement]:
             return
 
 
+@lru_cache(maxsize=512)
 def tokens(sql: str) -> tuple[Token, ...]:
     """Return the words and signs of a statement, without blanks and comments."""
     found: list[Token] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, cast
 
 import yaml
@@ -95,8 +96,7 @@ def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         raise YamlRefused(f"larger than {MAX_BYTES // 1024} kB")
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
+        node = _nodes(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + first_line if mark else 0
@@ -117,6 +117,12 @@ def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
     if reader.faults:
         raise YamlFaulty(reader.faults, rest)
     return rest
+
+
+@lru_cache(maxsize=32)
+def _nodes(text: str) -> yaml.Node | None:
+    """The tree of a document: the dearest part of reading a pack, and most stay as they are."""
+    return _Loader(text).get_single_node()
 
 
 class _Loader(yaml.SafeLoader):

@@ -10,15 +10,16 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from aouo.local.dev_reload import take_up_edits
 from tests.path.packs.test_installing import SCHEMA, save, shopping
 from tests.path.world import ROOT, WAIT_S, Running, World
+from tests.verb_process import begin
 
 
 @asynccontextmanager
@@ -31,19 +32,21 @@ async def served(world: World) -> AsyncGenerator[Running]:
 
 async def aouo(world: World, *words: str | Path) -> tuple[int, str, str]:
     """Run a verb as a process of its own: its exit code, stdout and stderr."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "aouo",
-        f"--home={world.home.path}",
-        *map(str, words),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(3 * WAIT_S):
-        out, err = await process.communicate()
-    return process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace")
+    with TemporaryFile() as out, TemporaryFile() as err:
+        process = begin(
+            (f"--home={world.home.path}", *map(str, words)),
+            stdout=out.fileno(),
+            stderr=err.fileno(),
+        )
+        try:
+            await asyncio.to_thread(process.join, 3 * WAIT_S)
+        finally:
+            process.kill()
+        out.seek(0)
+        err.seek(0)
+        printed = out.read().decode(errors="replace"), err.read().decode(errors="replace")
+    assert process.exitcode is not None
+    return process.exitcode, *printed
 
 
 async def test_a_pack_is_installed_upgraded_and_removed_while_the_bot_runs(
