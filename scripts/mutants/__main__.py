@@ -44,7 +44,8 @@ def main() -> None:
     ends = time.monotonic() + asked.minutes * 60
     rooms: list[str] = asked.rooms.split(",")
     sites = {room: _sites(room, asked.since) for room in rooms}
-    executed = recorded(_places(asked), workers=asked.workers, minutes=asked.record_minutes)
+    files = _test_files(asked.tests, longest=asked.longest)
+    executed = recorded(files, workers=asked.workers, minutes=asked.record_minutes)
     tree = copied(CACHE / f"wronged-{asked.seed}")
     tally: dict[str, Counter[str]] = {room: Counter() for room in rooms}
     for drawn in _draw(sites, asked.seed, asked.draw):
@@ -68,23 +69,19 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--draw", type=int, default=40, help="how many, all rooms together")
     parser.add_argument("--minutes", type=float, default=30, help="when to draw no more")
-    parser.add_argument("--seconds", type=float, default=60, help="of tests for a mistake at most")
+    parser.add_argument("--seconds", type=float, default=60, help="of tests for each, at most")
     parser.add_argument("--record-minutes", type=float, default=60)
     parser.add_argument("--workers", type=int, default=2, help="processes that record")
     parser.add_argument("--tests", nargs="*", default=["tests"], help="files and folders to use")
-    parser.add_argument("--all", action="store_true", help="the longest tests too")
+    parser.add_argument("--longest", action="store_true", help="use the longest tests too")
     return parser.parse_args()
 
 
-def _places(asked: argparse.Namespace) -> list[str]:
-    files = (file for place in asked.tests for file in _below(ROOT / place))
-    names = sorted(file.relative_to(ROOT).as_posix() for file in files)
-    long = tuple(f"tests/{name}.py" for name in LONGEST)
-    return [name for name in names if asked.all or name not in long]
-
-
-def _below(place: Path) -> list[Path]:
-    return [place] if place.is_file() else list(place.rglob("test_*.py"))
+def _test_files(places: list[str], *, longest: bool) -> list[str]:
+    paths = [ROOT / place for place in places]
+    found = {file for path in paths for file in (path, *path.rglob("test_*.py")) if file.is_file()}
+    names = {file.relative_to(ROOT).as_posix() for file in found}
+    return sorted(names if longest else names - {f"tests/{name}.py" for name in LONGEST})
 
 
 def _sites(room: str, since: str | None) -> list[Drawn]:
@@ -126,14 +123,16 @@ def _draw(sites: dict[str, list[Drawn]], seed: int, many: int) -> Iterator[Drawn
 def _tests(drawn: Drawn, executed: dict[str, Executed], limit_s: float) -> list[str]:
     """The tests that execute the line, the nearest first, as many as the time allows.
 
-    A line outside functions, or one that only runs where nothing may be told, has those that
-    execute anything in its file, else those of its room.
+    A line outside functions has those that execute anything in its file; one in a file that only
+    runs where nothing may be told, as inside the sandbox, has those of its room.
     """
     line, mirror = drawn.mistake.line, f"tests/{drawn.room}/"
-    inside = {test: set(one.lines.get(drawn.file, ())) for test, one in executed.items()}
-    found = [test for test, lines in inside.items() if drawn.mistake.local and line in lines]
-    found = found or [test for test, lines in inside.items() if lines]
-    found = found or [test for test in executed if test.startswith(mirror)]
+    inside = {
+        test: one.lines[drawn.file] for test, one in executed.items() if drawn.file in one.lines
+    }
+    found = [test for test, lines in inside.items() if line in lines or not drawn.mistake.local]
+    if not inside:
+        found = [test for test in executed if test.startswith(mirror)]
 
     def distance(test: str) -> tuple[bool, int]:
         return not test.startswith(mirror), sum(map(len, executed[test].lines.values()))

@@ -12,8 +12,8 @@ import sys
 import sysconfig
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from scripts.mutants.probe import HITS, probed
 
@@ -22,12 +22,11 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aouo
 _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
 
 
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """What a test took and executed."""
+class Executed(NamedTuple):
+    """How long a test took, and the lines it executed of each file."""
 
     seconds: float
-    lines: dict[str, list[int]] = field(default_factory=dict)
+    lines: dict[str, list[int]]
 
 
 def copied(to: Path) -> Path:
@@ -48,28 +47,21 @@ def copied(to: Path) -> Path:
     return to
 
 
-def recorded(places: list[str], *, workers: int, minutes: float) -> dict[str, Executed]:
-    """What each passing test below `places` executes; only what changed is run again.
+def recorded(names: list[str], *, workers: int, minutes: float) -> dict[str, Executed]:
+    """What each passing test of these files executes; only what changed is run again.
 
     A change in `aouo/` makes all of it new, a change in a test file that file alone.
     """
     kept = CACHE / _digest(*sorted((ROOT / "aouo").rglob("*.py")))
     kept.mkdir(parents=True, exist_ok=True)
-    files = {file: kept / f"{_digest(file)}.json" for file in _test_files(places)}
-    missing = [file for file, record in files.items() if not record.exists()]
-    if missing:
-        tests = _record(missing, workers=workers, minutes=minutes)
-        for file in missing:
-            name = file.relative_to(ROOT).as_posix()
-            found = {test: one for test, one in tests.items() if test.startswith(f"{name}::")}
-            if found:
-                written = {test: [one.seconds, one.lines] for test, one in found.items()}
-                files[file].write_text(json.dumps(written), "utf-8")
-    return {
-        test: Executed(seconds, lines)
-        for record in files.values() if record.exists()
-        for test, (seconds, lines) in json.loads(record.read_text("utf-8")).items()
-    }  # fmt: skip
+    records = {name: kept / f"{_digest(ROOT / name)}.json" for name in names}
+    missing = [name for name, record in records.items() if not record.exists()]
+    tests = _record(missing, workers=workers, minutes=minutes) if missing else {}
+    for name in missing:
+        if found := {test: one for test, one in tests.items() if test.startswith(f"{name}::")}:
+            records[name].write_text(json.dumps(found), "utf-8")
+    kept_tests = [json.loads(one.read_text("utf-8")) for one in records.values() if one.exists()]
+    return {test: Executed(*one) for tests in kept_tests for test, one in tests.items()}
 
 
 def pytest(tree: Path, *arguments: str, tests: list[str], limit_s: float) -> tuple[int | None, str]:
@@ -97,15 +89,14 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _record(files: list[Path], *, workers: int, minutes: float) -> dict[str, Executed]:
+def _record(names: list[str], *, workers: int, minutes: float) -> dict[str, Executed]:
     tree = copied(CACHE / "probed")
     hits = tree / HITS.name
     hits.mkdir()
     for file in (tree / "aouo").rglob("*.py"):
         name = file.relative_to(tree).as_posix()
         file.write_text(probed(file.read_text("utf-8"), name), "utf-8")
-    print(f"recording what {len(files)} files of tests execute", flush=True)
-    names = [file.relative_to(ROOT).as_posix() for file in files]
+    print(f"recording what {len(names)} files of tests execute", flush=True)
     options = ("-p", "scripts.mutants.probe", "-n", str(workers), "--dist", "loadfile")
     pytest(tree, *options, tests=names, limit_s=minutes * 60)
     return _told(hits)
@@ -130,14 +121,6 @@ def _told(hits: Path) -> dict[str, Executed]:
         test: Executed(seconds, {name: sorted(on) for name, on in lines[test].items()})
         for test, seconds in took.items()
     }
-
-
-def _test_files(places: list[str]) -> list[Path]:
-    found: set[Path] = set()
-    for place in places:
-        path = ROOT / place
-        found |= {path} if path.is_file() else set(path.rglob("test_*.py"))
-    return sorted(file for file in found if "sample_packs" not in file.parts)
 
 
 def _digest(*files: Path) -> str:

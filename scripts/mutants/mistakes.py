@@ -67,9 +67,10 @@ class _Reader:
             for kind, text, place in _mistaken(node, local=local):
                 yield Mistake(line, kind, *self._span(place or node), text, local)
             yield from self._sql(node, line, local=local)
-        local = local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        within = local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for child in _parts(node):
-            yield from self.read(child, local=local, line=line)
+            inside = within and not isinstance(child, ast.arguments)
+            yield from self.read(child, local=inside, line=line)
 
     def _sql(self, node: ast.AST, line: int, *, local: bool) -> Iterator[Mistake]:
         match node:
