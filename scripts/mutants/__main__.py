@@ -123,16 +123,14 @@ def _draw(sites: dict[str, list[Drawn]], seed: int, many: int) -> Iterator[Drawn
 def _tests(drawn: Drawn, executed: dict[str, Executed], limit_s: float) -> list[str]:
     """The tests that execute the line, the nearest first, as many as the time allows.
 
-    A line outside functions has those that execute anything in its file; one in a file that only
-    runs where nothing may be told, as inside the sandbox, has those of its room.
+    A line outside functions has those that execute anything in its file; one that no test tells
+    of, such as one inside the sandbox, has those of its room.
     """
     line, mirror = drawn.mistake.line, f"tests/{drawn.room}/"
-    inside = {
-        test: one.lines[drawn.file] for test, one in executed.items() if drawn.file in one.lines
-    }
-    found = [test for test, lines in inside.items() if line in lines or not drawn.mistake.local]
-    if not inside:
-        found = [test for test in executed if test.startswith(mirror)]
+    inside = {test: one.lines.get(drawn.file, ()) for test, one in executed.items()}
+    found = [
+        test for test, lines in inside.items() if line in lines or lines and not drawn.mistake.local
+    ] or [test for test in executed if test.startswith(mirror)]
 
     def distance(test: str) -> tuple[bool, int]:
         return not test.startswith(mirror), sum(map(len, executed[test].lines.values()))

@@ -19,7 +19,7 @@ from scripts.mutants.probe import HITS, probed
 
 ROOT = Path(__file__).parents[2]
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aouo-mutants"
-_PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly")
+_PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "tmp_path_retention_policy=none")
 
 
 class Executed(NamedTuple):
@@ -50,15 +50,17 @@ def copied(to: Path) -> Path:
 def recorded(names: list[str], *, workers: int, minutes: float) -> dict[str, Executed]:
     """What each passing test of these files executes; only what changed is run again.
 
-    A change in `aouo/` makes all of it new, a change in a test file that file alone.
+    A change in `aouo/` makes all of it new, a change in a test file that file alone. What did not
+    end within `minutes` is run the next time.
     """
     kept = CACHE / _digest(*sorted((ROOT / "aouo").rglob("*.py")))
     kept.mkdir(parents=True, exist_ok=True)
     records = {name: kept / f"{_digest(ROOT / name)}.json" for name in names}
     missing = [name for name, record in records.items() if not record.exists()]
-    tests = _record(missing, workers=workers, minutes=minutes) if missing else {}
+    tests, ended = _record(missing, workers=workers, minutes=minutes) if missing else ({}, True)
     for name in missing:
-        if found := {test: one for test, one in tests.items() if test.startswith(f"{name}::")}:
+        found = {test: one for test, one in tests.items() if test.startswith(f"{name}::")}
+        if found or ended:
             records[name].write_text(json.dumps(found), "utf-8")
     kept_tests = [json.loads(one.read_text("utf-8")) for one in records.values() if one.exists()]
     return {test: Executed(*one) for tests in kept_tests for test, one in tests.items()}
@@ -89,7 +91,8 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _record(names: list[str], *, workers: int, minutes: float) -> dict[str, Executed]:
+def _record(names: list[str], *, workers: int, minutes: float) -> tuple[dict[str, Executed], bool]:
+    """What they execute, and whether all of them came to their end."""
     tree = copied(CACHE / "probed")
     hits = tree / HITS.name
     hits.mkdir()
@@ -98,8 +101,8 @@ def _record(names: list[str], *, workers: int, minutes: float) -> dict[str, Exec
         file.write_text(probed(file.read_text("utf-8"), name), "utf-8")
     print(f"recording what {len(names)} files of tests execute", flush=True)
     options = ("-p", "scripts.mutants.probe", "-n", str(workers), "--dist", "loadfile")
-    pytest(tree, *options, tests=names, limit_s=minutes * 60)
-    return _told(hits)
+    code, _ = pytest(tree, *options, tests=names, limit_s=minutes * 60)
+    return _told(hits), code is not None
 
 
 def _told(hits: Path) -> dict[str, Executed]:
