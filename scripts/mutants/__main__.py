@@ -127,10 +127,12 @@ def _tests(drawn: Drawn, executed: dict[str, Executed], limit_s: float) -> list[
     of, such as one inside the sandbox, has those of its room.
     """
     line, mirror = drawn.mistake.line, f"tests/{drawn.room}/"
-    inside = {test: one.lines.get(drawn.file, ()) for test, one in executed.items()}
-    found = [
-        test for test, lines in inside.items() if line in lines or lines and not drawn.mistake.local
-    ] or [test for test in executed if test.startswith(mirror)]
+    inside = {test: one.lines.get(drawn.file, []) for test, one in executed.items()}
+    if not drawn.mistake.local:
+        found = [test for test, lines in inside.items() if lines]
+    else:
+        found = [test for test, lines in inside.items() if line in lines]
+    found = found or [test for test in executed if test.startswith(mirror)]
 
     def distance(test: str) -> tuple[bool, int]:
         return not test.startswith(mirror), sum(map(len, executed[test].lines.values()))
