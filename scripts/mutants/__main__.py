@@ -21,6 +21,8 @@ from tests.conftest import LONGEST
 ROOMS = "queue,store,flow,turn,outbound,guard,sandbox,web"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", re.MULTILINE)
 _LEAST_S = 60.0
+_NEAR = 5
+"""Lines after the mistake whose execution says which way was taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +123,24 @@ def _draw(sites: dict[str, list[Drawn]], seed: int, many: int) -> Iterator[Drawn
 
 
 def _tests(drawn: Drawn, executed: dict[str, Executed], limit_s: float) -> list[str]:
-    """The tests that execute the line, the nearest first, as many as the time allows.
+    """The tests that execute the line, as many as the time allows.
 
-    A line outside functions has those that execute anything in its file; one that no test tells
-    of, such as one inside the sandbox, has those of its room.
+    First come those that go on where few go, since they may see which way was taken, then those
+    that do little else. A line outside functions has the tests that execute anything in its file;
+    one that no test tells of, such as one inside the sandbox, has those of its room.
     """
-    line, mirror = drawn.mistake.line, f"tests/{drawn.room}/"
+    line = drawn.mistake.line
     inside = {test: one.lines.get(drawn.file, []) for test, one in executed.items()}
-    if not drawn.mistake.local:
-        found = [test for test, lines in inside.items() if lines]
-    else:
+    many = Counter(at for lines in inside.values() for at in lines)
+    if drawn.mistake.local:
         found = [test for test, lines in inside.items() if line in lines]
-    found = found or [test for test in executed if test.startswith(mirror)]
+    else:
+        found = [test for test, lines in inside.items() if lines]
+    found = found or [test for test in executed if test.startswith(f"tests/{drawn.room}/")]
 
-    def distance(test: str) -> tuple[bool, int]:
-        return not test.startswith(mirror), sum(map(len, executed[test].lines.values()))
+    def distance(test: str) -> tuple[int, int]:
+        rare = min((many[at] for at in inside[test] if 0 <= at - line <= _NEAR), default=0)
+        return rare, sum(map(len, executed[test].lines.values()))
 
     chosen: list[str] = []
     spent_s = 0.0
