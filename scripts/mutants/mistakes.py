@@ -21,10 +21,10 @@ _SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 _IN_SQL = {
     "<=": "<", ">=": ">", "<": "<=", ">": ">=", "=": "!=", "!=": "=",
     "AND": "OR", "OR": "AND", "ASC": "DESC", "DESC": "ASC", "MIN": "MAX", "MAX": "MIN",
-    "IS NULL": "IS NOT NULL", "IS NOT NULL": "IS NULL", "NOT IN": "IN", "LIMIT 1": "LIMIT 2",
+    "IS NULL": "IS NOT NULL", "IS NOT NULL": "IS NULL", "NOT IN": "IN",
 }  # fmt: skip
 _SQL_WORD = re.compile(
-    r"IS NOT NULL|IS NULL|NOT IN|LIMIT 1\b|<=|>=|!=|<|>|=|\b(?:AND|OR|ASC|DESC|MIN|MAX)\b"
+    r"IS NOT NULL|IS NULL|NOT IN|<=|>=|!=|<|>|=|\b(?:AND|OR|ASC|DESC|MIN|MAX)\b"
 )
 _CLAUSE = re.compile(r"\b(?:SET|WHERE|ON|HAVING|SELECT|VALUES)\b")
 
