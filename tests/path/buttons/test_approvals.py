@@ -393,6 +393,23 @@ async def test_always_covers_the_folder_for_that_tool_of_that_pack_also_after_a_
     assert another.text.startswith(f"“scribe” wants to read\n{docs}/a.txt\nwith read_file.")
 
 
+async def test_allowed_once_is_allowed_for_one_call_and_the_next_one_asks_again(
+    world: World, docs: Path
+) -> None:
+    writes(world, docs / "a.txt")
+    writes(world, docs / "b.txt", then="again")
+    async with world.running() as bot:
+        shown = await asked(bot)
+        await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
+        await said(world, "noted")
+        grants = await bot.rows("SELECT * FROM grants")
+        another = await asked(bot)
+
+    assert grants == []
+    assert f"{docs}/b.txt" in another.text
+    assert names(docs) == ["a.txt"]
+
+
 async def test_a_link_that_is_turned_while_the_owner_thinks_leads_nowhere(
     world: World, docs: Path
 ) -> None:
