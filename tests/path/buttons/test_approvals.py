@@ -361,10 +361,14 @@ async def test_stop_closes_an_approval_and_its_call_ends_once(world: World, docs
         await settled(bot)
         late = await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
         states, audit = await gate_states(bot), await stages(bot)
+        calls = await bot.rows("SELECT state FROM tool_calls")
+        world.model.say("nothing was written")
+        await bot.ask("so?")
 
     assert late["text"] == "This was stopped, so the question is closed."
     assert (states, audit) == ([("closed", "")], ["PROPOSED", "EVALUATED", "FAILED"])
-    assert names(docs) == []
+    assert (names(docs), calls) == ([], [{"state": "intent"}])
+    assert "may have" not in json.dumps(world.model.requests[-1]["messages"])
 
 
 async def test_always_covers_the_folder_for_that_tool_of_that_pack_also_after_a_restart(
