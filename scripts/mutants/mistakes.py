@@ -23,9 +23,7 @@ _IN_SQL = {
     "AND": "OR", "OR": "AND", "ASC": "DESC", "DESC": "ASC", "MIN": "MAX", "MAX": "MIN",
     "IS NULL": "IS NOT NULL", "IS NOT NULL": "IS NULL", "NOT IN": "IN",
 }  # fmt: skip
-_SQL_WORD = re.compile(
-    r"IS NOT NULL|IS NULL|NOT IN|<=|>=|!=|<|>|=|\b(?:AND|OR|ASC|DESC|MIN|MAX)\b"
-)
+_SQL_WORD = re.compile(r"IS NOT NULL|IS NULL|NOT IN|<=|>=|!=|<|>|=|\b(?:AND|OR|ASC|DESC|MIN|MAX)\b")
 _CLAUSE = re.compile(r"\b(?:SET|WHERE|ON|HAVING|SELECT|VALUES)\b")
 
 
