@@ -19,8 +19,11 @@ _TREE_FACTOR = 2  # what all processes together may take of what each may
 
 
 def parents() -> tuple[Path, ...]:
-    """The folders in which groups with limits can be made, by us; () = none."""
-    return tuple(_usable())
+    """The folders in which groups with limits can be made, by us; () = none.
+
+    The kernel's own limit holds for anybody but root.
+    """
+    return () if os.geteuid() else tuple(_usable(Path("/proc/self/cgroup").read_text()))
 
 
 def limits_processes(groups: tuple[Path, ...]) -> bool:
@@ -50,10 +53,8 @@ async def group(
             await _end(folder)
 
 
-def _usable() -> Iterator[Path]:
-    if os.geteuid():
-        return  # the kernel's own limit holds for anybody else
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+def _usable(ours: str) -> Iterator[Path]:
+    for line in ours.splitlines():
         _, kinds, path = line.split(":", 2)
         for kind in ("pids", "memory") if kinds else ("",):
             if kind and kind not in kinds.split(","):

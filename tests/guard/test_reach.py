@@ -5,6 +5,7 @@ The guard has judged the call before; what it names may have become a link to el
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def given(me: Path, named: object, files: Sequence[str], mode: Mode = "ask") -> 
         folder_of=folder_of,
     )
     reach = Reach(fence, Protection(home=me.parent / "home", folder_of=folder_of))
-    return [str(path.relative_to(me)) for path in reach.paths("desk", "tg_1", {"path": named})]
+    return [os.path.relpath(path, me) for path in reach.paths("desk", "tg_1", {"path": named})]
 
 
 ASKED = ("{me}/both", "{me}/asked")
@@ -98,3 +99,29 @@ def test_of_the_home_a_call_is_given_nothing_even_where_its_pack_asks_for_everyt
 
     assert given(me, config, ["/"]) == ["both", "opened"]
     assert given(me, "~/both", ["{me}"], "allow") == [".", "both"]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (["{me}/*/a.txt"], ["both/a.txt", "opened/a.txt"]),
+        (["{me}/*/b.txt"], []),
+        (["{me}/both/*"], ["both/a.txt"]),
+        (["{me}/neither/*"], []),
+        (["{me}/both/a.txt"], ["both/a.txt"]),
+    ],
+)
+def test_of_a_pattern_a_tool_is_given_the_files_that_fit_and_are_open(
+    me: Path, files: list[str], found: list[str]
+) -> None:
+    (me / "both" / "deeper").mkdir()
+
+    assert given(me, "nothing", files) == found
+
+
+def test_a_folder_that_holds_our_home_is_given_without_it_and_without_links(me: Path) -> None:
+    around = me.parent
+    (around / "you").mkdir()
+    (around / "link").symlink_to(around / "home")
+
+    assert given(me, "nothing", ["{me}/.."], "allow") == [".", "../you"]

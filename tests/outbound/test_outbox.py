@@ -6,11 +6,20 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import ChatMoved, FloodControl, NotSent
+from aouo.facts.errors import (
+    ChatMoved,
+    DeliveryRefused,
+    DeliveryUnknown,
+    FloodControl,
+    NotSent,
+    RecipientGone,
+    TopicGone,
+)
 from aouo.facts.ports import Rendered, stamp
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import CHAT_BURST
@@ -34,7 +43,11 @@ class _Silent(FakeMessenger):
 
 @asynccontextmanager
 async def outbox_over(
-    messenger: FakeMessenger, folder: Path, *, clock: FastClock
+    messenger: FakeMessenger,
+    folder: Path,
+    *,
+    clock: FastClock,
+    stop_turns: Callable[[ConversationAddress], None] = lambda address: None,
 ) -> AsyncGenerator[tuple[Outbox, Database]]:
     database = Database(folder / "aouo.db")
     await database.open()
@@ -51,7 +64,7 @@ async def outbox_over(
             ledger=ledger,
             clock=clock,
             messengers={"tg": messenger, "cli": messenger},
-            stop_turns=lambda address: None,
+            stop_turns=stop_turns,
         ),
         database,
     )
@@ -254,3 +267,130 @@ async def test_an_answer_that_goes_on_growing_edits_nothing_where_its_group_has_
             await asyncio.shield(arrival)
 
     assert messenger.texts(new) == ["another message", "hello"]
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (RuntimeError("ours"), "unknown"),
+        (DeliveryUnknown("nobody knows"), "unknown"),
+        (TopicGone("no topics in this chat"), "refused"),
+        (DeliveryRefused("too long"), "refused"),
+    ],
+)
+async def test_a_message_that_fails_for_good_is_settled_and_the_next_one_is_sent(
+    tmp_path: Path, error: Exception, state: str
+) -> None:
+    """Also where the mistake is ours: a sender that ended would take every other one along."""
+    messenger, to = _Failing(error), ConversationAddress("cli", "1")
+
+    async with outbox_over(messenger, tmp_path, clock=FastClock()) as (outbox, database):
+        rows = [
+            await database.transact(
+                lambda tx, text=text: deliveries.add(tx, to, "reply", Rendered(text), NOW)
+            )
+            for text in ("first", "second")
+        ]
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            group.create_task(outbox.run())
+            arrivals = [outbox.arrival(row) for row in rows]
+            outbox.put(*rows)
+            outbox.close()
+            settled = [await asyncio.shield(arrival) for arrival in arrivals]
+
+    assert [row.state for row in settled] == [state, "sent"]
+    assert "first" not in messenger.texts(to)
+    assert messenger.texts(to)[-1] == "second"
+
+
+class _Failing(FakeMessenger):
+    """Fails once, however it is asked; what is only shown fails always."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+        self.tried = 0
+
+    async def send(self, to: ConversationAddress, message: Rendered) -> int:
+        self.tried += 1
+        if self.tried == 1:
+            raise self.error
+        return await super().send(to, message)
+
+    async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
+        del to, message_id, message
+        raise self.error
+
+    async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
+        del to, draft_id, message
+        raise self.error
+
+    async def action(self, to: ConversationAddress, action: str) -> None:
+        del to, action
+        raise self.error
+
+
+ShownAs: TypeAlias = Callable[[Outbox, ConversationAddress], Awaitable[None]]
+
+
+async def _an_edit(outbox: Outbox, to: ConversationAddress) -> None:
+    outbox.show(to, 7, Rendered("half"))
+
+
+async def _a_draft(outbox: Outbox, to: ConversationAddress) -> None:
+    outbox.show_draft(to, 7, Rendered("half"))
+
+
+async def _an_action(outbox: Outbox, to: ConversationAddress) -> None:
+    await outbox.action(to, "typing")
+
+
+@pytest.mark.parametrize("shown", [_an_edit, _a_draft, _an_action])
+async def test_a_chat_that_is_gone_is_learned_from_whatever_is_shown_there(
+    tmp_path: Path, shown: ShownAs
+) -> None:
+    """Its other topics too: what waits there is refused, and its turns are stopped."""
+    messenger = _Failing(RecipientGone("blocked"))
+    there, topic = (ConversationAddress("cli", "1", thread) for thread in ("", "5"))
+    stopped: list[ConversationAddress] = []
+
+    async with outbox_over(messenger, tmp_path, clock=FastClock(), stop_turns=stopped.append) as (
+        outbox,
+        database,
+    ):
+        row = await database.transact(
+            lambda tx: deliveries.add(tx, topic, "reply", Rendered("late"), NOW)
+        )
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            sending = group.create_task(outbox.run())
+            await shown(outbox, there)
+            while not stopped:  # noqa: ASYNC110 - nobody tells of it
+                await asyncio.sleep(0)
+            state = await database.read(lambda tx: tx.one("SELECT state FROM deliveries"))
+            sending.cancel()
+
+    assert stopped == [there]
+    assert (row.state, state and state["state"]) == ("queued", "refused")
+    assert messenger.tried == 0
+
+
+async def test_an_activity_that_flood_control_refused_is_not_shown_until_it_is_over(
+    tmp_path: Path,
+) -> None:
+    """Each call that is made all the same lengthens the pause."""
+    messenger, to = _Failing(FloodControl("slow down", 30)), ConversationAddress("tg", "1")
+    clock, shown = FastClock(), list[str]()
+
+    async def refuse(to: ConversationAddress, action: str) -> None:
+        del to
+        shown.append(action)
+        raise messenger.error
+
+    messenger.action = refuse
+    async with outbox_over(messenger, tmp_path, clock=clock) as (outbox, _):
+        for action in ("typing", "upload_photo"):
+            await outbox.action(to, action)
+        clock.jump(31)
+        await outbox.action(to, "record_voice")
+
+    assert shown == ["typing", "record_voice"]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.events import Arrival, Button, Inbound, Person
+from aouo.facts.events import Arrival, Button, ChatKind, Inbound, Person, Text
 from aouo.facts.ports import stamp
 from aouo.plumbing.redact import Redactor
 from aouo.queue.inbox import Inbox
@@ -41,8 +42,10 @@ class Breaking(Database):
         return await super().transact(undone if broken else work, durable=durable, brief=brief)
 
 
-async def test_a_tap_that_could_not_be_stored_counts_when_it_comes_again(tmp_path: Path) -> None:
-    clock, database = FastClock(speed=1.0), Breaking(tmp_path / "aouo.db")
+@asynccontextmanager
+async def inbox_in(folder: Path) -> AsyncGenerator[tuple[Inbox, Breaking, list[str]]]:
+    """An inbox, its database, and the lanes that it woke."""
+    clock, database = FastClock(speed=1.0), Breaking(folder / "aouo.db")
     await database.open()
     await database.transact(lambda tx: migrate(tx, stamp(clock)))
     woken: list[str] = []
@@ -55,11 +58,33 @@ async def test_a_tap_that_could_not_be_stored_counts_when_it_comes_again(tmp_pat
         ready=woken.append,
         redactor=Redactor(),
     )
-    database.breaks = True
-    with pytest.raises(OSError, match="full"):
-        await inbox.accept("bot", [Arrival(1, "{}", TAP)], 2)
-    repeated = await inbox.accept("bot", [Arrival(1, "{}", TAP)], 2)
-    again = await inbox.accept("bot", [Arrival(2, "{}", TAP)], 3)
+    yield inbox, database, woken
     await database.close()
 
+
+async def test_a_tap_that_could_not_be_stored_counts_when_it_comes_again(tmp_path: Path) -> None:
+    async with inbox_in(tmp_path) as (inbox, database, woken):
+        database.breaks = True
+        with pytest.raises(OSError, match="full"):
+            await inbox.accept("bot", [Arrival(1, "{}", TAP)], 2)
+        repeated = await inbox.accept("bot", [Arrival(1, "{}", TAP)], 2)
+        again = await inbox.accept("bot", [Arrival(2, "{}", TAP)], 3)
+
     assert (repeated, again, woken) == ((), ("answer",), ["1"])
+
+
+@pytest.mark.parametrize(("chat_kind", "told"), [("private", [("1", "Illegible")]), ("group", [])])
+async def test_of_a_message_that_cannot_be_stored_the_others_are_and_who_wrote_it_alone_is_told(
+    tmp_path: Path, chat_kind: ChatKind, told: list[tuple[str, str]]
+) -> None:
+    """Half of a surrogate pair is no text. Otherwise it would come again for ever."""
+    address, ada = ConversationAddress("tg", "1"), Person("1")
+    odd = Inbound(address, ada, Text("\ud83d"), message_id=7, chat_kind=chat_kind)
+    plain = Inbound(ConversationAddress("tg", "2"), Person("2"), Text("hello"), message_id=8)
+
+    async with inbox_in(tmp_path) as (inbox, database, _):
+        await inbox.accept("bot", [Arrival(1, "{}", odd), Arrival(2, "{}", plain)], 3)
+        rows = await database.read(lambda tx: tx.all("SELECT chat_id, body FROM jobs ORDER BY id"))
+
+    found = [(row["chat_id"], type(Inbound.load(row["body"]).content).__name__) for row in rows]
+    assert found == [*told, ("2", "Text")]

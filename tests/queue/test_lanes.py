@@ -222,6 +222,21 @@ async def test_a_turn_ends_at_its_limit_but_not_while_it_is_paused() -> None:
     assert asyncio.get_running_loop().time() - begun_s >= 0.06
 
 
+async def test_a_clock_that_is_stopped_twice_goes_on_with_the_time_that_was_left() -> None:
+    """Two questions of one turn may wait at once."""
+    deadline = Deadline(100.0)
+    async with deadline.timeout:
+        deadline.pause()
+        deadline.pause()
+        paused = deadline.paused
+        deadline.resume()
+        when = deadline.timeout.when()
+
+    assert paused
+    assert when is not None
+    assert 0 < when - asyncio.get_running_loop().time() <= 100.0
+
+
 async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:
     turns = Running()
 

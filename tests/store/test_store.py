@@ -8,21 +8,24 @@ import threading
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import pytest
 
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import LostClaim, SetupError
+from aouo.facts.errors import LostClaim, SetupError, Unstorable
 from aouo.facts.events import Content, Edited, Inbound, Part, Person, Reacted, Text
+from aouo.facts.installs import Change, Install
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Gate, Route
 from aouo.store import (
     chats,
     deliveries,
     gates,
+    installs,
     jobs,
     migrate,
+    onboarding,
     routes,
     sessions,
     turns,
@@ -96,6 +99,96 @@ async def test_transactions_that_wait_share_one_commit_and_a_failing_one_sinks_a
     kept = await database.read(lambda tx: tx.all("SELECT person FROM refusals ORDER BY person"))
     assert [row["person"] for row in kept] == ["0", "1", "2", "3", "4"]
     assert ([task.result() for task in good], bad.result()) == ([1] * 5, "failed alone")
+
+
+async def test_a_commit_that_fails_fails_for_all_who_share_it_and_the_next_one_succeeds(
+    database: Database,
+) -> None:
+    def breaks(tx: Tx) -> None:
+        tx.run("PRAGMA defer_foreign_keys = ON")  # so that the mistake is found at the commit
+        tx.run("UPDATE turns SET job_id = -1")
+
+    def opens(tx: Tx) -> None:
+        asking(tx, ADA)
+
+    await database.transact(opens)
+    with pytest.raises(sqlite3.IntegrityError):
+        await database.transact(breaks)
+    await database.transact(lambda tx: tx.run("INSERT INTO refusals VALUES ('1', ?)", NOW))
+
+    kept = await database.read(lambda tx: tx.all("SELECT job_id FROM turns"))
+    assert [row["job_id"] for row in kept] == [1]
+    assert await database.read(lambda tx: len(tx.all("SELECT * FROM refusals"))) == 1
+
+
+async def test_what_is_written_apart_is_taken_back_alone_if_its_values_are_at_fault(
+    database: Database,
+) -> None:
+    """What the database itself refuses is everybody's failure, and tried again by whoever asked."""
+    sql: LiteralString = "INSERT INTO refusals VALUES (?, ?)"
+
+    def half(tx: Tx) -> None:
+        tx.run(sql, "half", NOW)
+        tx.run(sql, "\ud83d", NOW)
+
+    def broken(tx: Tx) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    def work(tx: Tx) -> None:
+        tx.run(sql, "before", NOW)
+        with pytest.raises(Unstorable):
+            tx.apart(half)
+        tx.apart(lambda tx: tx.run(sql, "behind", NOW))
+
+    await database.transact(work)
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        await database.transact(lambda tx: tx.apart(broken))
+
+    kept = await database.read(lambda tx: tx.all("SELECT person FROM refusals ORDER BY person"))
+    assert [row["person"] for row in kept] == ["before", "behind"]
+
+
+async def test_a_change_that_failed_leaves_installed_what_was_and_says_why(
+    database: Database,
+) -> None:
+    before = Install("notes", "1.0", "aa", "notes.aouopack", "key", "7", NOW)
+    change = Change("c1", "notes", "upgrade", "begun", "2.0", "bb", "there", "", "8", NOW)
+
+    def work(tx: Tx) -> tuple[Install | None, ...]:
+        installs.record(tx, replace(change, version="1.0", digest="aa", source=before.source), NOW)
+        first = installs.of(tx, "notes")
+        installs.record(tx, change, NOW)
+        installs.restore(tx, change, before, "no room", NOW)
+        again = installs.of(tx, "notes")
+        installs.restore(tx, change, None, "no room", NOW)
+        return first, again, installs.of(tx, "notes")
+
+    first, again, gone = await database.transact(work)
+    assert first is not None
+    assert first.version == "1.0"
+    assert (again, gone) == (before, None)
+
+
+async def test_what_a_backup_knows_of_introductions_takes_the_place_of_what_there_is(
+    database: Database,
+) -> None:
+    def work(tx: Tx) -> tuple[list[dict[str, Any]], ...]:
+        for pack, owner in (("notes", "1"), ("notes", "2"), ("vocab", "1")):
+            tx.run(
+                "INSERT INTO onboarding (pack, owner, state, sessions, turns, offered, summary, "
+                "began_at, ended_at) VALUES (?, ?, 'done', 1, 2, 1, 'likes tea', ?, ?)",
+                pack,
+                owner,
+                NOW,
+                NOW,
+            )
+        held = onboarding.all_of(tx, "notes")[:1]
+        onboarding.put_back(tx, "notes", held)
+        return held, onboarding.all_of(tx, "notes"), onboarding.all_of(tx, "vocab")
+
+    held, notes, vocab = await database.transact(work)
+    assert notes == held
+    assert [row["owner"] for row in (*held, *vocab)] == ["1", "1"]
 
 
 async def test_what_was_asked_for_happens_though_the_caller_is_cancelled(

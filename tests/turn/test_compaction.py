@@ -77,7 +77,7 @@ def test_the_newest_turn_is_kept_though_it_is_a_little_too_large() -> None:
     tokens = SCALE.entries(messages[2:])
 
     assert len(cut(rows(messages), tokens * 3 // 4, SCALE).kept) == 1
-    assert len(cut(rows(messages), tokens // 2, SCALE).kept) == 0
+    assert len(cut(rows(messages), tokens * 3 // 5, SCALE).kept) == 0
 
 
 @pytest.mark.parametrize(

@@ -361,10 +361,14 @@ async def test_stop_closes_an_approval_and_its_call_ends_once(world: World, docs
         await settled(bot)
         late = await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
         states, audit = await gate_states(bot), await stages(bot)
+        calls = await bot.rows("SELECT state FROM tool_calls")
+        world.model.say("nothing was written")
+        await bot.ask("so?")
 
     assert late["text"] == "This was stopped, so the question is closed."
     assert (states, audit) == ([("closed", "")], ["PROPOSED", "EVALUATED", "FAILED"])
-    assert names(docs) == []
+    assert (names(docs), calls) == ([], [{"state": "intent"}])
+    assert "may have" not in json.dumps(world.model.requests[-1]["messages"])
 
 
 async def test_always_covers_the_folder_for_that_tool_of_that_pack_also_after_a_restart(
@@ -391,6 +395,23 @@ async def test_always_covers_the_folder_for_that_tool_of_that_pack_also_after_a_
     ]
     assert [(docs / name).read_text() for name in ("a.txt", "deep/b.txt")] == ["hello", "new"]
     assert another.text.startswith(f"“scribe” wants to read\n{docs}/a.txt\nwith read_file.")
+
+
+async def test_allowed_once_is_allowed_for_one_call_and_the_next_one_asks_again(
+    world: World, docs: Path
+) -> None:
+    writes(world, docs / "a.txt")
+    writes(world, docs / "b.txt", then="again")
+    async with world.running() as bot:
+        shown = await asked(bot)
+        await bot.people.tap(ADA, ADA, shown.id, button(shown, "allow"))
+        await said(world, "noted")
+        grants = await bot.rows("SELECT * FROM grants")
+        another = await asked(bot)
+
+    assert grants == []
+    assert f"{docs}/b.txt" in another.text
+    assert names(docs) == ["a.txt"]
 
 
 async def test_a_link_that_is_turned_while_the_owner_thinks_leads_nowhere(

@@ -91,6 +91,26 @@ async def test_a_call_cut_off_before_its_arguments_is_no_call_without_any(world:
     assert first < second <= 2 * first
 
 
+async def test_an_answer_that_was_cut_off_says_so(world: World) -> None:
+    world.model.raw(event({"content": "Half of the answer"}), event({}, "length"), DONE)
+    async with world.running() as bot:
+        answer = await bot.ask("Tell me all.")
+
+    assert answer.text == "Half of the answer\n\n(cut off: the model reached its answer limit)"
+
+
+async def test_an_answer_that_its_service_withholds_is_told_and_nothing_of_it_stays(
+    world: World,
+) -> None:
+    world.model.raw(event({"content": "How to"}), event({}, "content_filter"), DONE)
+    async with world.running() as bot:
+        answer = await bot.ask("Tell me.")
+        await settled(bot)
+
+    assert "declined to answer this" in answer.text
+    assert "How to" not in answer.text
+
+
 def strict(body: Body) -> Reply | str:
     """Refuse what the strictest services refuse; call nonsense first, thirty times at once."""
     for message in body["messages"]:

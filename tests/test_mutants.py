@@ -1,0 +1,78 @@
+"""`scripts/mutate`: which mistakes it makes, and how it learns which test executes a line."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from scripts.house import ROOT
+from scripts.mutants.mistakes import mistakes
+from scripts.mutants.probe import probed
+
+
+@pytest.mark.parametrize(
+    ("source", "wronged"),
+    [
+        ("a < b", {"(a <= b)"}),
+        ("a and not b", {"(a or not b)", "a and (b)"}),
+        ("a if b else c", {"(a)", "(c)"}),
+        ("limit_s = 5", {"limit_s = 6"}),
+        ("f(a, b, durable=True)", {"f(b, a, durable=True)", "f(a, b)", "f(a, b, durable=False)"}),
+        ("x = 'SELECT a FROM b WHERE c IS NULL'", {"x = 'SELECT a FROM b WHERE c IS NOT NULL'"}),
+        ("x = 'UPDATE a SET b = 1 WHERE c < 2'", {"x = 'UPDATE a SET b = 1 WHERE c <= 2'"}),
+        ("def f():\n    g()", {"def f():\n    pass"}),
+        ("def f():\n    return a", {"def f():\n    return None"}),
+        (
+            "def f():\n    if a: b = c",
+            {"def f():\n    if False: b = c", "def f():\n    if True: b = c"},
+        ),
+        ("é = {'é'}; é - b", {"é = {'é'}; (é + b)"}),
+        ("def f(a: int) -> str:\n    '''One.'''\n    _log.info('done', seconds=1)", set()),
+    ],
+)
+def test_a_mistake_is_one_edit_of_one_expression_or_statement(
+    source: str, wronged: set[str]
+) -> None:
+    assert {mistake.made_in(source) for mistake in mistakes(source)} == wronged
+
+
+def test_each_mistake_can_be_compiled_and_changes_something() -> None:
+    source = (ROOT / "aouo" / "queue" / "inbox.py").read_text("utf-8")
+    whole = ast.dump(ast.parse(source))
+
+    found = mistakes(source)
+
+    assert len(found) > 100
+    assert all(ast.dump(ast.parse(mistake.made_in(source))) != whole for mistake in found)
+
+
+def test_a_probed_source_says_each_line_that_it_executes() -> None:
+    source = dedent('''
+        """A module."""
+        from __future__ import annotations
+
+        def f(a):
+            """Double what is small."""
+            if a > 2:
+                return a
+            elif a:
+                a = (
+                    a * 2
+                )
+            return a
+    ''')
+    told: list[tuple[str, int]] = []
+    names: dict[str, Any] = {}
+    exec(probed(source, "a.py"), names)
+
+    def hit(file: str, line: int) -> None:
+        told.append((file, line))
+
+    names["_hit_"] = hit
+    f = names["f"]
+
+    assert (f(1), told) == (2, [("a.py", line) for line in (7, 9, 10, 13)])
+    assert f.__doc__ == "Double what is small."
