@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from aouo.app.base import Base
@@ -100,10 +100,10 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     messengers: dict[str, Messenger] = {"cli": CleanMessenger(terminal, built.redactor)}
 
     def moved(address: ConversationAddress, chat_id: str) -> None:
-        old, new = address.chat_id, chat_id
-        for sign in ("", "!", "!refuse:"):
-            running.move(f"{sign}{old}", f"{sign}{new}")
-            lanes.move(f"{sign}{old}", f"{sign}{new}")
+        old, new = address.around.lane, replace(address.around, chat_id=chat_id).lane
+        for one, other in zip(old.family, new.family, strict=True):
+            running.move(one, other)
+            lanes.move(one, other)
 
     ledger = Ledger(
         database=database,

@@ -11,7 +11,7 @@ import structlog
 from aouo.commands.builtin import abouts, shown_packs
 from aouo.commands.registry import Call, Commands, Entry, Look, Lookup, Result
 from aouo.facts import notices
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
 from aouo.facts.ids import draft_id
 from aouo.facts.notices import Notice
@@ -45,7 +45,7 @@ class Desk:
         commands: Commands,
         library: Callable[[], Library],
         running: Running,
-        wake: Callable[[str], None],
+        wake: Callable[[Lane], None],
         moved: Callable[[ConversationAddress, str], None],
         owner: str,
         let_in: Callable[[str], str],
@@ -61,7 +61,7 @@ class Desk:
         self._owner = owner
         self._let_in = let_in
 
-    def wake(self, lane: str) -> None:
+    def wake(self, lane: Lane) -> None:
         """See the class."""
         self._wake(lane)
 
@@ -181,7 +181,7 @@ class Desk:
         conversation's lane for that."""
         address, now = job.inbound.address, stamp(self._clock)
 
-        def write(tx: Tx) -> tuple[str, int, list[Delivery]]:
+        def write(tx: Tx) -> tuple[Lane, int, list[Delivery]]:
             lane = jobs.defer(tx, job)
             gate = gates.open_for(tx, address, job.inbound.person.id)
             if gate is None:  # answered a moment ago

@@ -95,7 +95,7 @@ class Flow:
         installed = self._desk.installed(job.active_pack)
         # Words in the lane itself were said before the question: a turn that is taken up again
         # must not answer its own.
-        answers = job.asked and job.lane.startswith("!")
+        answers = job.asked and job.lane.bypasses
         decision = decide(job.inbound, job.active_pack, installed, answers_gate=answers)
         await self._carry_out(job, decision, slot)
 
@@ -127,9 +127,9 @@ class Flow:
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps
         match decision:
-            case to.RunTurn(again=True) | to.ObeyCommand("new") if job.lane.startswith("!"):
+            case to.RunTurn(again=True) | to.ObeyCommand("new") if job.lane.bypasses:
                 await desk.leave_question(job)
-            case to.RunTurn() | to.PickPack() if job.lane.startswith("!"):
+            case to.RunTurn() | to.PickPack() if job.lane.bypasses:
                 await desk.defer(job)  # the question it was to answer is closed by now
             case to.RunTurn():
                 try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aouo.facts import callback_data
+from aouo.facts.address import Lane
 from aouo.facts.events import (
     Album,
     Attached,
@@ -44,7 +45,7 @@ class Doorkeeper:
             in_topic and bool(active_pack or self.installed.named(inbound.title))
         )
 
-    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> str:
+    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> Lane:
         """Everything waits in its conversation's lane, but refusals, `/stop`, answers and reads.
 
         `answers_gate`: a question to this person is open there.
@@ -52,21 +53,21 @@ class Doorkeeper:
         lane = inbound.address.lane
         match inbound.content:
             case Intruder():
-                return f"!refuse:{lane}"
+                return lane.refusals
             case Command(name) | Attached(command=Command(name)) | Album(command=Command(name)) if (
                 name in BYPASSING
             ):
-                return f"!{lane}"
+                return lane.bypass
             case Command("cron", ""):
-                return f"!{lane}"
+                return lane.bypass
             case Command(name) if answers_gate and name in LEAVING:
-                return f"!{lane}"
+                return lane.bypass
             case Button() as button if bypasses(button):
-                return f"!{lane}"
+                return lane.bypass
             case Text() if answers_gate:
-                return f"!{lane}"
+                return lane.bypass
             case Edited() | Reacted() | DraftStopped() | Standing() | Migrated() | TopicShut():
-                return f"!{lane}"
+                return lane.bypass
             case _:
                 return lane
 
