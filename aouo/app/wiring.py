@@ -15,8 +15,7 @@ from aouo.app.handling import flow_of
 from aouo.app.models import model_of
 from aouo.app.owner import letting_in
 from aouo.app.refreshing import Refreshing
-from aouo.commands.builtin import builtin
-from aouo.commands.memory import memory
+from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
@@ -69,7 +68,6 @@ class App:
     terminal: TerminalMessenger
     telegram: TelegramChannel | None
     leases: Leases
-    commands: Commands
     titles: Titles
     mcp: Servers
     packs: Packs
@@ -132,13 +130,9 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         wake=lambda lane: lanes.wake(lane),
     )
     zones = partial(zone_of, default=settings.cron.timezone)
-    commands = builtin(
-        [
-            memory(built.keeping.files, zones("")),
-            spending(quota.day, affording.is_owner),
-            cron(zones),
-        ],
-        affording.is_owner,
+    commands = Commands(
+        {**HANDLERS, "stop": stopping(affording.is_owner), "cron": cron(zones)},
+        {"sessions": list_sessions, "usage": spending(quota.day, affording.is_owner)},
     )
     behind = Behind(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
@@ -197,7 +191,6 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         terminal=terminal,
         telegram=base.telegram,
         leases=leases,
-        commands=commands,
         titles=Titles(
             database=database,
             clock=clock,

@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias, cast
 import structlog
 
 from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.commands import COMMANDS
 from aouo.facts.errors import Unstorable
 from aouo.facts.events import (
     Album,
@@ -336,11 +337,11 @@ def _told(inbound: Inbound | None) -> Inbound | None:
 
 
 def _end_burst(tx: Tx, inbound: Inbound) -> None:
-    """Words said behind a `/stop` do not join those that it will drop, and so with what leaves a
+    """Words said after a `/stop` do not join those that it will drop, and so with what leaves a
     question unanswered."""
-    match inbound.content:
-        case Command("stop" | "new" | "retry") | DraftStopped():
-            if opened := jobs.gathering(tx, inbound.address.lane, inbound.person.id):
-                jobs.flush(tx, opened[0])
-        case _:
-            pass
+    content = inbound.content
+    entry = COMMANDS.get(content.name) if isinstance(content, Command) else None
+    if not (isinstance(content, DraftStopped) or (entry and entry.ends_burst)):
+        return
+    if opened := jobs.gathering(tx, inbound.address.lane, inbound.person.id):
+        jobs.flush(tx, opened[0])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aouo.facts import callback_data
 from aouo.facts.address import Lane
+from aouo.facts.commands import COMMANDS
 from aouo.facts.events import (
     Album,
     Attached,
@@ -23,12 +24,6 @@ from aouo.facts.events import (
 )
 from aouo.routing.installed import Installed
 
-BYPASSING = frozenset(
-    {"stop", "id", "whereami", "help", "start", "pack", "menu", "sessions", "usage"}
-)
-"""`/stop`, and what only looks."""
-LEAVING = frozenset({"new", "retry"})
-"""Who sends these leaves a question unanswered; they close it as `/stop` does."""
 _ASKED = ("choice_", "approval_", "nav:budget_", "nav:edited_", "nav:install_")
 
 
@@ -54,13 +49,9 @@ class Doorkeeper:
         match inbound.content:
             case Intruder():
                 return lane.refusals
-            case Command(name) | Attached(command=Command(name)) | Album(command=Command(name)) if (
-                name in BYPASSING
-            ):
+            case Command(name, rest) if _hurries(name, bare=not rest, asked=answers_gate):
                 return lane.bypass
-            case Command("cron", ""):
-                return lane.bypass
-            case Command(name) if answers_gate and name in LEAVING:
+            case Attached(command=Command(name)) | Album(command=Command(name)) if _hurries(name):
                 return lane.bypass
             case Button() as button if bypasses(button):
                 return lane.bypass
@@ -74,6 +65,12 @@ class Doorkeeper:
     def counts_once(self, button: Button) -> bool:
         """What was asked is answered once, and so are offers: a second tap is told so."""
         return button.data.startswith((*_ASKED, "nav:again_"))
+
+
+def _hurries(name: str, *, bare: bool = False, asked: bool = False) -> bool:
+    """Whether a command does not wait; one with a file is not bare, and leaves no question."""
+    entry = COMMANDS.get(name)
+    return entry is not None and entry.bypasses(bare=bare, asked=asked)
 
 
 def bypasses(button: Button) -> bool:
