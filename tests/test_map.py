@@ -10,7 +10,7 @@ FOUND = {
     "outbound/flood_control.py": ("flood", "telegram"),
     "outbound/wording/money.py": ("wording", "money"),
     "flow/handlers/taps.py": ("taps", "buttons"),
-    "commands/builtin.py": ("commands", "every installation"),
+    "facts/commands.py": ("commands", "every installation"),
     "installer/packs.py": ("installing", "removing"),
     "spending/money.py": ("call costs",),
     "triggers/schedules.py": ("triggers", "schedules.py"),

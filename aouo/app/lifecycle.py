@@ -127,7 +127,7 @@ class Runtime:
         await app.telegram.load()
         while True:  # nobody waits for it: Telegram may be slow
             app.menu_changed.clear()
-            await show_menu(app.telegram, app.commands, app.leases.library)
+            await show_menu(app.telegram, app.leases.library)
             await app.menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:

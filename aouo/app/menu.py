@@ -5,17 +5,17 @@ from __future__ import annotations
 import structlog
 
 from aouo.commands.menu import menu
-from aouo.commands.registry import Commands
+from aouo.facts.commands import COMMANDS
 from aouo.packs.library import Library
 from aouo.telegram.channel import TelegramChannel
 
 log = structlog.get_logger()
 
 
-async def show_menu(telegram: TelegramChannel, commands: Commands, library: Library) -> None:
+async def show_menu(telegram: TelegramChannel, library: Library) -> None:
     """Tell Telegram; what has no place in the menu is logged."""
     skills = {name: _about(library, qualified) for name, qualified in library.commands().items()}
-    found = menu(commands.menu(), skills)
+    found = menu([(entry.name, entry.line) for entry in COMMANDS.values()], skills)
     for name in found.taken:
         log.warning("command_collision", command=name, skill=library.commands()[name])
     if found.left_out:

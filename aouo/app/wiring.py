@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from aouo.app.base import Base
@@ -15,8 +15,7 @@ from aouo.app.handling import flow_of
 from aouo.app.models import model_of
 from aouo.app.owner import letting_in
 from aouo.app.refreshing import Refreshing
-from aouo.commands.builtin import builtin
-from aouo.commands.memory import memory
+from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
@@ -69,7 +68,6 @@ class App:
     terminal: TerminalMessenger
     telegram: TelegramChannel | None
     leases: Leases
-    commands: Commands
     titles: Titles
     mcp: Servers
     packs: Packs
@@ -100,10 +98,10 @@ def _wire(base: Base, built: Built, running: Running) -> App:
     messengers: dict[str, Messenger] = {"cli": CleanMessenger(terminal, built.redactor)}
 
     def moved(address: ConversationAddress, chat_id: str) -> None:
-        old, new = address.chat_id, chat_id
-        for sign in ("", "!", "!refuse:"):
-            running.move(f"{sign}{old}", f"{sign}{new}")
-            lanes.move(f"{sign}{old}", f"{sign}{new}")
+        old, new = address.around.lane, replace(address.around, chat_id=chat_id).lane
+        for one, other in zip(old.family, new.family, strict=True):
+            running.move(one, other)
+            lanes.move(one, other)
 
     ledger = Ledger(
         database=database,
@@ -132,13 +130,9 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         wake=lambda lane: lanes.wake(lane),
     )
     zones = partial(zone_of, default=settings.cron.timezone)
-    commands = builtin(
-        [
-            memory(built.keeping.files, zones("")),
-            spending(quota.day, affording.is_owner),
-            cron(zones),
-        ],
-        affording.is_owner,
+    commands = Commands(
+        {**HANDLERS, "stop": stopping(affording.is_owner), "cron": cron(zones)},
+        {"sessions": list_sessions, "usage": spending(quota.day, affording.is_owner)},
     )
     behind = Behind(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
@@ -197,7 +191,6 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         terminal=terminal,
         telegram=base.telegram,
         leases=leases,
-        commands=commands,
         titles=Titles(
             database=database,
             clock=clock,

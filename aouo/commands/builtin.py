@@ -1,12 +1,12 @@
-"""The commands that every installation has."""
+"""What our commands do in the transaction that settles them; `facts.commands` has their names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
-from aouo.commands.registry import Call, Commands, Entry, Lookup, Result
-from aouo.commands.summaries import nothing_to_compact
+from aouo.commands.registry import Call, Handler, Result
 from aouo.facts import notices
+from aouo.facts.commands import COMMANDS, MENU
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
@@ -18,15 +18,8 @@ from aouo.store.snapshots import Snapshot
 SESSIONS_SHOWN = 8
 
 
-def _nobody(inbound: Inbound) -> bool:
-    del inbound
-    return False
-
-
-def builtin(
-    more: Sequence[Entry | Lookup] = (), is_owner: Callable[[Inbound], bool] = _nobody
-) -> Commands:
-    """`more` need what others know; the owner may stop anybody's turn."""
+def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
+    """`/stop`; the owner may stop anybody's turn."""
 
     def stop(tx: Tx, call: Call, library: Library) -> Result:
         del library
@@ -46,42 +39,21 @@ def builtin(
             dropped=tuple(job_id for job_id, _ in dropped),
         )
 
-    commands: Commands
+    return stop
 
-    def show_help(tx: Tx, call: Call, library: Library) -> Result:
-        pack = library.get(_route(tx, call).active_pack)
-        skills = pack.skills.values() if pack else ()
-        language = call.inbound.person.language
-        own = tuple(
-            (skill.command_name, pack.translations.text(language, skill.description))
-            for skill in skills
-            if pack and skill.command
-        )
-        has_menu = pack is not None and pack.menu.first is not None
-        ours = tuple(line for line in commands.menu() if line[0] != "menu" or has_menu)
-        return Result(notices.Help(ours, own))
 
-    commands = Commands(
-        (
-            Entry("start", "say hello", start),
-            Entry("help", "what I know", show_help),
-            Entry("menu", "the pages of the pack that answers here", no_menu),
-            Entry("pack", "choose which pack answers here", use),
-            Entry("use", "talk to a pack: /use notes", use),
-            Entry("new", "start a fresh session", new),
-            Lookup("sessions", "go back to an earlier session", list_sessions),
-            Entry("compact", "summarise what was said so far", nothing_to_compact),
-            Entry("stop", "stop the running answer", stop),
-            Entry("retry", "answer my last message again", unbound),
-            Entry("setup_topics", "a topic for each pack, in a group with topics", no_topics),
-            Entry("install", "install a pack (the owner only)", install_elsewhere),
-            Entry("otr", "off the record: nothing is kept, nothing is changed", otr),
-            Entry("whereami", "which chat, pack and session this is", whereami),
-            Entry("id", "your Telegram id", own_id),
-            *more,
-        )
+def show_help(tx: Tx, call: Call, library: Library) -> Result:
+    pack = library.get(_route(tx, call).active_pack)
+    skills = pack.skills.values() if pack else ()
+    language = call.inbound.person.language
+    own = tuple(
+        (skill.command_name, pack.translations.text(language, skill.description))
+        for skill in skills
+        if pack and skill.command
     )
-    return commands
+    has_menu = pack is not None and pack.menu.first is not None
+    ours = (entry for entry in COMMANDS.values() if entry is not MENU or has_menu)
+    return Result(notices.Help(tuple((entry.name, entry.line) for entry in ours), own))
 
 
 def start(tx: Tx, call: Call, library: Library) -> Result:
@@ -164,28 +136,6 @@ def new(tx: Tx, call: Call, library: Library) -> Result:
     return Result(notices.FreshSession(kept))
 
 
-def unbound(tx: Tx, call: Call, library: Library) -> Result:
-    """A command that is a turn (`routing.decide`), in a conversation whose pack is not chosen."""
-    return pick(tx, call, library)
-
-
-def no_menu(tx: Tx, call: Call, library: Library) -> Result:
-    """`/menu` takes time with a pack's database (`flow.menus`); this is where there is none."""
-    return Result(notices.NoMenu(pack_here(tx, call, library) or ""))
-
-
-def no_topics(tx: Tx, call: Call, library: Library) -> Result:
-    """`/setup_topics` where there are none; elsewhere it takes calls (`flow.setting_up`)."""
-    del tx, call, library
-    return Result(notices.NoTopicsHere("elsewhere"))
-
-
-def install_elsewhere(tx: Tx, call: Call, library: Library) -> Result:
-    """`/install` makes calls (`flow.installing`); this only keeps its name and its line."""
-    del tx, call, library
-    return Result(notices.UnknownCommand("install"))
-
-
 def otr(tx: Tx, call: Call, library: Library) -> Result:
     """Go off the record, or back on it."""
     del library
@@ -249,3 +199,16 @@ def pack_here(tx: Tx, call: Call, library: Library) -> str | None:
 def _route(tx: Tx, call: Call) -> Route:
     inbound = call.inbound
     return routes.get_or_create(tx, inbound.address, inbound.chat_kind, call.now)
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "start": start,
+    "help": show_help,
+    "pack": use,
+    "use": use,
+    "new": new,
+    "otr": otr,
+    "whereami": whereami,
+    "id": own_id,
+}
+"""Those that need nothing but the packs."""

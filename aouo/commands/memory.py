@@ -1,16 +1,13 @@
-"""/memory: what a pack remembers in this conversation, where it came from, and its buttons."""
+"""The card of /memory: what a pack remembers here, where it came from, and its buttons."""
 
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
 
-from aouo.commands.builtin import pack_here, pick
-from aouo.commands.registry import Call, Entry, Result
+from aouo.commands.registry import Call
 from aouo.facts import notices
 from aouo.facts.history import Version
 from aouo.memory.files import MemoryFiles
-from aouo.memory.keeping import FilesOf
-from aouo.packs.library import Library
 from aouo.store import memory_versions as versions
 from aouo.store.database import Tx
 from aouo.store.owners import owner_of
@@ -19,18 +16,6 @@ _CHANGES = 3
 SHOW = "memory_show_"
 UNDO = "memory_undo_"
 EMPTY = "memory_empty_"
-
-
-def memory(files_of: FilesOf, zone: tzinfo | None) -> Entry:
-    """`zone` is the one that times are told in, None = the machine's."""
-
-    def show(tx: Tx, call: Call, library: Library) -> Result:
-        pack = pack_here(tx, call, library)
-        if pack is None:
-            return pick(tx, call, library)
-        return Result(card(tx, call, pack, files_of(pack, owner_of(tx, call.inbound)), zone))
-
-    return Entry("memory", "what I remember here; /memory undo takes a change back", show)
 
 
 def card(

@@ -1,4 +1,4 @@
-"""One registry for everything that begins with a slash and needs no model.
+"""The handlers of commands that need no model and no flow, and that none of them is missing.
 
 A handler runs inside the transaction that settles its job and queues its reply, so a command
 takes effect exactly once, and a turn never races it. What only looks something up does so before.
@@ -6,19 +6,17 @@ takes effect exactly once, and a turn never races it. What only looks something 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from aouo.facts.commands import Runs, check_handled
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Notice
 from aouo.facts.work import Route
 from aouo.packs.library import Library
 from aouo.store.database import Tx
 from aouo.store.snapshots import Snapshot
-
-_NAME = re.compile(r"[a-z0-9_]{1,32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,41 +41,20 @@ class Result:
 
 Handler: TypeAlias = Callable[[Tx, Call, Library], Result]
 Look: TypeAlias = Callable[[Snapshot, Call, Route | None], Awaitable[Notice]]
+"""What looks before the transaction that settles its job."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    name: str
-    description: str
-    handler: Handler
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """A command that only reads, and perhaps much: nothing waits while it does."""
-
-    name: str
-    description: str
-    look: Look
-
-
 class Commands:
-    """Name → handler; a second handler for a name is a bug found at start."""
+    """The handlers of `facts.commands` that need nothing of the flow, by the name of the command.
 
-    def __init__(self, entries: Sequence[Entry | Lookup]) -> None:
-        self._entries: dict[str, Entry | Lookup] = {}
-        for entry in entries:
-            if entry.name in self._entries or not _NAME.fullmatch(entry.name):
-                raise ValueError(f"command {entry.name!r} is taken or misspelt")
-            self._entries[entry.name] = entry
+    Raises:
+        ValueError: one is missing, or handles no such command; found at start.
+    """
 
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(self._entries)
+    handlers: Mapping[str, Handler]
+    lookups: Mapping[str, Look]
 
-    def menu(self) -> tuple[tuple[str, str], ...]:
-        """(name, description) in the order of registration."""
-        return tuple((entry.name, entry.description) for entry in self._entries.values())
-
-    def of(self, name: str) -> Entry | Lookup:
-        return self._entries[name]
+    def __post_init__(self) -> None:
+        check_handled(self.handlers, Runs.TRANSACTION, Runs.OFF_RECORD)
+        check_handled(self.lookups, Runs.LOOKUP)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from aouo.commands.builtin import pack_here
-from aouo.commands.registry import Call, Entry, Result
+from aouo.commands.registry import Call, Handler, Result
 from aouo.facts import notices
 from aouo.facts.schedule import NotASchedule, parse
 from aouo.facts.schedule_words import in_words, moment_in_words
@@ -19,7 +19,7 @@ from aouo.triggers.scheduling import Place, ZoneOf
 _NAME_CHARS = 60
 
 
-def cron(zone_of: ZoneOf) -> Entry:
+def cron(zone_of: ZoneOf) -> Handler:
     """`/cron` lists; `/cron on ID` and `/cron off ID`, which its buttons send, switch and list."""
 
     def show(tx: Tx, call: Call, library: Library) -> Result:
@@ -39,7 +39,7 @@ def cron(zone_of: ZoneOf) -> Entry:
             forbidden = pack.manifest.display_name
         return Result(notices.Schedules(lines, forbidden))
 
-    return Entry("cron", "what begins by itself here, and when", show)
+    return show
 
 
 def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> notices.ScheduleLine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from aouo.commands.registry import Call, Lookup
+from aouo.commands.registry import Call, Look
 from aouo.facts import notices
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
@@ -13,7 +13,7 @@ from aouo.store import usage
 from aouo.store.snapshots import Query, Snapshot
 
 
-def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Lookup:
+def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Look:
     """`day` is the local day; whoever `is_owner` sees the sums of everybody besides."""
 
     async def show(snapshot: Snapshot, call: Call, route: Route | None) -> notices.SpendingReport:
@@ -29,7 +29,7 @@ def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Loo
             await _spent(snapshot, usage.total(week)) if owner else None,
         )
 
-    return Lookup("usage", "what today and this week cost", show)
+    return show
 
 
 async def _spent(snapshot: Snapshot, query: Query[usage.Sum]) -> notices.Spending:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from aouo.commands.registry import Call, Result
 from aouo.facts import notices
 from aouo.facts.history import Summary
-from aouo.packs.library import Library
 from aouo.store import routes, sessions, summaries
 from aouo.store.database import Tx
 
 
-def nothing_to_compact(tx: Tx, call: Call, library: Library) -> Result:
+def nothing_to_compact(tx: Tx, call: Call) -> Result:
     """`/compact` in a session that is short, or summarised already."""
-    del library
     route = routes.find(tx, call.inbound.address)
     standing = summaries.reach(tx, route.session_id).summary if route else None
     return Result(notices.NothingToCompact(standing.id if standing else 0))

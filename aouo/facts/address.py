@@ -1,4 +1,4 @@
-"""Where people talk: a conversation's address and the keys derived from it."""
+"""Where people talk: a conversation's address, its lane, and the keys derived from it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,37 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Platform: TypeAlias = Literal["tg", "web", "cli"]
+
+
+class Lane(str):
+    """The name of a lane, whose jobs run one at a time.
+
+    What must not wait behind them takes a lane of its own, which bypasses the conversation's.
+    """
+
+    __slots__ = ()
+    MARK = "!"
+    """What the names of lanes that bypass another one begin with."""
+
+    @property
+    def bypass(self) -> Lane:
+        """The lane for what must not wait in this one."""
+        return Lane(f"{self.MARK}{self}")
+
+    @property
+    def refusals(self) -> Lane:
+        """The lane for refusals of strangers who write where this one is."""
+        return Lane(f"{self.MARK}refuse:{self}")
+
+    @property
+    def family(self) -> tuple[Lane, Lane, Lane]:
+        """This lane and those that bypass it."""
+        return self, self.bypass, self.refusals
+
+    @property
+    def bypasses(self) -> bool:
+        """Whether this lane bypasses another one."""
+        return self.startswith(self.MARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +63,10 @@ class ConversationAddress:
         return f"{self.chat_id}:{self.thread_id}" if self.thread_id else self.chat_id
 
     @property
-    def lane(self) -> str:
+    def lane(self) -> Lane:
         """The queue key, kept apart by platform so that ids of two platforms cannot meet."""
-        return self.queue_key if self.platform == "tg" else f"{self.platform}:{self.queue_key}"
+        apart = self.platform != "tg"
+        return Lane(f"{self.platform}:{self.queue_key}" if apart else self.queue_key)
 
     def session_key(self, pack: str) -> str:
         """`<platform>:<chat>[:thread:<thread>][:user:<user>][:pack:<pack>]`; no pack = general."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.attachments import Kind
 from aouo.facts.events import ChatKind, Inbound
 from aouo.facts.ports import Rendered
@@ -37,7 +37,7 @@ class Job:
     """
 
     id: int
-    lane: str
+    lane: Lane
     inbound: Inbound
     starts: int
     fence: int

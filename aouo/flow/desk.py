@@ -9,9 +9,10 @@ from typing import Literal
 import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
-from aouo.commands.registry import Call, Commands, Entry, Look, Lookup, Result
+from aouo.commands.registry import Call, Commands, Look, Result
 from aouo.facts import notices
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.commands import STOP
 from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
 from aouo.facts.ids import draft_id
 from aouo.facts.notices import Notice
@@ -45,7 +46,7 @@ class Desk:
         commands: Commands,
         library: Callable[[], Library],
         running: Running,
-        wake: Callable[[str], None],
+        wake: Callable[[Lane], None],
         moved: Callable[[ConversationAddress, str], None],
         owner: str,
         let_in: Callable[[str], str],
@@ -61,7 +62,7 @@ class Desk:
         self._owner = owner
         self._let_in = let_in
 
-    def wake(self, lane: str) -> None:
+    def wake(self, lane: Lane) -> None:
         """See the class."""
         self._wake(lane)
 
@@ -75,7 +76,6 @@ class Desk:
         return Installed(
             library.names,
             library.commands(active_pack),
-            self._commands.names,
             library.workflows,
         )
 
@@ -181,7 +181,7 @@ class Desk:
         conversation's lane for that."""
         address, now = job.inbound.address, stamp(self._clock)
 
-        def write(tx: Tx) -> tuple[str, int, list[Delivery]]:
+        def write(tx: Tx) -> tuple[Lane, int, list[Delivery]]:
             lane = jobs.defer(tx, job)
             gate = gates.open_for(tx, address, job.inbound.person.id)
             if gate is None:  # answered a moment ago
@@ -208,17 +208,14 @@ class Desk:
 
     async def obey(self, job: Job, name: str, rest: str, *, instead_of: int = 0) -> None:
         """Carry out a command in the transaction that settles it; `instead_of` as in `command`."""
-        match self._commands.of(name):
-            case Entry(handler=handler):
-                await self.command(
-                    job,
-                    lambda tx, call: handler(tx, call, self._library()),
-                    rest,
-                    instead_of=instead_of,
-                )
-            case Lookup(look=look):
-                notice = await self._looked_up(job, look, rest)
-                await self.answer(job, notice, instead_of=instead_of)
+        if look := self._commands.lookups.get(name):
+            notice = await self._looked_up(job, look, rest)
+            await self.answer(job, notice, instead_of=instead_of)
+            return
+        handler, library = self._commands.handlers[name], self._library
+        await self.command(
+            job, lambda tx, call: handler(tx, call, library()), rest, instead_of=instead_of
+        )
 
     async def _looked_up(self, job: Job, look: Look, rest: str) -> Notice:
         call = Call(job.inbound, rest, stamp(self._clock), job.id)
@@ -269,13 +266,12 @@ class Desk:
     async def stop_draft(self, job: Job, draft: int) -> None:
         """As /stop, if the answer that was growing as this draft still is; one that is over says
         enough by being there, and what is at work since is another one."""
-        stop = self._commands.of("stop")
-        assert isinstance(stop, Entry)
+        stop = self._commands.handlers[STOP.name]
 
         def handler(tx: Tx, call: Call) -> Result:
             if draft not in map(draft_id, turns.open_in(tx, call.inbound.address.lane)):
                 raise DraftOver(f"draft {draft}")
-            return stop.handler(tx, call, self._library())
+            return stop(tx, call, self._library())
 
         try:
             await self.command(job, handler)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import assert_never
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias, assert_never
 
 import structlog
 
 from aouo.facts import notices
+from aouo.facts.commands import COMMANDS, Bypass, Runs, check_handled
 from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequiredError, StopAsked
 from aouo.facts.events import Standing
 from aouo.facts.work import Job
-from aouo.flow.answering.compacting import Compacting
 from aouo.flow.answering.turns import Turns
 from aouo.flow.desk import Desk
 from aouo.flow.handlers.editing import Editing
-from aouo.flow.handlers.installing import Installing
-from aouo.flow.handlers.menus import Menus
-from aouo.flow.handlers.remembering import Remembering
-from aouo.flow.handlers.setting_up import SettingUp
 from aouo.flow.handlers.taps import Taps
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.queue.lanes import Slot
@@ -28,6 +24,8 @@ from aouo.store.off_record import is_once
 
 log = structlog.get_logger()
 STARTS_MAX = 3
+Obeys: TypeAlias = Callable[[Job, str, Slot], Awaitable[None]]
+"""Carries out a command with the words after it, and settles its job."""
 
 
 class Flow:
@@ -39,26 +37,19 @@ class Flow:
         desk: Desk,
         turns: Turns,
         taps: Taps,
-        compacting: Compacting,
+        commands: Mapping[str, Obeys],
         editing: Editing,
         topics: TopicEvents,
-        setting_up: SettingUp,
-        installing: Installing,
-        remembering: Remembering,
-        menus: Menus,
         reacting: Callable[[Job], Awaitable[None]],
         standing: Callable[[Job, Standing], Awaitable[None]],
     ) -> None:
         self._desk = desk
         self._turns = turns
         self._taps = taps
-        self._compacting = compacting
+        check_handled(commands, Runs.FLOW)
+        self._commands = commands
         self._editing = editing
         self._topics = topics
-        self._setting_up = setting_up
-        self._installing = installing
-        self._remembering = remembering
-        self._menus = menus
         self._reacting = reacting
         self._standing = standing
 
@@ -91,11 +82,11 @@ class Flow:
             why = "the process broke down on it three times"
             await self._desk.set_aside(job, notices.SetAside(), why)
             return
-        job = await self._topics.first_message(job, self._desk.installed(""))
+        job = await self._topics.first_message(job)
         installed = self._desk.installed(job.active_pack)
         # Words in the lane itself were said before the question: a turn that is taken up again
         # must not answer its own.
-        answers = job.asked and job.lane.startswith("!")
+        answers = job.asked and job.lane.bypasses
         decision = decide(job.inbound, job.active_pack, installed, answers_gate=answers)
         await self._carry_out(job, decision, slot)
 
@@ -127,9 +118,11 @@ class Flow:
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
         desk, taps = self._desk, self._taps
         match decision:
-            case to.RunTurn(again=True) | to.ObeyCommand("new") if job.lane.startswith("!"):
+            case to.RunTurn(again=True) if job.lane.bypasses:
                 await desk.leave_question(job)
-            case to.RunTurn() | to.PickPack() if job.lane.startswith("!"):
+            case to.ObeyCommand(name) if job.lane.bypasses and _leaves_question(name):
+                await desk.leave_question(job)
+            case to.RunTurn() | to.PickPack() if job.lane.bypasses:
                 await desk.defer(job)  # the question it was to answer is closed by now
             case to.RunTurn():
                 try:
@@ -142,16 +135,8 @@ class Flow:
                     await desk.done(job, "chosen before")
             case to.PickPack(_, gone):
                 await desk.park(job, gone)
-            case to.ObeyCommand("compact", focus):
-                await self._compacting.run(job, focus, slot)
-            case to.ObeyCommand("install", rest):
-                await self._installing.run(job, rest)
-            case to.ObeyCommand("menu"):
-                await self._menus.open(job)
-            case to.ObeyCommand("memory", rest):
-                await self._remembering.run(job, rest)
-            case to.ObeyCommand("setup_topics"):
-                await self._setting_up.run(job)
+            case to.ObeyCommand(name, rest) if name in self._commands:
+                await self._commands[name](job, rest, slot)
             case to.ObeyCommand(name, rest):
                 await desk.obey(job, name, rest)
             case to.RefuseCommand(name, ""):
@@ -190,3 +175,7 @@ class Flow:
                 await desk.done(job, reason)
             case _:
                 assert_never(decision)
+
+
+def _leaves_question(command: str) -> bool:
+    return COMMANDS[command].bypass is Bypass.LEAVING

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -32,23 +32,23 @@ class Library:
 
     `warnings` are the findings that keep nothing from loading, by pack. While the bot runs, a
     linked pack that no longer loads is among both: it goes on as it was.
+
+    The rest follows from `packs`: their sorted `names`, and `workflows`, the qualified names of
+    all skills.
     """
 
     packs: Mapping[str, Pack]
     broken: Mapping[str, tuple[Problem, ...]]
     warnings: Mapping[str, tuple[Problem, ...]]
+    names: tuple[str, ...] = field(init=False, compare=False)
+    workflows: frozenset[str] = field(init=False, compare=False)
+    _commands: Mapping[str, Mapping[str, str]] = field(init=False, compare=False, repr=False)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the packs that load, sorted."""
-        return tuple(sorted(self.packs))
-
-    @property
-    def workflows(self) -> frozenset[str]:
-        """The qualified names of all skills."""
-        return frozenset(
-            skill.qualified for pack in self.packs.values() for skill in pack.skills.values()
-        )
+    def __post_init__(self) -> None:
+        skills = [skill for pack in self.packs.values() for skill in pack.skills.values()]
+        object.__setattr__(self, "names", tuple(sorted(self.packs)))
+        object.__setattr__(self, "workflows", frozenset(skill.qualified for skill in skills))
+        object.__setattr__(self, "_commands", self._commands_by_pack())
 
     def get(self, name: str) -> Pack | None:
         """Return a pack that loads, or None."""
@@ -97,18 +97,21 @@ class Library:
 
     def commands(self, pack: str = "") -> Mapping[str, str]:
         """Return command name → qualified skill; `pack`'s own come before all others'."""
-        return MappingProxyType({name: skill.qualified for name, skill in self._commands(pack)})
+        return self._commands.get(pack, self._commands[""])
 
-    def _commands(self, first: str) -> Iterator[tuple[str, Skill]]:
-        taken: set[str] = set()
-        for skill in self._command_skills(first):
-            if skill.command_name not in taken:
-                taken.add(skill.command_name)
-                yield skill.command_name, skill
+    def _commands_by_pack(self) -> Mapping[str, Mapping[str, str]]:
+        """`commands` of each pack, and of none as ""."""
+        first: dict[str, str] = {}
+        own: dict[str, dict[str, str]] = {"": {}}
+        for skill in self._command_skills():
+            first.setdefault(skill.command_name, skill.qualified)
+            own.setdefault(skill.pack, {}).setdefault(skill.command_name, skill.qualified)
+        return {pack: MappingProxyType(first | commands) for pack, commands in own.items()}
 
-    def _command_skills(self, first: str) -> Iterator[Skill]:
-        for name in sorted(self.packs, key=lambda name: (name != first, name)):
-            yield from (skill for skill in self.packs[name].skills.values() if skill.command)
+    def _command_skills(self) -> Sequence[Skill]:
+        """In the order of their packs' names."""
+        packs = [self.packs[name] for name in self.names]
+        return [skill for pack in packs for skill in pack.skills.values() if skill.command]
 
     def command_collisions(self) -> tuple[Problem, ...]:
         """Return a warning for each skill whose command name another skill already has."""
@@ -121,7 +124,7 @@ class Library:
                 f"/{skill.command_name} runs {chosen[skill.command_name]} outside this pack",
                 "warning",
             )
-            for skill in self._command_skills("")
+            for skill in self._command_skills()
             if chosen[skill.command_name] != skill.qualified
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from aouo.facts.address import Lane
 from aouo.facts.events import Album, Inbound
 from aouo.facts.ports import iso
 from aouo.queue import albums, bursts
@@ -17,7 +18,7 @@ from aouo.store.database import Tx
 _Opened: TypeAlias = tuple[int, Inbound] | None
 
 
-def file(tx: Tx, lane: str, inbound: Inbound, now: datetime, burst_s: float) -> list[str]:
+def file(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) -> list[Lane]:
     """File it behind what waits there; an open burst or album it does not belong to is over.
 
     `burst_s` is the window of a burst, 0 = there are none. Returns the lanes with work now.
@@ -39,8 +40,8 @@ def is_more(tx: Tx, inbound: Inbound) -> bool:
 
 
 def _file_burst(
-    tx: Tx, lane: str, inbound: Inbound, opened: _Opened, now: datetime, burst_s: float
-) -> list[str]:
+    tx: Tx, lane: Lane, inbound: Inbound, opened: _Opened, now: datetime, burst_s: float
+) -> list[Lane]:
     if not bursts.gathers(inbound) or not burst_s:
         jobs.add(tx, lane, inbound, iso(now))
         return [lane]
@@ -55,7 +56,7 @@ def _file_burst(
     return [lane] if ends else []
 
 
-def _file_album(tx: Tx, lane: str, inbound: Inbound, opened: _Opened, now: datetime) -> list[str]:
+def _file_album(tx: Tx, lane: Lane, inbound: Inbound, opened: _Opened, now: datetime) -> list[Lane]:
     due_at = iso(now + timedelta(seconds=albums.COMPLETE_AFTER_S))
     if opened and albums.joins(opened[1], inbound):
         jobs.extend(tx, opened[0], albums.join(opened[1], inbound), due_at)

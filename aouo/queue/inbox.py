@@ -16,7 +16,8 @@ from typing import Protocol, TypeAlias, cast
 
 import structlog
 
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
+from aouo.facts.commands import COMMANDS
 from aouo.facts.errors import Unstorable
 from aouo.facts.events import (
     Album,
@@ -61,8 +62,8 @@ class Policy(Protocol):
         """False for group talk that is not ours: not a word of it is stored."""
         ...
 
-    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> str:
-        """The lane a job takes; those that bypass the others begin with `!`."""
+    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> Lane:
+        """The lane a job takes."""
         ...
 
     def counts_once(self, button: Button) -> bool:
@@ -75,7 +76,7 @@ class _Filed:
     """What one transaction did: lanes that have work, lines for the log, and taps that count
     for nothing, by where they want an answer."""
 
-    lanes: tuple[str, ...]
+    lanes: tuple[Lane, ...]
     facts: tuple[_Fact, ...]
     repeated: tuple[str, ...] = ()
 
@@ -95,9 +96,9 @@ class Inbox:
         owner: str,
         policy: Callable[[], Policy],
         burst_s: float,
-        ready: Callable[[str], None],
+        ready: Callable[[Lane], None],
         redactor: Redactor,
-        behind: Callable[[str], None] = lambda lane: None,
+        behind: Callable[[Lane], None] = lambda lane: None,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -107,7 +108,7 @@ class Inbox:
         self._ready = ready
         self._redactor = redactor
         self._behind = behind
-        self._waited_in: set[str] = set()
+        self._waited_in: set[Lane] = set()
         self._unclaimed = albums.Unclaimed()
         self._bursts_changed = asyncio.Event()
         self._tapped: dict[_Tap, float] = {}
@@ -146,16 +147,16 @@ class Inbox:
 
         await self._commit(file)
 
-    async def recover(self) -> list[str]:
+    async def recover(self) -> list[Lane]:
         """Take back what a former process had claimed; return the lanes with work."""
 
-        def take_back(tx: Tx) -> list[str]:
+        def take_back(tx: Tx) -> list[Lane]:
             jobs.void_claims(tx)
             return jobs.open_lanes(tx)
 
         return await self._database.transact(take_back)
 
-    async def claim(self, lane: str) -> Job | None:
+    async def claim(self, lane: Lane) -> Job | None:
         """The oldest job of a lane, None = nothing is ready; that costs no transaction."""
         if not await self._database.read(lambda tx: jobs.any_ready(tx, lane)):
             return None
@@ -281,7 +282,7 @@ class Inbox:
             inbound = replace(inbound, title=route.title)
         return self._policy().concerns_us(inbound, route.active_pack if route else "")
 
-    def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
+    def _file(self, tx: Tx, inbound: Inbound, now: datetime) -> list[Lane]:
         """Turn one fact into jobs; return the lanes that have something ready now.
 
         Where a person is heard, we can be heard too: what waited for that goes on.
@@ -306,12 +307,12 @@ class Inbox:
             routes.heard_from(tx, address)
         return [*back, *self._file_job(tx, inbound, now)]
 
-    def _file_job(self, tx: Tx, inbound: Inbound, now: datetime) -> list[str]:
+    def _file_job(self, tx: Tx, inbound: Inbound, now: datetime) -> list[Lane]:
         if isinstance(inbound.content, Button):
             inbound = kept.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
         lane = self._policy().lane_of(inbound, answers_gate=gate is not None)
-        if lane.startswith("!"):
+        if lane.bypasses:
             jobs.add(tx, lane, inbound, iso(now))
             _end_burst(tx, inbound)
             return [lane]
@@ -336,11 +337,11 @@ def _told(inbound: Inbound | None) -> Inbound | None:
 
 
 def _end_burst(tx: Tx, inbound: Inbound) -> None:
-    """Words said behind a `/stop` do not join those that it will drop, and so with what leaves a
+    """Words said after a `/stop` do not join those that it will drop, and so with what leaves a
     question unanswered."""
-    match inbound.content:
-        case Command("stop" | "new" | "retry") | DraftStopped():
-            if opened := jobs.gathering(tx, inbound.address.lane, inbound.person.id):
-                jobs.flush(tx, opened[0])
-        case _:
-            pass
+    content = inbound.content
+    entry = COMMANDS.get(content.name) if isinstance(content, Command) else None
+    if not (isinstance(content, DraftStopped) or (entry and entry.ends_burst)):
+        return
+    if opened := jobs.gathering(tx, inbound.address.lane, inbound.person.id):
+        jobs.flush(tx, opened[0])

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 
+from aouo.facts.address import Lane
 from aouo.facts.work import Job
 from aouo.plumbing.shield import finish
 
@@ -41,25 +42,25 @@ class Lanes:
     def __init__(
         self,
         *,
-        claim: Callable[[str], Awaitable[Job | None]],
+        claim: Callable[[Lane], Awaitable[Job | None]],
         handle: Callable[[Job, Slot], Awaitable[None]],
         concurrency: int,
     ) -> None:
         self._claim = claim
         self._handle = handle
         self._free = asyncio.Semaphore(concurrency)
-        self._awake: set[str] = set()
-        self._draining: dict[str, asyncio.Task[None]] = {}
-        self._behind: dict[str, str] = {}
+        self._awake: set[Lane] = set()
+        self._draining: dict[Lane, asyncio.Task[None]] = {}
+        self._behind: dict[Lane, Lane] = {}
         self._woken = asyncio.Event()
         self._closed = False
 
-    def wake(self, lane: str) -> None:
+    def wake(self, lane: Lane) -> None:
         """There may be something ready in `lane`."""
         self._awake.add(lane)
         self._woken.set()
 
-    def move(self, old: str, new: str) -> None:
+    def move(self, old: Lane, new: Lane) -> None:
         """The jobs of `old` are in `new` now, which goes on behind the one at work in `old`."""
         if old in self._draining:
             self._behind[old] = new
@@ -84,16 +85,16 @@ class Lanes:
                     self._awake.discard(lane)
                     self._draining[lane] = group.create_task(self._drain(lane), name=f"lane {lane}")
 
-    async def _drain(self, lane: str) -> None:
+    async def _drain(self, lane: Lane) -> None:
         try:
             while not self._closed:
-                async with nullcontext() if lane.startswith("!") else self._free:
+                async with nullcontext() if lane.bypasses else self._free:
                     if (job := await self._claim(lane)) is None:
                         return
                     await self._handle(job, Slot(self._free))
         finally:
             del self._draining[lane]
-            if new := self._behind.pop(lane, ""):
+            if new := self._behind.pop(lane, None):
                 self.wake(new)
             if self._awake:
                 self._woken.set()

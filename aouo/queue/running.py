@@ -10,6 +10,8 @@ from enum import Enum
 from functools import partial
 from typing import TypeVar
 
+from aouo.facts.address import Lane
+
 T = TypeVar("T")
 
 
@@ -54,7 +56,7 @@ class Deadline:
 class _Work:
     """A job at work; it has a task and a clock while one of its parts runs."""
 
-    lane: str
+    lane: Lane
     task: asyncio.Task[object] | None = None
     deadline: Deadline | None = None
     reason: StopReason | None = None
@@ -75,7 +77,7 @@ class Running:
         self._shuts_down = False
 
     @contextmanager
-    def beginning(self, job_id: int, lane: str) -> Generator[None]:
+    def beginning(self, job_id: int, lane: Lane) -> Generator[None]:
         """From the claim of a job to its end: a stop counts for all its parts."""
         self._works[job_id] = work = _Work(lane)
         try:
@@ -84,7 +86,7 @@ class Running:
             if self._works.get(job_id) is work:  # given back, it may have begun again by now
                 del self._works[job_id]
 
-    def move(self, old: str, new: str) -> None:
+    def move(self, old: Lane, new: Lane) -> None:
         """Lane `old` is called `new` now."""
         for work in self._works.values():
             if work.lane == old:
@@ -95,7 +97,7 @@ class Running:
         if work := self._works.get(job_id):
             work.stop(reason)
 
-    def stop_chat(self, lane: str) -> None:
+    def stop_chat(self, lane: Lane) -> None:
         """Stop what is at work in a chat and in all its topics, by the lane of the chat itself."""
         for work in self._works.values():
             if work.lane == lane or work.lane.startswith(f"{lane}:"):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from aouo.facts.attachments import Attachment
+from aouo.facts.commands import COMMANDS, INSTALL, PACK, CommandEntry, Runs
 from aouo.facts.events import (
     Album,
     Attached,
@@ -89,7 +90,7 @@ def decide(
         ):
             return _command(name, rest, active_pack, installed)
         case Attached(item, about=(), command=None) if _is_pack(item) and not answers_gate:
-            return ObeyCommand("install", "")
+            return ObeyCommand(INSTALL.name, "")
         case Attached() | Album() as content:
             captions = "\n".join(item.caption for item in content.items if item.caption)
             return _turn(captions, active_pack or installed.named(inbound.title), installed)
@@ -118,13 +119,9 @@ def _is_pack(item: Attachment) -> bool:
 
 
 def _command(name: str, rest: str, active_pack: str, installed: Installed) -> Decision:
-    turn = _turn(rest, active_pack, installed)
-    if name == "retry" and isinstance(turn, RunTurn):
-        return replace(turn, said="", again=True)
-    if name == "otr" and rest.strip():
-        return replace(turn, off_record=True) if isinstance(turn, RunTurn) else turn
-    if name in installed.commands:
-        return ObeyCommand(name, rest)
+    entry = COMMANDS.get(name)
+    if entry is not None:
+        return _obeyed(entry, rest, _turn(rest, active_pack, installed))
     skill = installed.skills.get(name, "") or installed.skills.get(name.replace("-", "_"), "")
     if not skill:
         return RefuseCommand(name)
@@ -132,6 +129,19 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
     if active_pack and active_pack != pack:
         return RefuseCommand(name, pack)
     return RunTurn(pack, f"/{name} {rest}".strip(), skill)
+
+
+def _obeyed(entry: CommandEntry, rest: str, turn: Decision) -> Decision:
+    """One of our commands, or the turn that it is."""
+    match entry.runs:
+        case Runs.AGAIN if isinstance(turn, RunTurn):
+            return replace(turn, said="", again=True)
+        case Runs.AGAIN:  # there is nothing to answer again before a pack is chosen
+            return ObeyCommand(PACK.name, "")
+        case Runs.OFF_RECORD if rest.strip():
+            return replace(turn, off_record=True) if isinstance(turn, RunTurn) else turn
+        case _:
+            return ObeyCommand(entry.name, rest)
 
 
 def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aouo.facts import callback_data
+from aouo.facts.address import Lane
+from aouo.facts.commands import COMMANDS
 from aouo.facts.events import (
     Album,
     Attached,
@@ -22,12 +24,6 @@ from aouo.facts.events import (
 )
 from aouo.routing.installed import Installed
 
-BYPASSING = frozenset(
-    {"stop", "id", "whereami", "help", "start", "pack", "menu", "sessions", "usage"}
-)
-"""`/stop`, and what only looks."""
-LEAVING = frozenset({"new", "retry"})
-"""Who sends these leaves a question unanswered; they close it as `/stop` does."""
 _ASKED = ("choice_", "approval_", "nav:budget_", "nav:edited_", "nav:install_")
 
 
@@ -44,7 +40,7 @@ class Doorkeeper:
             in_topic and bool(active_pack or self.installed.named(inbound.title))
         )
 
-    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> str:
+    def lane_of(self, inbound: Inbound, *, answers_gate: bool) -> Lane:
         """Everything waits in its conversation's lane, but refusals, `/stop`, answers and reads.
 
         `answers_gate`: a question to this person is open there.
@@ -52,27 +48,29 @@ class Doorkeeper:
         lane = inbound.address.lane
         match inbound.content:
             case Intruder():
-                return f"!refuse:{lane}"
-            case Command(name) | Attached(command=Command(name)) | Album(command=Command(name)) if (
-                name in BYPASSING
-            ):
-                return f"!{lane}"
-            case Command("cron", ""):
-                return f"!{lane}"
-            case Command(name) if answers_gate and name in LEAVING:
-                return f"!{lane}"
+                return lane.refusals
+            case Command(name, rest) if _hurries(name, bare=not rest, asked=answers_gate):
+                return lane.bypass
+            case Attached(command=Command(name)) | Album(command=Command(name)) if _hurries(name):
+                return lane.bypass
             case Button() as button if bypasses(button):
-                return f"!{lane}"
+                return lane.bypass
             case Text() if answers_gate:
-                return f"!{lane}"
+                return lane.bypass
             case Edited() | Reacted() | DraftStopped() | Standing() | Migrated() | TopicShut():
-                return f"!{lane}"
+                return lane.bypass
             case _:
                 return lane
 
     def counts_once(self, button: Button) -> bool:
         """What was asked is answered once, and so are offers: a second tap is told so."""
         return button.data.startswith((*_ASKED, "nav:again_"))
+
+
+def _hurries(name: str, *, bare: bool = False, asked: bool = False) -> bool:
+    """Whether a command does not wait; one with a file is not bare, and leaves no question."""
+    entry = COMMANDS.get(name)
+    return entry is not None and entry.bypasses(bare=bare, asked=asked)
 
 
 def bypasses(button: Button) -> bool:

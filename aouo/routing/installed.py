@@ -1,8 +1,8 @@
-"""What a decision knows of this installation: its packs, skills and commands."""
+"""What a decision knows of this installation: its packs and their skills."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -10,19 +10,17 @@ from dataclasses import dataclass, field
 class Installed:
     """What a decision knows of this installation.
 
-    `skills` maps the command of a skill to its qualified name; `commands` are our own, and
-    `workflows` the qualified names of all skills.
+    `skills` maps the command of a skill to its qualified name; `workflows` are the qualified
+    names of all skills.
     """
 
     packs: tuple[str, ...] = ()
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
-    commands: frozenset[str] = frozenset()
     workflows: frozenset[str] = frozenset()
 
     def named(self, title: str) -> str:
         """The pack that a topic's title names, "" = none."""
-        wanted = title.strip().casefold()
-        return next((pack for pack in self.packs if pack.casefold() == wanted), "")
+        return pack_of(title, self.packs)
 
     def workflow(self, name: str, active_pack: str) -> str:
         """The skill that a button names, qualified: the active pack's own come before all others,
@@ -33,3 +31,9 @@ class Installed:
             return name
         found = [f"{pack}:{name}" for pack in self.packs if f"{pack}:{name}" in self.workflows]
         return found[0] if len(found) == 1 and not active_pack else ""
+
+
+def pack_of(title: str, packs: Iterable[str]) -> str:
+    """The pack that a topic's title names, "" = none."""
+    wanted = title.strip().casefold()
+    return next((pack for pack in packs if pack.casefold() == wanted), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.store.database import Tx
 
 WAITS = "its chat is gone"
@@ -24,10 +24,11 @@ def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
     )
     tx.run(
         "UPDATE jobs SET state = 'parked', outcome = ? WHERE state = 'ready' AND platform = ? "
-        "AND chat_id = ? AND lane NOT LIKE '!%'",
+        "AND chat_id = ? AND lane NOT LIKE ? || '%'",
         WAITS,
         platform,
         chat_id,
+        Lane.MARK,
     )
     tx.run(
         "UPDATE jobs SET state = 'parked', outcome = ? WHERE state = 'gathering' "
@@ -51,7 +52,7 @@ def close(tx: Tx, address: ConversationAddress, reason: str, now: str) -> str:
     return row["since"] if row else now
 
 
-def reopen(tx: Tx, platform: str, chat_id: str) -> list[str]:
+def reopen(tx: Tx, platform: str, chat_id: str) -> list[Lane]:
     """The chat is back; return the lanes whose jobs can go on, none = it was not gone."""
     row = tx.one(
         "DELETE FROM gone_chats WHERE platform = ? AND chat_id = ? RETURNING reason",
@@ -73,7 +74,7 @@ def reopen(tx: Tx, platform: str, chat_id: str) -> list[str]:
         chat_id,
         WAITS,
     )
-    return sorted({row["lane"] for row in rows})
+    return sorted({Lane(row["lane"]) for row in rows})
 
 
 def is_closed(tx: Tx, address: ConversationAddress) -> bool:

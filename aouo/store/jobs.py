@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import LiteralString
 
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.errors import LostClaim, StopAsked
 from aouo.facts.events import (
     Album,
@@ -31,7 +31,7 @@ from aouo.store.database import Tx
 _NOBODYS = (Intruder, Migrated, Standing, TopicNamed, TopicShut)
 
 
-def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> int:
+def add(tx: Tx, lane: Lane, inbound: Inbound, now: str, *, due_at: str = "") -> int:
     """Store a job, ready at once or gathering until `due_at`; return its id."""
     address = inbound.address
     album = inbound.content.id if isinstance(inbound.content, Album) else ""
@@ -55,7 +55,7 @@ def add(tx: Tx, lane: str, inbound: Inbound, now: str, *, due_at: str = "") -> i
     return job_id
 
 
-def gathering(tx: Tx, lane: str, person: str) -> tuple[int, Inbound] | None:
+def gathering(tx: Tx, lane: Lane, person: str) -> tuple[int, Inbound] | None:
     """The open burst or album of `person` in this lane; there is never more than one."""
     row = tx.one(
         "SELECT * FROM jobs WHERE lane = ? AND person = ? AND state = 'gathering'", lane, person
@@ -63,7 +63,7 @@ def gathering(tx: Tx, lane: str, person: str) -> tuple[int, Inbound] | None:
     return (row["id"], inbound_of(row)) if row else None
 
 
-def has_album(tx: Tx, lane: str, album: str) -> bool:
+def has_album(tx: Tx, lane: Lane, album: str) -> bool:
     """Whether something of this album came here before."""
     row = tx.one(
         # the index holds albums only, and is taken only where the statement says so
@@ -119,13 +119,13 @@ def flush(tx: Tx, job_id: int) -> None:
     tx.run("UPDATE jobs SET state = 'ready' WHERE id = ? AND state = 'gathering'", job_id)
 
 
-def flush_due(tx: Tx, now: str) -> list[str]:
+def flush_due(tx: Tx, now: str) -> list[Lane]:
     """Close the bursts whose window is over; return their lanes."""
     rows = tx.all(
         "UPDATE jobs SET state = 'ready' WHERE state = 'gathering' AND due_at <= ? RETURNING lane",
         now,
     )
-    return [row["lane"] for row in rows]
+    return [Lane(row["lane"]) for row in rows]
 
 
 def next_due(tx: Tx) -> str:
@@ -139,21 +139,18 @@ def void_claims(tx: Tx) -> None:
     tx.run("UPDATE jobs SET state = 'ready', owner = '', fence = fence + 1 WHERE state = 'running'")
 
 
-def open_lanes(tx: Tx) -> list[str]:
+def open_lanes(tx: Tx) -> list[Lane]:
     """Lanes with something ready; those that bypass the others first."""
-    rows = tx.all(
-        "SELECT lane FROM jobs WHERE state = 'ready' GROUP BY lane "
-        "ORDER BY lane NOT LIKE '!%', min(id)"
-    )
-    return [row["lane"] for row in rows]
+    rows = tx.all("SELECT lane FROM jobs WHERE state = 'ready' GROUP BY lane ORDER BY min(id)")
+    return sorted((Lane(row["lane"]) for row in rows), key=lambda lane: not lane.bypasses)
 
 
-def any_ready(tx: Tx, lane: str) -> bool:
+def any_ready(tx: Tx, lane: Lane) -> bool:
     sql: LiteralString = "SELECT 1 FROM jobs WHERE lane = ? AND state = 'ready' LIMIT 1"
     return tx.one(sql, lane) is not None
 
 
-def claim(tx: Tx, lane: str, owner: str, lease_until: str) -> Job | None:
+def claim(tx: Tx, lane: Lane, owner: str, lease_until: str) -> Job | None:
     """Take the oldest ready job of a lane; the claim's fence is higher than any before."""
     row = tx.one(
         "UPDATE jobs SET state = 'running', owner = ?, lease_until = ?, fence = fence + 1, "
@@ -234,21 +231,22 @@ def release(tx: Tx, job: Job) -> None:
     )
 
 
-def defer(tx: Tx, job: Job) -> str:
+def defer(tx: Tx, job: Job) -> Lane:
     """Give a claim back unfinished, to wait in the lane that it bypassed; returns that lane.
 
     Raises:
         LostClaim: as in `settle`.
     """
     row = tx.one(
-        "UPDATE jobs SET state = 'ready', lane = ltrim(lane, '!'), owner = '', "
+        "UPDATE jobs SET state = 'ready', lane = ltrim(lane, ?), owner = '', "
         "starts = starts - 1 WHERE id = ? AND fence = ? AND state = 'running' RETURNING lane",
+        Lane.MARK,
         job.id,
         job.fence,
     )
     if row is None:
         raise LostClaim(f"job {job.id} with fence {job.fence}")
-    return row["lane"]
+    return Lane(row["lane"])
 
 
 def hold(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
@@ -322,7 +320,7 @@ def drop(tx: Tx, job_id: int, outcome: str, now: str) -> None:
 
 
 def drop_waiting(
-    tx: Tx, lane: str, person: str, before: int, now: str
+    tx: Tx, lane: Lane, person: str, before: int, now: str
 ) -> list[tuple[int, Inbound]]:
     """Drop what `person` sent to this lane before the job `before`, and nobody has begun.
 
@@ -340,7 +338,7 @@ def drop_waiting(
     return [(row["id"], inbound_of(row)) for row in rows]
 
 
-def at_work(tx: Tx, lane: str, before: int) -> tuple[int, str] | None:
+def at_work(tx: Tx, lane: Lane, before: int) -> tuple[int, str] | None:
     """The job at work in this lane and whose it is, if it is older than `before`."""
     row = tx.one(
         "SELECT id, person FROM jobs WHERE lane = ? AND state = 'running' AND id < ?", lane, before
@@ -364,7 +362,7 @@ def stop_turn(tx: Tx, turn_id: str) -> int:
     return row["id"] if row else 0
 
 
-def behind(tx: Tx, lane: str) -> tuple[Inbound | None, list[tuple[int, Inbound]]]:
+def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]]]:
     """What is at work in a lane, None = nothing, and what waits behind it, by job id."""
     row = tx.one("SELECT * FROM jobs WHERE lane = ? AND state = 'running'", lane)
     if row is None:

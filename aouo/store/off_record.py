@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from aouo.facts.commands import COMMANDS, Runs
 from aouo.facts.events import Album, Attached, Command, Illegible, Inbound, Shown, Text
 from aouo.store import media, results
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
 
-COMMAND = "otr"
 _SAID = (Text, Attached, Album, Shown, Illegible)
 
 
@@ -21,7 +21,10 @@ def is_once(inbound: Inbound) -> bool:
     """`/otr` with words behind it, or under a file: that one message is off the record."""
     content = inbound.content
     command = content.command if isinstance(content, Attached | Album) else content
-    return isinstance(command, Command) and command.name == COMMAND and bool(command.rest.strip())
+    if not isinstance(command, Command) or not command.rest.strip():
+        return False
+    entry = COMMANDS.get(command.name)
+    return entry is not None and entry.runs is Runs.OFF_RECORD
 
 
 def wipe(tx: Tx, job_id: int, inbound: Inbound, *, waits: bool = False) -> None:

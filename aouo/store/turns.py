@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Literal, LiteralString
 
+from aouo.facts.address import Lane
 from aouo.facts.events import Thought
 from aouo.facts.history import NEWEST, HistoryEntry
 from aouo.facts.ids import ulid
@@ -108,7 +109,7 @@ def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
     return _open(row) if row else None
 
 
-def open_in(tx: Tx, lane: str) -> list[str]:
+def open_in(tx: Tx, lane: Lane) -> list[str]:
     """The turns of this lane that have not ended: at work, or to be taken up."""
     statements: tuple[LiteralString, ...] = (
         "SELECT turns.id FROM jobs JOIN turns ON turns.job_id = jobs.id "

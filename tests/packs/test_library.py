@@ -328,6 +328,22 @@ def test_the_first_of_two_commands_wins_outside_the_packs_and_it_is_reported(
     assert problem.message == "/hello runs one:hello outside this pack"
 
 
+def test_a_library_knows_its_names_commands_and_workflows_without_looking_again(
+    make_pack: MakePack, tmp_path: Path
+) -> None:
+    """Every job asks for them."""
+    make_pack("two")
+    make_pack("one")
+    library = scan(tmp_path / "packs")
+
+    assert library.names == ("one", "two")
+    assert library.workflows == {"one:hello", "two:hello"}
+    assert library.names is library.names
+    assert library.workflows is library.workflows
+    assert library.commands("two") is library.commands("two")
+    assert library.commands("gone") is library.commands()
+
+
 def test_a_skill_of_the_owner_takes_the_place_of_the_packs(
     make_pack: MakePack, tmp_path: Path
 ) -> None:

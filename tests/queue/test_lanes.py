@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.attachments import Attachment
 from aouo.facts.events import (
     Album,
@@ -53,7 +53,7 @@ class Table:
 
     async def claim(self, lane: str) -> Job | None:
         waiting = self.ready[lane]
-        return Job(waiting.popleft(), lane, said("x"), 1, 1) if waiting else None
+        return Job(waiting.popleft(), Lane(lane), said("x"), 1, 1) if waiting else None
 
 
 def said(text: str) -> Inbound:
@@ -66,7 +66,7 @@ async def running(
     """Run until everything that was ready at the beginning, or became so, is done."""
     at_work = Lanes(claim=table.claim, handle=handle, concurrency=concurrency)
     for lane in lanes:
-        at_work.wake(lane)
+        at_work.wake(Lane(lane))
     async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
         group.create_task(at_work.run())
         while at_work.running or any(table.ready.values()):  # noqa: ASYNC110 - nothing tells
@@ -97,7 +97,7 @@ async def test_a_lane_that_bypasses_the_others_needs_no_place() -> None:
     """`/stop` has to get through when every place is taken."""
     table, begun, stopped = Table(), asyncio.Event(), asyncio.Event()
     table.add("a", 1)
-    table.add("!a", 2)
+    table.add(Lane("a").bypass, 2)
 
     async def handle(job: Job, slot: Slot) -> None:
         if job.lane == "a":
@@ -107,11 +107,11 @@ async def test_a_lane_that_bypasses_the_others_needs_no_place() -> None:
             stopped.set()
 
     lanes = Lanes(claim=table.claim, handle=handle, concurrency=1)
-    lanes.wake("a")
+    lanes.wake(Lane("a"))
     async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
         group.create_task(lanes.run())
         await begun.wait()
-        lanes.wake("!a")
+        lanes.wake(Lane("a").bypass)
         await stopped.wait()
         lanes.close()
 
@@ -165,7 +165,7 @@ async def test_cancelling_the_lanes_leaves_no_task_behind() -> None:
             ended.append(job.lane)
 
     lanes = Lanes(claim=table.claim, handle=handle, concurrency=1)
-    lanes.wake("a")
+    lanes.wake(Lane("a"))
     async with asyncio.TaskGroup() as group:
         task = group.create_task(lanes.run())
         await begun.wait()
@@ -184,7 +184,7 @@ async def forever() -> str:
 
 async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
     turns = Running()
-    with turns.beginning(1, "a"):
+    with turns.beginning(1, Lane("a")):
         turns.stop(1, StopReason.PERSON)
         ended = await turns.run(1, Deadline(5), forever)
 
@@ -193,11 +193,11 @@ async def test_a_stop_before_the_turn_runs_ends_it_as_soon_as_it_does() -> None:
 
 async def test_a_stop_that_met_no_turn_does_not_reach_the_next_one() -> None:
     turns = Running()
-    with turns.beginning(1, "a"):
+    with turns.beginning(1, Lane("a")):
         turns.stop(1, StopReason.PERSON)
     turns.stop(1, StopReason.PERSON)
     for job in (1, 2):
-        with turns.beginning(job, "a"):
+        with turns.beginning(job, Lane("a")):
             ended = await turns.run(job, Deadline(5), lambda: asyncio.sleep(0, "done"))
 
         assert ended == "done"
@@ -215,7 +215,7 @@ async def test_a_turn_ends_at_its_limit_but_not_while_it_is_paused() -> None:
 
     begun_s = asyncio.get_running_loop().time()
     turns = Running()
-    with turns.beginning(1, "a"):
+    with turns.beginning(1, Lane("a")):
         ended = await turns.run(1, limit, turn)
 
     assert ended is StopReason.TIMEOUT
@@ -243,7 +243,7 @@ async def test_a_failing_turn_raises_and_may_be_stopped_behind_that() -> None:
     async def broken() -> str:
         raise ValueError("broken")
 
-    with turns.beginning(1, "a"):
+    with turns.beginning(1, Lane("a")):
         with pytest.raises(ExceptionGroup):
             await turns.run(1, Deadline(5), broken)
         turns.stop(1, StopReason.PERSON)  # there is nothing to cancel any more

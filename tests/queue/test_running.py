@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 
+from aouo.facts.address import Lane
 from aouo.queue.running import Deadline, Running, StopReason
 
 
@@ -14,7 +15,7 @@ async def instantly() -> str:
 
 async def test_a_stop_between_two_parts_of_a_job_ends_the_second_one() -> None:
     running = Running()
-    with running.beginning(7, "lane"):
+    with running.beginning(7, Lane("lane")):
         assert await running.run(7, Deadline(5), instantly) == "done"
         running.stop(7, StopReason.PERSON)
 
@@ -23,11 +24,11 @@ async def test_a_stop_between_two_parts_of_a_job_ends_the_second_one() -> None:
 
 async def test_a_stop_of_a_chat_reaches_its_topics_and_its_new_name_and_nothing_else() -> None:
     running, ended = Running(), dict[str, str | StopReason]()
-    lanes = ("tg:-1", "tg:-1:7", "tg:-12", "tg:-1001", "!tg:-1")
+    lanes = tuple(map(Lane, ("tg:-1", "tg:-1:7", "tg:-12", "tg:-1001", "!tg:-1")))
     for job, lane in enumerate(lanes, 1):
         with running.beginning(job, lane):
-            running.move("tg:-1001", "tg:-1:old")
-            running.stop_chat("tg:-1")
+            running.move(Lane("tg:-1001"), Lane("tg:-1:old"))
+            running.stop_chat(Lane("tg:-1"))
             ended[lane] = await running.run(job, Deadline(5), instantly)
 
     gone = StopReason.GONE
@@ -36,8 +37,8 @@ async def test_a_stop_of_a_chat_reaches_its_topics_and_its_new_name_and_nothing_
 
 async def test_a_job_that_begins_again_while_its_former_lane_clears_up_can_be_stopped() -> None:
     running, former = Running(), ExitStack()
-    former.enter_context(running.beginning(7, "!lane"))
-    with running.beginning(7, "lane"):
+    former.enter_context(running.beginning(7, Lane("!lane")))
+    with running.beginning(7, Lane("lane")):
         former.close()
         running.stop(7, StopReason.PERSON)
 
@@ -51,7 +52,7 @@ async def test_a_turn_that_is_stopped_before_its_first_step_takes_none() -> None
     async def step() -> None:
         taken.append("step")
 
-    with running.beginning(7, "lane"):
+    with running.beginning(7, Lane("lane")):
         async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             part = group.create_task(running.run(7, Deadline(5), step))
             await asyncio.sleep(0)  # its task is made, and has not had its turn
@@ -68,7 +69,7 @@ async def test_the_first_part_is_stopped_as_a_turn_is() -> None:
         begun.set()
         await asyncio.Event().wait()
 
-    with running.beginning(7, "lane"):
+    with running.beginning(7, Lane("lane")):
         async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             part = group.create_task(running.run(7, Deadline(5), for_ever))
             await begun.wait()
@@ -86,6 +87,6 @@ async def test_a_turn_that_comes_to_its_question_during_a_shutdown_is_given_back
         deadline.pause()
         await asyncio.Event().wait()
 
-    with running.beginning(7, "lane"):
+    with running.beginning(7, Lane("lane")):
         async with asyncio.timeout(30):
             assert await running.run(7, deadline, asks) is StopReason.SHUTDOWN

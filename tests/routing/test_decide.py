@@ -52,9 +52,8 @@ from aouo.routing.installed import Installed
 TOPIC = ConversationAddress("tg", "-5", "7")
 BOTH = ("notes", "vocab")
 SKILLS = {"study": "vocab:study", "review": "notes:review"}
-COMMANDS = frozenset({"use", "stop"})
 WORKFLOWS = frozenset({"vocab:study", "notes:review", "notes:both", "vocab:both"})
-NONE, ONE, TWO = (Installed(packs, SKILLS, COMMANDS, WORKFLOWS) for packs in ((), ("notes",), BOTH))
+NONE, ONE, TWO = (Installed(packs, SKILLS, WORKFLOWS) for packs in ((), ("notes",), BOTH))
 
 
 def said(content: Content, *, title: str = "", addressed: bool = True) -> Inbound:
@@ -93,6 +92,11 @@ def made(data: str) -> Button:
             RunTurn("vocab", "[in reply to Eve]\nhi"),
         ),
         (Command("use", "vocab", "/use vocab"), "", TWO, ObeyCommand("use", "vocab")),
+        (Command("retry", "x", "/retry x"), "notes", TWO, RunTurn("notes", "", again=True)),
+        (Command("retry", "", "/retry"), "", TWO, ObeyCommand("pack", "")),
+        (Command("otr", "", "/otr"), "notes", TWO, ObeyCommand("otr", "")),
+        (Command("otr", "x", "/otr x"), "notes", TWO, RunTurn("notes", "x", off_record=True)),
+        (Command("otr", "x", "/otr x"), "", TWO, PickPack(BOTH)),
         (Command("nope", "", "/nope"), "notes", TWO, RefuseCommand("nope")),
         (Command("study", "", "/study"), "", TWO, RunTurn("vocab", "/study", "vocab:study")),
         (
@@ -198,6 +202,11 @@ def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
         (Command("stop", "", "/stop"), False, "!-5:7"),
         (Command("whereami", "", "/whereami"), False, "!-5:7"),
         (Command("new", "", "/new"), False, "-5:7"),
+        (Command("new", "", "/new"), True, "!-5:7"),
+        (Command("retry", "", "/retry"), True, "!-5:7"),
+        (Command("cron", "", "/cron"), False, "!-5:7"),
+        (Command("cron", "off 1", "/cron off 1"), False, "-5:7"),
+        (Command("nope", "", "/nope"), False, "-5:7"),
         (Command("use", "notes", "/use notes"), True, "-5:7"),
         (tap("choice_g:1"), False, "!-5:7"),
         (tap("nav:again_3"), False, "!-5:7"),
@@ -212,6 +221,8 @@ def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
         (Shown("[dice 🎲: 4]"), True, "-5:7"),
         (photo("red"), True, "-5:7"),
         (photo("/stop"), False, "!-5:7"),
+        (photo("/cron"), False, "-5:7"),
+        (photo("/new"), True, "-5:7"),
         (Intruder(), False, "!refuse:-5:7"),
     ],
 )

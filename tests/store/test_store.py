@@ -398,7 +398,7 @@ async def test_what_is_stopped_asks_no_more_but_what_begins_behind_it_may(
 
     def stop(tx: Tx) -> list[bool]:
         stopped, _ = asking(tx, ADA), asking(tx, GROUP)
-        stop = jobs.add(tx, f"!{ADA.lane}", said(text="/stop"), NOW)
+        stop = jobs.add(tx, ADA.lane.bypass, said(text="/stop"), NOW)
         closed = [gate.id for gate in gates.close_asked(tx, ADA, stop)]
         asking(tx, ADA)
         again = gates.close_asked(tx, ADA, stop)
@@ -414,13 +414,13 @@ async def test_what_is_stopped_asks_no_more_but_what_begins_behind_it_may(
 
 async def test_a_claim_with_an_older_fence_writes_nothing(database: Database) -> None:
     def lose(tx: Tx) -> None:
-        jobs.add(tx, "1", said(), NOW)
-        jobs.add(tx, "1", said(text="behind it"), NOW)
-        first = jobs.claim(tx, "1", "me", NOW)
+        jobs.add(tx, ADA.lane, said(), NOW)
+        jobs.add(tx, ADA.lane, said(text="behind it"), NOW)
+        first = jobs.claim(tx, ADA.lane, "me", NOW)
         assert first
-        assert jobs.claim(tx, "1", "other", NOW) is None
+        assert jobs.claim(tx, ADA.lane, "other", NOW) is None
         jobs.void_claims(tx)
-        second = jobs.claim(tx, "1", "other", NOW)
+        second = jobs.claim(tx, ADA.lane, "other", NOW)
         assert second
         assert (second.starts, second.fence > first.fence) == (2, True)
         for write in (
@@ -437,10 +437,10 @@ async def test_a_claim_with_an_older_fence_writes_nothing(database: Database) ->
 
 async def test_a_released_claim_counts_as_never_begun(database: Database) -> None:
     def story(tx: Tx) -> list[int]:
-        jobs.add(tx, "1", said(), NOW)
+        jobs.add(tx, ADA.lane, said(), NOW)
         starts: list[int] = []
         for _ in range(3):
-            job = jobs.claim(tx, "1", "me", NOW)
+            job = jobs.claim(tx, ADA.lane, "me", NOW)
             assert job
             starts.append(job.starts)
             jobs.release(tx, job)

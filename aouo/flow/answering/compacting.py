@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from aouo.commands.summaries import nothing_to_compact
 from aouo.facts import notices
 from aouo.facts.errors import ProviderError, Refused, RouteRequiredError, StopAsked
 from aouo.facts.history import Draft, HistoryEntry, Reach
@@ -80,7 +81,7 @@ class Compacting:
             return
         plan = await self._database.read(lambda tx: plan_of(tx, job))
         if plan is None:
-            await self._desk.obey(job, "compact", focus)
+            await self._desk.command(job, nothing_to_compact)
             return
         if generation.model.brief:
             await self._desk.answer(job, notices.CannotSummarise())

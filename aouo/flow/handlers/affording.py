@@ -10,7 +10,7 @@ import structlog
 
 from aouo.facts import notices
 from aouo.facts.accounts import Refusal
-from aouo.facts.address import ConversationAddress
+from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Button, Inbound, Text
 from aouo.facts.notices import Notice
@@ -68,7 +68,7 @@ class Affording:
         owner: str,
         asks_per_hour: int,
         model_of: Callable[[str, str], Awaitable[ChatModel]],
-        wake: Callable[[str], None],
+        wake: Callable[[Lane], None],
     ) -> None:
         self._database = database
         self._clock = clock

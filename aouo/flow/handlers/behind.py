@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from aouo.facts import notices
+from aouo.facts.address import Lane
 from aouo.facts.events import Album, Attached, Command, Content, Text
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
@@ -24,9 +25,9 @@ class Behind:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._lanes: asyncio.Queue[tuple[str, float]] = asyncio.Queue()
+        self._lanes: asyncio.Queue[tuple[Lane, float]] = asyncio.Queue()
 
-    def look(self, lane: str) -> None:
+    def look(self, lane: Lane) -> None:
         """Something was filed there that may have to wait."""
         self._lanes.put_nowait((lane, self._clock.monotonic_s() + TOLD_AFTER_S))
 
@@ -42,7 +43,7 @@ class Behind:
             )
 
 
-def _told(tx: Tx, lane: str, now: str) -> list[Delivery]:
+def _told(tx: Tx, lane: Lane, now: str) -> list[Delivery]:
     """The lines for what waits there and was not told of yet."""
     at_work, waiting = jobs.behind(tx, lane)
     rows: list[Delivery] = []

@@ -8,6 +8,7 @@ from dataclasses import replace
 import structlog
 
 from aouo.facts import notices
+from aouo.facts.address import Lane
 from aouo.facts.events import Album, Attached, Button, Command, Content, Edited, Inbound, Text
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.transcript import UserSaid
@@ -37,7 +38,7 @@ class Editing:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        wake: Callable[[str], None],
+        wake: Callable[[Lane], None],
     ) -> None:
         self._database = database
         self._clock = clock

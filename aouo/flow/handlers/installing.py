@@ -12,6 +12,7 @@ import structlog
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
+from aouo.facts.commands import INSTALL
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
 from aouo.facts.events import Album, Attached, Button, Inbound
 from aouo.facts.installs import Change
@@ -102,7 +103,7 @@ class Installing:
     async def run(self, job: Job, rest: str) -> None:
         """Look through the pack that is meant, and ask."""
         if not self._is_owner(job.inbound):
-            await self._desk.answer(job, notices.OwnersCommand("install"))
+            await self._desk.answer(job, notices.OwnersCommand(INSTALL.name))
             return
         try:
             wanted = rest.strip()

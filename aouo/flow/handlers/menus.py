@@ -66,7 +66,7 @@ class Menus:
         A tap turns the message it was on into the page, unless that is an answer of the model's.
         """
         content = job.inbound.content
-        if isinstance(content, Button) and job.lane.startswith("!"):
+        if isinstance(content, Button) and job.lane.bypasses:
             await self._outbox.answer_tap(job.inbound.address, content.answer_id, "")
         library = self._desk.library
         place = await self._place(job)

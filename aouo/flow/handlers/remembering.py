@@ -46,7 +46,7 @@ class Remembering:
                 await self._undo(job, 0)
             case []:
                 await self._settle_open(job)
-                await self._desk.obey(job, "memory", "")
+                await self._desk.command(job, self._card)
             case ["empty", name]:
                 await self._empty(job, name)
             case _:
@@ -65,6 +65,13 @@ class Remembering:
             await self._undo(job, int(number))
         else:
             await self._desk.answer(job, notices.UnknownButton())
+
+    def _card(self, tx: Tx, call: Call) -> Result:
+        pack = pack_here(tx, call, self._desk.library)
+        if pack is None:
+            return pick(tx, call, self._desk.library)
+        files = self._keeping.files(pack, owner_of(tx, call.inbound))
+        return Result(memory.card(tx, call, pack, files, self._zone))
 
     async def _show(self, job: Job, name: str) -> None:
         def show(tx: Tx, call: Call) -> Result:

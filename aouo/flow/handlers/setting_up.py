@@ -70,7 +70,7 @@ class SettingUp:
         """Set up the chat and say what came of it; one at a time in each chat."""
         address = job.inbound.address
         if self._platform is None or address.platform != "tg":
-            await self._desk.obey(job, "setup_topics", "")
+            await self._desk.answer(job, NoTopicsHere("elsewhere"))
             return
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
             notice = await self._set_up(job, self._platform, self._desk.library.names)

@@ -7,6 +7,7 @@ import structlog
 from aouo.commands import builtin, summaries
 from aouo.facts import notices
 from aouo.facts.callback_data import RUNTIMES
+from aouo.facts.commands import CRON
 from aouo.facts.events import Button, Inbound, Text
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, Gate, Job
@@ -133,7 +134,7 @@ class Taps:
             await self._desk.command(job, lambda tx, call: summaries.undo(tx, call, key))
         elif key.startswith("cron_"):
             rest = key.removeprefix("cron_").replace("_", " ", 1)
-            await self._desk.obey(job, "cron", rest, instead_of=inbound.message_id)
+            await self._desk.obey(job, CRON.name, rest, instead_of=inbound.message_id)
         elif key.startswith("again_"):
             await self._show_again(job, key)
         else:

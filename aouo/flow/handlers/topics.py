@@ -14,7 +14,7 @@ from aouo.facts.work import Job
 from aouo.flow.desk import Desk
 from aouo.outbound.wording import sentences
 from aouo.routing.decisions import NameTopic
-from aouo.routing.installed import Installed
+from aouo.routing.installed import pack_of
 from aouo.store import jobs, routes, topics
 from aouo.store.database import Database, Tx
 
@@ -52,7 +52,7 @@ class TopicEvents:
             log.info("tg_topic_auto_bound", pack=bound[0])
             self._desk.wake(job.inbound.address.lane)
 
-    async def first_message(self, job: Job, installed: Installed) -> Job:
+    async def first_message(self, job: Job) -> Job:
         """Bind a topic that nobody has bound by the title that came with what is said in it.
 
         That title is the one it was created with, so one that a service message told counts more.
@@ -66,7 +66,7 @@ class TopicEvents:
             jobs.hold(tx, job)
             route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
             title = route.title or inbound.title
-            pack = route.active_pack or installed.named(title)
+            pack = route.active_pack or pack_of(title, self._desk.library.names)
             if pack and not route.active_pack:
                 routes.set_pack(tx, route, pack, now)
                 log.info("tg_topic_auto_bound", pack=pack)

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from aouo.emulator import HOUSEHOLD, Emulator
 from aouo.emulator.updates import UpdateQueue
+from aouo.facts.address import Lane
 from aouo.plumbing.home import Home
 from aouo.routing.decide import decide
 from aouo.routing.installed import Installed
@@ -279,7 +280,7 @@ async def test_ten_thousand_odd_updates_are_taken_in(odd: World) -> None:
 async def _decided(bot: Running, lane: str) -> int:
     """Claim and decide all of a lane, as the flow does; returns how many jobs that were."""
     decided = 0
-    while job := await bot.app.inbox.claim(lane):
+    while job := await bot.app.inbox.claim(Lane(lane)):
         decide(job.inbound, job.active_pack, Installed(bot.app.leases.library.names))
         await bot.app.database.transact(
             lambda tx, job=job: tx.run("UPDATE jobs SET state = 'done' WHERE id = ?", job.id)

@@ -1,0 +1,114 @@
+"""The commands that every installation has: name, line, how each runs, what it bypasses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from types import MappingProxyType
+
+_NAME = re.compile(r"[a-z0-9_]{1,32}")
+
+
+class Runs(Enum):
+    """How a command runs, once its job is claimed."""
+
+    TRANSACTION = auto()  # in the one that settles its job and queues its reply
+    LOOKUP = auto()  # it only reads, and perhaps much: nothing waits while it does
+    FLOW = auto()  # it makes calls, and settles its job itself
+    AGAIN = auto()  # as a turn, with the words of the turn before
+    OFF_RECORD = auto()  # as a turn with the words after it; without any, in a transaction
+
+
+class Bypass(Enum):
+    """When a command does not wait behind the turn at work in its conversation."""
+
+    NEVER = auto()
+    STOPPING = auto()  # always: it stops that turn
+    LOOKING = auto()  # always: it only looks
+    LOOKING_BARE = auto()  # with nothing after it, it only looks
+    LEAVING = auto()  # while a question is open: it closes that, and ends its turn as /stop does
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """A command of ours; `line` is what the menu and /help say of it."""
+
+    name: str
+    line: str
+    runs: Runs = Runs.TRANSACTION
+    bypass: Bypass = Bypass.NEVER
+
+    def bypasses(self, *, bare: bool, asked: bool) -> bool:
+        """Whether it does not wait; `bare`: nothing came with it, `asked`: a question is open."""
+        match self.bypass:
+            case Bypass.NEVER:
+                return False
+            case Bypass.STOPPING | Bypass.LOOKING:
+                return True
+            case Bypass.LOOKING_BARE:
+                return bare
+            case Bypass.LEAVING:
+                return asked
+
+    @property
+    def ends_burst(self) -> bool:
+        """Whether words said after it do not join those it ends."""
+        return self.bypass in (Bypass.STOPPING, Bypass.LEAVING)
+
+
+def by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
+    """The entries in their order.
+
+    Raises:
+        ValueError: a name is taken, or none that Telegram takes.
+    """
+    found: dict[str, CommandEntry] = {}
+    for entry in entries:
+        if entry.name in found or not _NAME.fullmatch(entry.name):
+            raise ValueError(f"command {entry.name!r} is taken or misspelt")
+        found[entry.name] = entry
+    return MappingProxyType(found)
+
+
+MENU = CommandEntry("menu", "the pages of the pack that answers here", Runs.FLOW, Bypass.LOOKING)
+PACK = CommandEntry("pack", "choose which pack answers here", bypass=Bypass.LOOKING)
+STOP = CommandEntry("stop", "stop the running answer", bypass=Bypass.STOPPING)
+INSTALL = CommandEntry("install", "install a pack (the owner only)", Runs.FLOW)
+CRON = CommandEntry("cron", "what begins by itself here, and when", bypass=Bypass.LOOKING_BARE)
+COMMANDS = by_name(
+    (
+        CommandEntry("start", "say hello", bypass=Bypass.LOOKING),
+        CommandEntry("help", "what I know", bypass=Bypass.LOOKING),
+        MENU,
+        PACK,
+        CommandEntry("use", "talk to a pack: /use notes"),
+        CommandEntry("new", "start a fresh session", bypass=Bypass.LEAVING),
+        CommandEntry("sessions", "go back to an earlier session", Runs.LOOKUP, Bypass.LOOKING),
+        CommandEntry("compact", "summarise what was said so far", Runs.FLOW),
+        STOP,
+        CommandEntry("retry", "answer my last message again", Runs.AGAIN, Bypass.LEAVING),
+        CommandEntry("setup_topics", "a topic for each pack, in a group with topics", Runs.FLOW),
+        INSTALL,
+        CommandEntry("otr", "off the record: nothing is kept, nothing is changed", Runs.OFF_RECORD),
+        CommandEntry("whereami", "which chat, pack and session this is", bypass=Bypass.LOOKING),
+        CommandEntry("id", "your Telegram id", bypass=Bypass.LOOKING),
+        CommandEntry("memory", "what I remember here; /memory undo takes a change back", Runs.FLOW),
+        CommandEntry("usage", "what today and this week cost", Runs.LOOKUP, Bypass.LOOKING),
+        CRON,
+    )
+)
+
+
+def check_handled(handlers: Collection[str], *runs: Runs) -> None:
+    """See that there is a handler for each command that runs so, and for no other one.
+
+    Raises:
+        ValueError: there is not; says for which.
+    """
+    wanted = {entry.name for entry in COMMANDS.values() if entry.runs in runs}
+    if wrong := wanted ^ set(handlers):
+        raise ValueError(
+            f"commands without a handler, or handlers without a command: {sorted(wrong)}"
+        )
