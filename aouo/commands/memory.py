@@ -16,9 +16,6 @@ from aouo.store.database import Tx
 from aouo.store.owners import owner_of
 
 _CHANGES = 3
-SHOW = "memory_show_"
-UNDO = "memory_undo_"
-EMPTY = "memory_empty_"
 
 
 def memory(files_of: FilesOf, zone: tzinfo | None) -> Entry:

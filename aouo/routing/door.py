@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aouo.facts import callback_data
 from aouo.facts.events import (
     Album,
     Attached,
@@ -28,7 +27,6 @@ BYPASSING = frozenset(
 """`/stop`, and what only looks."""
 LEAVING = frozenset({"new", "retry"})
 """Who sends these leaves a question unanswered; they close it as `/stop` does."""
-_ASKED = ("choice_", "approval_", "nav:budget_", "nav:edited_", "nav:install_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class Doorkeeper:
                 return f"!{lane}"
             case Command(name) if answers_gate and name in LEAVING:
                 return f"!{lane}"
-            case Button() as button if bypasses(button):
+            case Button(bypasses=True):
                 return f"!{lane}"
             case Text() if answers_gate:
                 return f"!{lane}"
@@ -69,14 +67,3 @@ class Doorkeeper:
                 return f"!{lane}"
             case _:
                 return lane
-
-    def counts_once(self, button: Button) -> bool:
-        """What was asked is answered once, and so are offers: a second tap is told so."""
-        return button.data.startswith((*_ASKED, "nav:again_"))
-
-
-def bypasses(button: Button) -> bool:
-    """Answers to questions, and reads, do not wait behind a running turn."""
-    if button.by_model or button.lost:
-        return False
-    return callback_data.is_page(button.data) or button.data.startswith((*_ASKED, "nav:again_"))
