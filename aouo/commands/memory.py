@@ -13,9 +13,6 @@ from aouo.store.database import Tx
 from aouo.store.owners import owner_of
 
 _CHANGES = 3
-SHOW = "memory_show_"
-UNDO = "memory_undo_"
-EMPTY = "memory_empty_"
 
 
 def card(

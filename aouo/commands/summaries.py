@@ -16,17 +16,17 @@ def nothing_to_compact(tx: Tx, call: Call) -> Result:
     return Result(notices.NothingToCompact(standing.id if standing else 0))
 
 
-def show(tx: Tx, call: Call, key: str) -> Result:
-    """`summary_<id>`: the words of a summary of this conversation."""
-    found = _find(tx, call, key.removeprefix("summary_"))
+def show(tx: Tx, call: Call, summary_id: int) -> Result:
+    """The words of a summary of this conversation."""
+    found = _find(tx, call, summary_id)
     if found is None:
         return Result(notices.NoSuchSummary())
     return Result(notices.SummaryShown(found.id, found.messages, found.text, found.undone))
 
 
-def undo(tx: Tx, call: Call, key: str) -> Result:
-    """`unsummary_<id>`: from now on the messages themselves are read again."""
-    found = _find(tx, call, key.removeprefix("unsummary_"))
+def undo(tx: Tx, call: Call, summary_id: int) -> Result:
+    """From now on the messages themselves are read again."""
+    found = _find(tx, call, summary_id)
     if found is None:
         return Result(notices.NoSuchSummary())
     summaries.undo(tx, found.id, call.now)
@@ -34,9 +34,9 @@ def undo(tx: Tx, call: Call, key: str) -> Result:
     return Result(notices.SummaryUndone(found.messages, before.id if before else 0))
 
 
-def _find(tx: Tx, call: Call, number: str) -> Summary | None:
+def _find(tx: Tx, call: Call, summary_id: int) -> Summary | None:
     """A summary of this conversation, with whichever pack."""
-    found = summaries.get(tx, int(number)) if number.isascii() and number.isdigit() else None
+    found = summaries.get(tx, summary_id)
     if found is None:
         return None
     here = str(call.inbound.address)

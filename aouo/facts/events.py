@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
+from aouo.facts.taps import Tap, decode
 
 ChatKind: TypeAlias = Literal["private", "group", "forum"]
 AsChat: TypeAlias = Literal["", "group", "channel"]
@@ -57,14 +58,23 @@ class Command:
 class Button:
     """A tap on one of our buttons; `answer_id` is where the tap itself wants an answer.
 
-    `by_model`: a model made the button. `lost`: what it stands for is not known (any more).
+    `by_model`: a model made the button.
     """
 
     data: str
     label: str
     answer_id: str
     by_model: bool = False
-    lost: bool = False
+
+    @property
+    def tap(self) -> Tap:
+        """What it says, whoever made it."""
+        return decode(self.data)
+
+    @property
+    def bypasses(self) -> bool:
+        """Whether it is done at once, whatever is at work in its lane: only for our own."""
+        return self.tap.bypasses and not self.by_model
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,16 +143,14 @@ class Flow:
                 await desk.answer(job, notices.UnknownCommand(name))
             case to.RefuseCommand(name, pack):
                 await desk.answer(job, notices.SkillOfOtherPack(name, pack))
-            case to.BindPack(pack):
-                await taps.bind(job, pack)
             case to.NameTopic():
                 await self._topics.name(job, decision)
             case to.ShutTopic(closed):
                 await self._topics.shut(job, closed=closed)
             case to.AnswerGate():
                 await taps.answer_gate(job, decision)
-            case to.OpenMenu(key, ours):
-                await taps.open_menu(job, key, ours=ours)
+            case to.ObeyTap(tap):
+                await taps.obey(job, tap)
             case to.Refuse():
                 await desk.refuse(job, decision)
             case to.MoveChat(new_chat_id):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
-from aouo.facts import callback_data
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.taps import Foreign, Reference, decode, encode, fits
 
 
 def sendable(message: Rendered, delivery_id: int) -> Rendered:
@@ -26,7 +26,7 @@ def sendable(message: Rendered, delivery_id: int) -> Rendered:
 
 
 def _sendable(button: ButtonSpec, delivery_id: int, number: int) -> ButtonSpec:
-    forged = button.by_model and callback_data.is_ours(button.data)
-    if callback_data.fits(button.data) and not forged:
+    forged = button.by_model and not isinstance(decode(button.data), Foreign)
+    if fits(button.data) and not forged:
         return button
-    return replace(button, data=callback_data.reference(delivery_id, number))
+    return replace(button, data=encode(Reference(delivery_id, number)))

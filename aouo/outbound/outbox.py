@@ -19,6 +19,7 @@ from aouo.facts.errors import (
     NotOffered,
     RecipientGone,
 )
+from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import Clock, Messenger, Rendered
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import Pace
@@ -166,12 +167,17 @@ class Outbox:
         if told:
             self.put(told)
 
-    async def answer_tap(
-        self, address: ConversationAddress, answer_id: str, text: str, *, alert: bool = False
-    ) -> None:
-        """Answer a tap; that it failed is nobody's business either."""
+    async def answer_tap(self, inbound: Inbound, problem: str = "") -> None:
+        """Answer `inbound`, if it is a tap: with an alert that says the problem, or without a word.
+
+        That it failed is nobody's business either.
+        """
+        tap = inbound.content
+        if not isinstance(tap, Button):
+            return
+        messenger = self._messengers[inbound.address.platform]
         try:
-            await self._messengers[address.platform].answer_tap(answer_id, text, alert=alert)
+            await messenger.answer_tap(tap.answer_id, problem, alert=bool(problem))
         except DeliveryError as error:
             log.debug("tap_not_answered", error=str(error))
 

@@ -66,10 +66,6 @@ class Policy(Protocol):
         """The lane a job takes."""
         ...
 
-    def counts_once(self, button: Button) -> bool:
-        """Whether a second tap changes nothing by itself, and is explained."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
@@ -256,10 +252,8 @@ class Inbox:
     def _repeats(self, inbound: Inbound) -> str:
         """Where a tap wants an answer that was made just now; "" = it is none of these."""
         content, now_s = inbound.content, self._clock.monotonic_s()
-        if not isinstance(content, Button) or not content.answer_id:
-            return ""
-        if self._policy().counts_once(content):
-            return ""
+        if not isinstance(content, Button) or not content.answer_id or content.tap.asks_once:
+            return ""  # the second tap on what asks once is told so
         tap = (inbound.address, inbound.message_id, inbound.person.id, content.data)
         before_s = now_s - TWICE_WITHIN_S
         self._tapped = {tap: at_s for tap, at_s in self._tapped.items() if at_s > before_s}

@@ -27,10 +27,10 @@ from aouo.facts.events import (
     TopicShut,
     Unsupported,
 )
+from aouo.facts.taps import Approve, BindPack, Choose, Foreign, OpenPage, Reference, Unknown
 from aouo.routing.decisions import (
     AnswerGate,
     ApplyEdit,
-    BindPack,
     Decision,
     Explain,
     Ignore,
@@ -39,7 +39,7 @@ from aouo.routing.decisions import (
     NoteReaction,
     NoteStanding,
     ObeyCommand,
-    OpenMenu,
+    ObeyTap,
     PickPack,
     PutAside,
     Refuse,
@@ -101,7 +101,7 @@ def decide(
             return _tap(button, active_pack, installed)
         case Text(text) as content:
             if answers_gate:
-                return AnswerGate(text=text)
+                return AnswerGate(text)
             return _turn(_words(content), active_pack or installed.named(inbound.title), installed)
         case _:
             assert_never(inbound.content)
@@ -150,21 +150,15 @@ def _tap(button: Button, active_pack: str, installed: Installed) -> Decision:
     A button that a model made may choose a pack or open a page, and nothing else of ours: what
     looks like an answer to one of our questions is only told to the model.
     """
-    kind, found, rest = button.data.partition(":")
-    if button.lost:
-        return OpenMenu(button.data, ours=False)
-    if kind == "pack" and found:
-        return BindPack(rest)
-    if kind == "nav" or button.data == "menu":
-        return OpenMenu(rest, ours=not button.by_model)
-    if button.by_model:
-        return _callback(button.data, active_pack, installed)
-    if kind.startswith("choice_"):
-        option = int(rest) if rest.isascii() and rest.isdigit() else -1
-        return AnswerGate(kind.removeprefix("choice_"), option)
-    if kind.startswith("approval_"):
-        return AnswerGate(kind.removeprefix("approval_"), text=rest)
-    return _callback(button.data, active_pack, installed)
+    match button.tap:
+        case Foreign(data):
+            return _callback(data, active_pack, installed)
+        case BindPack() | OpenPage() as tap:
+            return ObeyTap(tap)
+        case Choose() | Approve() | Reference() if button.by_model:
+            return _callback(button.data, active_pack, installed)
+        case tap:
+            return ObeyTap(Unknown(button.data) if button.by_model else tap)
 
 
 def _callback(data: str, active_pack: str, installed: Installed) -> Decision:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from aouo.facts.events import AsChat, Standing
+from aouo.facts.taps import Ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,6 @@ class RefuseCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class BindPack:
-    """Bind this conversation to the pack that a person tapped."""
-
-    pack: str
-
-
-@dataclass(frozen=True, slots=True)
 class NameTopic:
     """Remember what a topic is called, and bind it to the pack of that name, "" = there is none."""
 
@@ -72,22 +66,16 @@ class ShutTopic:
 
 @dataclass(frozen=True, slots=True)
 class AnswerGate:
-    """An answer to an open question: a tap names gate and option, a text just answers."""
+    """Words that answer an open question."""
 
-    gate_id: str = ""
-    option: int = -1
-    text: str = ""
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
-class OpenMenu:
-    """A button that needs no model; only one of `ours` does more than open a page.
+class ObeyTap:
+    """Do what one of our own buttons says."""
 
-    `key` "" is the pack's first page.
-    """
-
-    key: str
-    ours: bool = True
+    tap: Ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +137,10 @@ Decision: TypeAlias = (
     | PickPack
     | ObeyCommand
     | RefuseCommand
-    | BindPack
     | NameTopic
     | ShutTopic
     | AnswerGate
-    | OpenMenu
+    | ObeyTap
     | Refuse
     | MoveChat
     | ApplyEdit

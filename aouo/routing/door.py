@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aouo.facts import callback_data
 from aouo.facts.address import Lane
 from aouo.facts.commands import COMMANDS
 from aouo.facts.events import (
@@ -23,8 +22,6 @@ from aouo.facts.events import (
     TopicShut,
 )
 from aouo.routing.installed import Installed
-
-_ASKED = ("choice_", "approval_", "nav:budget_", "nav:edited_", "nav:install_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class Doorkeeper:
                 return lane.bypass
             case Attached(command=Command(name)) | Album(command=Command(name)) if _hurries(name):
                 return lane.bypass
-            case Button() as button if bypasses(button):
+            case Button(bypasses=True):
                 return lane.bypass
             case Text() if answers_gate:
                 return lane.bypass
@@ -62,19 +59,8 @@ class Doorkeeper:
             case _:
                 return lane
 
-    def counts_once(self, button: Button) -> bool:
-        """What was asked is answered once, and so are offers: a second tap is told so."""
-        return button.data.startswith((*_ASKED, "nav:again_"))
-
 
 def _hurries(name: str, *, bare: bool = False, asked: bool = False) -> bool:
     """Whether a command does not wait; one with a file is not bare, and leaves no question."""
     entry = COMMANDS.get(name)
     return entry is not None and entry.bypasses(bare=bare, asked=asked)
-
-
-def bypasses(button: Button) -> bool:
-    """Answers to questions, and reads, do not wait behind a running turn."""
-    if button.by_model or button.lost:
-        return False
-    return callback_data.is_page(button.data) or button.data.startswith((*_ASKED, "nav:again_"))

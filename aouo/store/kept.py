@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
-from aouo.facts import callback_data
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import ButtonSpec
+from aouo.facts.taps import Reference
 from aouo.store import deliveries
 from aouo.store.database import Tx
 
@@ -17,11 +17,10 @@ def resolve(tx: Tx, inbound: Inbound, button: Button) -> Inbound:
     """The tap with the conversation, the label and the data that its message knows."""
     if not button.label:  # Telegram does not show the message any more, nor say its topic
         inbound = replace(inbound, address=_place(tx, inbound))
-    if not callback_data.is_reference(button.data):
-        return replace(inbound, content=button)
-    found = _button(tx, inbound, button.data)
+    tap = button.tap
+    found = _button(tx, inbound, tap) if isinstance(tap, Reference) else None
     if found is None:
-        return replace(inbound, content=replace(button, lost=True))
+        return replace(inbound, content=button)
     label = button.label or found.label
     tapped = replace(button, data=found.data, label=label, by_model=found.by_model)
     return replace(inbound, content=tapped)
@@ -32,16 +31,15 @@ def _place(tx: Tx, inbound: Inbound) -> ConversationAddress:
     return row.address if row else inbound.address
 
 
-def _button(tx: Tx, inbound: Inbound, data: str) -> ButtonSpec | None:
+def _button(tx: Tx, inbound: Inbound, tap: Reference) -> ButtonSpec | None:
     """The button that a reference names, if its message is in this conversation.
 
     What a closed topic could not take stands in the chat around it, perhaps unknown to us.
     """
-    referred = callback_data.referred(data)
-    row = deliveries.get(tx, referred[0]) if referred else None
-    if row is None or referred is None:
+    row = deliveries.get(tx, tap.delivery_id)
+    if row is None:
         return None
     if inbound.address not in (row.address, row.address.around):
         return None
     buttons = list(chain.from_iterable(row.message.buttons))
-    return buttons[referred[1]] if referred[1] < len(buttons) else None
+    return buttons[tap.number] if tap.number < len(buttons) else None

@@ -21,7 +21,6 @@ from aouo.facts.events import Arrival, Button, Inbound
 from aouo.facts.ports import Clock, Rendered, Rights
 from aouo.outbound.degrade import Capabilities
 from aouo.routing import lexer
-from aouo.routing.door import bypasses
 from aouo.store import topics, updates
 from aouo.store.database import Database
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
@@ -284,6 +283,6 @@ def _import_telegram() -> None:
 def _waiting_tap(inbound: Inbound) -> str:
     """A tap that waits in its lane; those that bypass it are answered with their outcome."""
     content = inbound.content
-    if isinstance(content, Button) and not bypasses(content):
+    if isinstance(content, Button) and not content.bypasses:
         return content.answer_id
     return ""

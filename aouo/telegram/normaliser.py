@@ -171,7 +171,7 @@ class Normaliser:
         if isinstance(message, telegram.Message):
             thread = reading.thread(message)
             label = reading.label(message, query.data or "")
-        content = Button(query.data or "", label, query.id, lost=not query.data)
+        content = Button(query.data or "", label, query.id)
         address = ConversationAddress("tg", str(message.chat.id), thread)
         person, group = _person(query.from_user), message.chat.title or ""
         tapped = Inbound(address, person, content, kind, message.message_id, group=group)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeAlias
 
 import structlog
 
@@ -12,9 +13,10 @@ from aouo.facts import notices
 from aouo.facts.accounts import Refusal
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.errors import BudgetExceeded, SetupError
-from aouo.facts.events import Button, Inbound, Text
+from aouo.facts.events import Inbound, Text
 from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
+from aouo.facts.taps import LeaveUnanswered, RaiseBudget, UseCheaperModel
 from aouo.facts.work import Delivery, Job
 from aouo.flow.questions import outcomes
 from aouo.flow.questions.approving import elsewhere, owners_chat
@@ -26,6 +28,7 @@ from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
 _HOUR = timedelta(hours=1)
+BudgetTap: TypeAlias = RaiseBudget | UseCheaperModel | LeaveUnanswered
 
 
 def refusal_by(error: Exception, turn_id: str) -> Refusal | None:
@@ -131,11 +134,11 @@ class Affording:
             return usual
         return self._models[choice]
 
-    async def tap(self, job: Job, key: str) -> None:
-        """Carry out `budget_<what>_<turn>`, or explain why not."""
+    async def tap(self, job: Job, tap: BudgetTap) -> None:
+        """Decide a refusal, or explain why not."""
         inbound = job.inbound
         now, day = stamp(self._clock), self._quota.day()
-        what, _, turn_id = key.removeprefix("budget_").partition("_")
+        turn_id = tap.turn_id
 
         def write(tx: Tx) -> tuple[str, list[Delivery]]:
             jobs.hold(tx, job)
@@ -144,19 +147,16 @@ class Affording:
             asked = jobs.of_turn(tx, turn_id)
             if refusal is None or asked is None or not self._belongs(inbound, asked.address):
                 return sentences.TAP_UNKNOWN, []
-            if objection := self._objection(what, refusal, asked, inbound):
+            if objection := self._objection(tap, refusal, asked, inbound):
                 return objection, []
-            decided = self._decide(tx, what, refusal, asked, day, now)
+            decided = self._decide(tx, tap, refusal, asked, day, now)
             return "", _shown(tx, turn_id, decided, inbound, asked.address, now)
 
         text, rows = await self._database.transact(write, durable=True)
         self._outbox.put(*rows)
         for lane in {row.address.lane for row in rows}:
             self._wake(lane)
-        if isinstance(inbound.content, Button):
-            await self._outbox.answer_tap(
-                inbound.address, inbound.content.answer_id, text, alert=bool(text)
-            )
+        await self._outbox.answer_tap(inbound, text)
 
     def _belongs(self, tapped: Inbound, asked_at: ConversationAddress) -> bool:
         """Whether the button can have been in this chat."""
@@ -164,25 +164,25 @@ class Affording:
             return True
         return self.is_owner(tapped) and tapped.address == owners_chat(asked_at, self._owner)
 
-    def _objection(self, what: str, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
+    def _objection(self, tap: BudgetTap, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
         """Why this tap does nothing, "" = it does."""
         if refusal.state != "open":
             return sentences.TAP_EXPIRED
-        if what == "raise":
+        if isinstance(tap, RaiseBudget):
             return "" if self.is_owner(tapped) else sentences.TAP_FOR_THE_OWNER
-        if what not in ("cheaper", "stop") or (what == "cheaper" and not refusal.model):
+        if isinstance(tap, UseCheaperModel) and not refusal.model:
             return sentences.TAP_UNKNOWN
         mine = asked.person.id == tapped.person.id or self.is_owner(tapped)
         return "" if mine else sentences.TAP_NOT_YOURS
 
     def _decide(
-        self, tx: Tx, what: str, refusal: Refusal, asked: Inbound, day: str, now: str
+        self, tx: Tx, tap: BudgetTap, refusal: Refusal, asked: Inbound, day: str, now: str
     ) -> Notice:
-        if what == "stop":
+        if isinstance(tap, LeaveUnanswered):
             budgets.decide(tx, refusal, "stopped")
             return notices.BudgetStopped()
         again = _ask_again(tx, refusal.turn_id, asked, now)
-        if what == "raise":
+        if isinstance(tap, RaiseBudget):
             budgets.decide(tx, refusal, "raised")
             budgets.allow(tx, refusal, day, now)
             log.info("budget_raised", scope=refusal.kind, name=refusal.name, usd=refusal.raise_usd)

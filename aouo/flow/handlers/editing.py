@@ -9,8 +9,9 @@ import structlog
 
 from aouo.facts import notices
 from aouo.facts.address import Lane
-from aouo.facts.events import Album, Attached, Button, Command, Content, Edited, Inbound, Text
+from aouo.facts.events import Album, Attached, Command, Content, Edited, Inbound, Text
 from aouo.facts.ports import Clock, stamp
+from aouo.facts.taps import AnswerEdited
 from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
 from aouo.outbound.outbox import Outbox
@@ -84,15 +85,13 @@ class Editing:
 
         ctx.said += map(UserSaid, await self._database.transact(write))
 
-    async def tap(self, job: Job, key: str) -> None:
+    async def tap(self, job: Job, tap: AnswerEdited) -> None:
         """Answer the new words, because the person wants it; or explain why not."""
         inbound, now = job.inbound, stamp(self._clock)
-        number = key.removeprefix("edited_")
-        offer_id = int(number) if number.isascii() and number.isdigit() else 0
 
         def write(tx: Tx) -> str | Delivery:
             jobs.hold(tx, job)
-            problem = _take(tx, offer_id, inbound, now)
+            problem = _take(tx, tap.offer_id, inbound, now)
             jobs.settle(tx, job, "done", problem or "answers an edited message", now)
             if problem:
                 return problem
@@ -106,10 +105,7 @@ class Editing:
         if isinstance(said, Delivery):
             self._outbox.put(said)
             self._wake(inbound.address.lane)
-        if isinstance(inbound.content, Button):
-            await self._outbox.answer_tap(
-                inbound.address, inbound.content.answer_id, problem, alert=bool(problem)
-            )
+        await self._outbox.answer_tap(inbound, problem)
 
 
 def offer_untold(tx: Tx, job: Job, now: str) -> list[Delivery]:

@@ -14,7 +14,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.commands import INSTALL
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
-from aouo.facts.events import Album, Attached, Button, Inbound
+from aouo.facts.events import Album, Attached, Inbound
 from aouo.facts.installs import Change
 from aouo.facts.notices import Notice
 from aouo.facts.notices_install import (
@@ -26,6 +26,7 @@ from aouo.facts.notices_install import (
     PackOffered,
 )
 from aouo.facts.ports import Clock, Files
+from aouo.facts.taps import AcceptPack, DeclinePack
 from aouo.facts.work import Job
 from aouo.flow.desk import Desk
 from aouo.flow.files.activity import typing
@@ -37,16 +38,15 @@ from aouo.packs.summary import Summary
 from aouo.triggers.scheduling import Place
 
 log = structlog.get_logger()
-PREFIX = "install_"
 _OPEN = frozenset(
     {
-        ("offered", "yes"),
-        ("offered", "no"),
-        ("begun", "yes"),
-        ("begun", "no"),
-        ("done", "yes"),
-        ("failed", "yes"),
-        ("declined", "no"),
+        ("offered", AcceptPack),
+        ("offered", DeclinePack),
+        ("begun", AcceptPack),
+        ("begun", DeclinePack),
+        ("done", AcceptPack),
+        ("failed", AcceptPack),
+        ("declined", DeclinePack),
     }
 )
 """States of a change and taps that fit: a process may be killed between the change and its
@@ -138,27 +138,35 @@ class Installing:
         await self._shop.accept(change.id, job.inbound.person.id)
         return PackInstalled(change.pack, change.version, upgraded=True, open_here=False)
 
-    async def tap(self, job: Job, key: str) -> None:
-        """Carry out `install_<change>_<yes|no>` or `install_offer_<name>`, or explain why not."""
-        inbound = job.inbound
-        change_id, _, answer = key.removeprefix(PREFIX).partition("_")
-        if change_id == "offer" and self._is_owner(inbound) and answer in self._bundled():
-            await self._tell(job, "")
-            await self.run(job, answer)
+    async def offer(self, job: Job, pack: str) -> None:
+        """Show the card of a pack that comes with aouo, or explain why not."""
+        objection = ""
+        if not self._is_owner(job.inbound):
+            objection = sentences.TAP_FOR_THE_OWNER
+        elif pack not in self._bundled():
+            objection = sentences.TAP_UNKNOWN
+        await self._outbox.answer_tap(job.inbound, objection)
+        if objection:
+            await self._desk.done(job, "an install card's button")
             return
-        change = await self._shop.look(change_id)
+        await self.run(job, pack)
+
+    async def decide(self, job: Job, tap: AcceptPack | DeclinePack) -> None:
+        """Carry out the owner's answer to a card, or explain why not."""
+        inbound = job.inbound
+        change = await self._shop.look(tap.change_id)
         objection = ""
         if not self._is_owner(inbound):
             objection = sentences.TAP_FOR_THE_OWNER
-        elif change is None or answer not in ("yes", "no"):
+        elif change is None:
             objection = sentences.TAP_UNKNOWN
-        elif (change.state, answer) not in _OPEN:
+        elif (change.state, type(tap)) not in _OPEN:
             objection = sentences.TAP_EXPIRED
-        await self._tell(job, objection)
+        await self._outbox.answer_tap(inbound, objection)
         if objection or change is None:
             await self._desk.done(job, "an install card's button")
             return
-        notice = await self._answered(job, change, yes=answer == "yes")
+        notice = await self._answered(job, change, yes=isinstance(tap, AcceptPack))
         await self._desk.answer(job, notice, instead_of=inbound.message_id)
 
     async def _answered(self, job: Job, change: Change, *, yes: bool) -> Notice:
@@ -180,12 +188,6 @@ class Installing:
         place = Place(topic or inbound.address, inbound.chat_kind, inbound.person.id)
         await self._shop.propose(change.pack, place)
         return PackInstalled(change.pack, change.version, open_here=topic is None)
-
-    async def _tell(self, job: Job, text: str) -> None:
-        if isinstance(job.inbound.content, Button):
-            answer_id = job.inbound.content.answer_id
-            address = job.inbound.address
-            await self._outbox.answer_tap(address, answer_id, text, alert=bool(text))
 
     def _usage(self) -> Notice:
         there = self._desk.library.names

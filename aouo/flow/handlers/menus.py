@@ -66,8 +66,8 @@ class Menus:
         A tap turns the message it was on into the page, unless that is an answer of the model's.
         """
         content = job.inbound.content
-        if isinstance(content, Button) and job.lane.bypasses:
-            await self._outbox.answer_tap(job.inbound.address, content.answer_id, "")
+        if job.lane.bypasses:
+            await self._outbox.answer_tap(job.inbound)
         library = self._desk.library
         place = await self._place(job)
         if place.tapped and place.pack is not None and place.tapped != place.pack:

@@ -43,28 +43,14 @@ class Remembering:
         """`/memory`, `/memory undo` and `/memory empty <file>`."""
         match rest.lower().split():
             case ["undo"]:
-                await self._undo(job, 0)
+                await self.undo(job, 0)
             case []:
                 await self._settle_open(job)
                 await self._desk.command(job, self._card)
             case ["empty", name]:
-                await self._empty(job, name)
+                await self.empty(job, name)
             case _:
                 await self._desk.answer(job, _USAGE)
-
-    async def tap(self, job: Job, key: str) -> None:
-        """`memory_show_<file>`, `memory_empty_<file>` and `memory_undo_<version>`."""
-        if key.startswith(memory.SHOW):
-            await self._show(job, key.removeprefix(memory.SHOW))
-            return
-        if key.startswith(memory.EMPTY):
-            await self._empty(job, key.removeprefix(memory.EMPTY))
-            return
-        number = key.removeprefix(memory.UNDO)
-        if number.isascii() and number.isdigit() and len(number) < 19:
-            await self._undo(job, int(number))
-        else:
-            await self._desk.answer(job, notices.UnknownButton())
 
     def _card(self, tx: Tx, call: Call) -> Result:
         pack = pack_here(tx, call, self._desk.library)
@@ -73,7 +59,9 @@ class Remembering:
         files = self._keeping.files(pack, owner_of(tx, call.inbound))
         return Result(memory.card(tx, call, pack, files, self._zone))
 
-    async def _show(self, job: Job, name: str) -> None:
+    async def show(self, job: Job, name: str) -> None:
+        """Show a whole file."""
+
         def show(tx: Tx, call: Call) -> Result:
             pack = pack_here(tx, call, self._desk.library)
             if pack is None:
@@ -86,7 +74,8 @@ class Remembering:
 
         await self._desk.command(job, show)
 
-    async def _undo(self, job: Job, wanted: int) -> None:
+    async def undo(self, job: Job, wanted: int) -> None:
+        """Take the change `wanted` back, 0 = the newest that can be."""
         pack, owner = await self._where(job)
         undoing: Undoing = NothingToUndo()
         off_record = job.off_record
@@ -117,7 +106,8 @@ class Remembering:
         tapped = isinstance(job.inbound.content, Button) and isinstance(undoing, Undone)
         await self._desk.command(job, show, instead_of=job.inbound.message_id if tapped else 0)
 
-    async def _empty(self, job: Job, name: str) -> None:
+    async def empty(self, job: Job, name: str) -> None:
+        """Take everything out of a file."""
         pack, owner = await self._where(job)
         file, emptied, off_record = "", False, job.off_record
         if pack is not None and not off_record:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias, assert_never
+
 import structlog
 
 from aouo.commands import builtin, summaries
-from aouo.facts import notices
-from aouo.facts.callback_data import RUNTIMES
+from aouo.facts import notices, taps
 from aouo.facts.commands import CRON
-from aouo.facts.events import Button, Inbound, Text
+from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.desk import Desk
-from aouo.flow.handlers import installing, onboarding
+from aouo.flow.handlers import onboarding
 from aouo.flow.handlers.affording import Affording
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
@@ -28,6 +29,7 @@ from aouo.store import deliveries, gates, jobs
 from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
+Answer: TypeAlias = AnswerGate | taps.Choose | taps.Approve
 _MOST_DIGITS = 18
 
 
@@ -59,7 +61,7 @@ class Taps:
         self._remembering = remembering
         self._menus = menus
 
-    async def bind(self, job: Job, pack: str) -> None:
+    async def _bind(self, job: Job, pack: str) -> None:
         """Bind the conversation to the pack that a person tapped."""
         inbound = job.inbound
         library = self._desk.library
@@ -74,26 +76,22 @@ class Taps:
             instead_of=inbound.message_id if picker else 0,
         )
 
-    async def answer_gate(self, job: Job, given: AnswerGate) -> None:
+    async def answer_gate(self, job: Job, given: Answer) -> None:
         """Settle a question, wake its turn, and show the outcome where it was asked."""
         inbound = job.inbound
         now = stamp(self._clock)
 
         def write(tx: Tx) -> tuple[Gate | None, str, list[Delivery]]:
             jobs.hold(tx, job)
-            gate = (
-                gates.get(tx, given.gate_id)
-                if given.gate_id
-                else gates.open_for(tx, inbound.address, inbound.person.id)
-            )
-            if gate is None and isinstance(inbound.content, Text):
+            gate = _gate_of(tx, given, inbound)
+            if gate is None and isinstance(given, AnswerGate):
                 return None, "", []
             problem, answer = _judge(gate, given, inbound, now)
             if problem or gate is None:
                 jobs.settle(tx, job, "done", problem, now)
                 return None, problem, []
             gates.settle(tx, gate.id, "answered", answer)
-            if given.gate_id:
+            if not isinstance(given, AnswerGate):
                 deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
             jobs.settle(tx, job, "done", "answered a question", now)
             settled = gates.get(tx, gate.id)
@@ -106,46 +104,57 @@ class Taps:
         self._outbox.put(*shown)
         if gate:
             self._waiting.tell(gate)
-        await self._tell(inbound, problem, alert=bool(problem))
+        await self._outbox.answer_tap(inbound, problem)
 
-    async def open_menu(self, job: Job, key: str, *, ours: bool) -> None:
-        """Buttons that need no model; all but pages only if the button is one of `ours`."""
-        inbound = job.inbound
-        if not key.startswith(RUNTIMES):
-            await self._menus.open(job, key)
-        elif not ours:
-            await self._desk.answer(job, notices.UnknownButton())
-        elif key.startswith("session_"):
-            token = key.removeprefix("session_")
-            await self._desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
-        elif key.startswith("budget_"):
-            await self._affording.tap(job, key)
-        elif key.startswith(installing.PREFIX):
-            await self._installing.tap(job, key)
-        elif key.startswith("edited_"):
-            await self._editing.tap(job, key)
-        elif key == "onboarding_skip":
-            await onboarding.skip(self._desk, self._outbox, job)
-        elif key.startswith("memory_"):
-            await self._remembering.tap(job, key)
-        elif key.startswith("summary_"):
-            await self._desk.command(job, lambda tx, call: summaries.show(tx, call, key))
-        elif key.startswith("unsummary_"):
-            await self._desk.command(job, lambda tx, call: summaries.undo(tx, call, key))
-        elif key.startswith("cron_"):
-            rest = key.removeprefix("cron_").replace("_", " ", 1)
-            await self._desk.obey(job, CRON.name, rest, instead_of=inbound.message_id)
-        elif key.startswith("again_"):
-            await self._show_again(job, key)
-        else:
-            await self._desk.answer(job, notices.UnknownButton())
+    async def obey(self, job: Job, tap: taps.Ours) -> None:
+        """Do what a button says."""
+        desk, shown = self._desk, job.inbound.message_id
+        match tap:
+            case taps.Choose() | taps.Approve():
+                await self.answer_gate(job, tap)
+            case taps.BindPack(pack):
+                await self._bind(job, pack)
+            case taps.OpenPage(page_id):
+                await self._menus.open(job, page_id)
+            case taps.OpenSession(token):
+                await desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
+            case taps.ShowSummary(summary):
+                await desk.command(job, lambda tx, call: summaries.show(tx, call, summary))
+            case taps.UndoSummary(summary):
+                await desk.command(job, lambda tx, call: summaries.undo(tx, call, summary))
+            case taps.ShowMemory(file):
+                await self._remembering.show(job, file)
+            case taps.EmptyMemory(file):
+                await self._remembering.empty(job, file)
+            case taps.UndoMemory(version):
+                await self._remembering.undo(job, version)
+            case taps.SwitchOn(schedule):
+                await desk.obey(job, CRON.name, f"on {schedule}", instead_of=shown)
+            case taps.SwitchOff(schedule):
+                await desk.obey(job, CRON.name, f"off {schedule}", instead_of=shown)
+            case taps.RaiseBudget() | taps.UseCheaperModel() | taps.LeaveUnanswered():
+                await self._affording.tap(job, tap)
+            case taps.OfferPack(pack):
+                await self._installing.offer(job, pack)
+            case taps.AcceptPack() | taps.DeclinePack():
+                await self._installing.decide(job, tap)
+            case taps.AnswerEdited():
+                await self._editing.tap(job, tap)
+            case taps.SkipOnboarding():
+                await onboarding.skip(desk, self._outbox, job)
+            case taps.ShowAgain(delivery):
+                await self._show_again(job, delivery)
+            case taps.Reference() | taps.Unknown():
+                await desk.answer(job, notices.UnknownButton())
+            case _:
+                assert_never(tap)
 
-    async def _show_again(self, job: Job, key: str) -> None:
+    async def _show_again(self, job: Job, delivery_id: int) -> None:
         """Show a delivery of this conversation once more, and only once."""
         inbound = job.inbound
-        row = await self._database.read(lambda tx: _shown_before(tx, key, inbound))
+        row = await self._database.read(lambda tx: _shown_before(tx, delivery_id, inbound))
         if row is None:
-            await self._tell(inbound, "")
+            await self._outbox.answer_tap(inbound)
             await self._desk.answer(job, notices.UnknownButton())
             return
         now = stamp(self._clock)
@@ -163,16 +172,17 @@ class Taps:
         shown = await self._database.transact(write, durable=True)
         if shown:
             self._outbox.put(shown)
-        await self._tell(inbound, "" if shown else sentences.TAP_SHOWN, alert=shown is None)
-
-    async def _tell(self, inbound: Inbound, text: str, *, alert: bool = False) -> None:
-        if isinstance(inbound.content, Button):
-            await self._outbox.answer_tap(
-                inbound.address, inbound.content.answer_id, text, alert=alert
-            )
+        await self._outbox.answer_tap(inbound, "" if shown else sentences.TAP_SHOWN)
 
 
-def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound, now: str) -> tuple[str, str]:
+def _gate_of(tx: Tx, given: Answer, inbound: Inbound) -> Gate | None:
+    """A tap names its question; words answer the one that is open for this person here."""
+    if isinstance(given, AnswerGate):
+        return gates.open_for(tx, inbound.address, inbound.person.id)
+    return gates.get(tx, given.gate_id)
+
+
+def _judge(gate: Gate | None, given: Answer, inbound: Inbound, now: str) -> tuple[str, str]:
     """(why not, the answer): a text is a label, a number or free words."""
     if gate is None:
         return sentences.TAP_UNKNOWN, ""
@@ -184,18 +194,22 @@ def _judge(gate: Gate | None, given: AnswerGate, inbound: Inbound, now: str) -> 
         return sentences.TAP_STOPPED, ""
     if gate.state != "open":
         return sentences.TAP_EXPIRED, ""
-    if given.gate_id:
-        if not 0 <= given.option < len(gate.options):
+    match given:
+        case taps.Choose(option=option) if option < len(gate.options):
+            return "", gate.options[option]
+        case taps.Choose() | taps.Approve():
             return sentences.TAP_UNKNOWN, ""
-        return "", gate.options[given.option]
-    text = given.text.strip()
-    if _is_number(text) and 1 <= int(text) <= len(gate.options):
-        return "", gate.options[int(text) - 1]
-    same = (option for option in gate.options if option.casefold() == text.casefold())
-    return "", next(same, text)
+        case AnswerGate(text):
+            return "", _meant(text.strip(), gate.options)
 
 
-def _judge_approval(gate: Gate, given: AnswerGate, inbound: Inbound, now: str) -> tuple[str, str]:
+def _meant(text: str, options: tuple[str, ...]) -> str:
+    if _is_number(text) and 1 <= int(text) <= len(options):
+        return options[int(text) - 1]
+    return next((option for option in options if option.casefold() == text.casefold()), text)
+
+
+def _judge_approval(gate: Gate, given: Answer, inbound: Inbound, now: str) -> tuple[str, str]:
     """(why not, the answer): only a tap of the owner's counts, and only in time."""
     if gate.person != inbound.person.id:
         return sentences.TAP_FOR_THE_OWNER, ""
@@ -203,23 +217,21 @@ def _judge_approval(gate: Gate, given: AnswerGate, inbound: Inbound, now: str) -
         return sentences.TAP_STOPPED, ""
     if gate.state != "open" or gate.expires_at <= now:
         return sentences.TAP_EXPIRED, ""
-    if given.text not in gate.options:
+    if not isinstance(given, taps.Approve) or given.answer not in gate.options:
         return sentences.TAP_UNKNOWN, ""
-    return "", given.text
+    return "", given.answer
 
 
 def _is_number(text: str) -> bool:
-    """Whether it counts something here: a longer one fits into no column."""
     return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
-def _shown_before(tx: Tx, key: str, inbound: Inbound) -> Delivery | None:
-    """The delivery of this conversation that `key` names and whose words are kept.
+def _shown_before(tx: Tx, delivery_id: int, inbound: Inbound) -> Delivery | None:
+    """A delivery of this conversation whose words are kept.
 
     The tapped message need not be known: the line may stand there twice.
     """
-    number = key.removeprefix("again_")
-    row = deliveries.get(tx, int(number)) if _is_number(number) else None
+    row = deliveries.get(tx, delivery_id)
     if row is None or row.message == Rendered(""):
         return None
     return row if inbound.address in (row.address, row.address.around) else None

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.taps import Choose, encode
 from aouo.facts.work import Gate
 from aouo.flow.questions.patience import Patience
 from aouo.outbound.markdown.render import render
@@ -56,7 +57,7 @@ def _card(gate: Gate) -> Rendered:
             "msg and ask a short question."
         )
     rows = tuple(
-        (ButtonSpec(label, f"choice_{gate.id}:{number}"),)
+        (ButtonSpec(label, encode(Choose(gate.id, number))),)
         for number, label in enumerate(gate.options)
     )
     return Rendered(part.text, part.entities, rows)

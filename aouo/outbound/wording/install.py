@@ -14,6 +14,7 @@ from aouo.facts.notices_install import (
     PackOffered,
 )
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.taps import AcceptPack, BindPack, DeclinePack, OfferPack, encode
 from aouo.outbound.markdown.entities import LIMIT
 from aouo.outbound.markdown.render import render
 from aouo.outbound.wording.saying import say
@@ -35,7 +36,7 @@ def worded(notice: InstallNotice) -> Rendered:
             text = f"“{pack}” is installed, version {version}."
             if not open_here:
                 return say(f"{text} It answers in a topic of its own here.")
-            talk = [ButtonSpec("Talk to it here", f"pack:{pack}")]
+            talk = [ButtonSpec("Talk to it here", encode(BindPack(pack)))]
             return say(text, talk)
         case InstalledAlready(pack, version):
             return say(f"“{pack}” {version} is installed already; there is nothing to do.")
@@ -55,7 +56,7 @@ def _usage(bundled: tuple[str, ...]) -> Rendered:
     if not bundled:
         return say(text)
     names = ", ".join(f"/install {name}" for name in bundled)
-    buttons = [ButtonSpec(name, f"nav:install_offer_{name}") for name in bundled[:_NAMED_MAX]]
+    buttons = [ButtonSpec(name, encode(OfferPack(name))) for name in bundled[:_NAMED_MAX]]
     return say(f"{text}\nThese come with me: {names}", buttons)
 
 
@@ -64,8 +65,8 @@ def _card(notice: PackOffered) -> Rendered:
     yes = "Take back" if notice.older else "Upgrade" if notice.upgrade else "Install"
     buttons = (
         (
-            ButtonSpec(yes, f"nav:install_{notice.change}_yes"),
-            ButtonSpec("No", f"nav:install_{notice.change}_no"),
+            ButtonSpec(yes, encode(AcceptPack(notice.change))),
+            ButtonSpec("No", encode(DeclinePack(notice.change))),
         ),
     )
     if len(parts) == 1:

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from aouo.facts.notices import KeptFile, MemoryChange, MemoryFileShown, MemoryShown
 from aouo.facts.ports import ButtonSpec, Media, Rendered
+from aouo.facts.taps import EmptyMemory, ShowMemory, UndoMemory, encode
 from aouo.outbound.markdown.entities import LIMIT, utf16_len
 
 _EXCERPT_CHARS = 600
@@ -25,11 +26,11 @@ def shown(notice: MemoryShown) -> Rendered:
     if notice.changes:
         lines += ["", "Newest changes:", *(_change(change) for change in notice.changes)]
     show = [
-        ButtonSpec(f"Show {file.name}", f"nav:memory_show_{file.name}")
+        ButtonSpec(f"Show {file.name}", encode(ShowMemory(file.name)))
         for file in notice.files
         if file.text
     ]
-    undo = [ButtonSpec("Undo last change", f"nav:memory_undo_{notice.undo}")] if notice.undo else []
+    undo = [ButtonSpec("Undo last change", encode(UndoMemory(notice.undo)))] if notice.undo else []
     rows = [tuple(show[n : n + 2]) for n in range(0, len(show), 2)] + (
         [tuple(undo)] if undo else []
     )
@@ -41,7 +42,7 @@ def shown(notice: MemoryShown) -> Rendered:
 def whole(notice: MemoryFileShown) -> Rendered:
     """A whole file: as a message where it fits, else as a file."""
     file = notice.file
-    empty = ((ButtonSpec("Empty it", f"nav:memory_empty_{file.name}"),),) if file.text else ()
+    empty = ((ButtonSpec("Empty it", encode(EmptyMemory(file.name))),),) if file.text else ()
     text = f"{file.name}:\n\n{file.text}" if file.text else f"{file.name} is empty."
     if utf16_len(text) <= LIMIT:
         return Rendered(text, (), empty, preview=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aouo.facts.notices import ScheduleLine, Schedules
 from aouo.facts.ports import ButtonSpec
+from aouo.facts.taps import SwitchOff, SwitchOn, encode
 
 NOT_STARTED = "Schedules do not run yet: this version keeps them and does not start them."
 _SHOWN = 40
@@ -29,7 +30,7 @@ def listed(notice: Schedules) -> str:
 def switches(notice: Schedules) -> tuple[tuple[ButtonSpec, ...], ...]:
     """One button a schedule, that switches it on or off."""
     return tuple(
-        (ButtonSpec(_label(line), f"nav:cron_{'on' if line.paused else 'off'}_{line.id}"),)
+        (ButtonSpec(_label(line), encode((SwitchOn if line.paused else SwitchOff)(line.id))),)
         for line in notice.lines[:_SHOWN]
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, assert_never
 
-from aouo.facts import errors, notices
+from aouo.facts import errors, notices, taps
 from aouo.facts.notices import Notice
 from aouo.facts.notices_install import (
     InstalledAlready,
@@ -19,6 +19,7 @@ from aouo.facts.notices_install import (
     PackOffered,
 )
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
 from aouo.outbound.wording import install, media, memory, menus, models, money, schedules, topics
 from aouo.outbound.wording.saying import say
@@ -90,7 +91,7 @@ def word(notice: Notice) -> Rendered:
         case notices.EditedTooLate(offer):
             return say(
                 "You edited a message that I had answered. My answer is to what it said before.",
-                [ButtonSpec("Answer again", f"nav:edited_{offer}")],
+                [ButtonSpec("Answer again", encode(taps.AnswerEdited(offer)))],
             )
         case _:
             return say(_sentence(notice))
@@ -325,9 +326,10 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
     """The buttons of a refusal by a budget; `raise_usd` 0 = nobody raises it here, `cheaper` names
     a model, "" = there is none."""
     rows = [[_raise(turn_id, raise_usd)]] if raise_usd else []
-    last = [ButtonSpec("Stop", f"nav:budget_stop_{turn_id}")]
+    last = [ButtonSpec("Stop", encode(taps.LeaveUnanswered(turn_id)))]
     if cheaper:
-        rows.append([ButtonSpec(f"Cheaper model: {cheaper}", f"nav:budget_cheaper_{turn_id}")])
+        cheaper_data = encode(taps.UseCheaperModel(turn_id))
+        rows.append([ButtonSpec(f"Cheaper model: {cheaper}", cheaper_data)])
     return tuple(tuple(row) for row in (*rows, last))
 
 
@@ -343,12 +345,12 @@ def raise_decided(decided: Notice) -> str:
 
 
 def _raise(turn_id: str, usd: float) -> ButtonSpec:
-    return ButtonSpec(f"Raise today by {money.usd(usd)}", f"nav:budget_raise_{turn_id}")
+    return ButtonSpec(f"Raise today by {money.usd(usd)}", encode(taps.RaiseBudget(turn_id)))
 
 
 def skip_onboarding() -> Rows:
     """The button under the first answer of a pack's first conversation."""
-    return ((ButtonSpec("Skip introduction", "nav:onboarding_skip"),),)
+    return ((ButtonSpec("Skip introduction", encode(taps.SkipOnboarding())),),)
 
 
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
@@ -427,7 +429,7 @@ def _approval(notice: notices.ApprovalAsked) -> Rendered:
             wish = "act on"
     by = f", for {_elsewhere_in_words(notice.waiting)}" if notice.waiting else ""
     buttons = [
-        ButtonSpec(_APPROVAL_BUTTONS[answer], f"approval_{notice.gate_id}:{answer}")
+        ButtonSpec(_APPROVAL_BUTTONS[answer], encode(taps.Approve(notice.gate_id, answer)))
         for answer in notice.answers
     ]
     return say(
@@ -460,7 +462,7 @@ def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
     """The line of doubt about a message, which it names by its beginning."""
     return say(
         f"The connection broke while I was sending: {_named(message)} may not have arrived.",
-        [ButtonSpec("Show again", f"nav:again_{delivery_id}")],
+        [ButtonSpec("Show again", encode(taps.ShowAgain(delivery_id)))],
     )
 
 
@@ -532,7 +534,7 @@ def _picker(notice: notices.Picker) -> Rendered:
     ]
     head = "\n".join([head, *lines])
     rows = [
-        [ButtonSpec(f"✓ {shown}" if name == notice.current else shown, f"pack:{name}")]
+        [ButtonSpec(f"✓ {shown}" if name == notice.current else shown, encode(taps.BindPack(name)))]
         for name, shown in notice.packs
     ]
     return say(head, *rows)
@@ -579,8 +581,8 @@ def _summary(
             shown = ""
             undone = "" if done else undone
             text = f"What I keep of {messages:,} messages:\n\n{words}"
-    buttons = ((shown, f"nav:summary_{summary}"), (undone, f"nav:unsummary_{summary}"))
-    row = [ButtonSpec(label, data) for label, data in buttons if label]
+    buttons = ((shown, taps.ShowSummary(summary)), (undone, taps.UndoSummary(summary)))
+    row = [ButtonSpec(label, encode(tap)) for label, tap in buttons if label]
     return say(text, *([row] if row else []))
 
 
@@ -591,7 +593,7 @@ def _sessions(notice: notices.Sessions) -> Rendered:
         [
             ButtonSpec(
                 f"{'✓ ' if session == notice.current else ''}{title or 'untitled'} · {when[:10]}",
-                f"nav:session_{session.rpartition('/')[2]}",
+                encode(taps.OpenSession(session.rpartition("/")[2])),
             )
         ]
         for session, title, when, _ in notice.items

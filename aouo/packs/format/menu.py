@@ -16,7 +16,7 @@ import string
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from aouo.facts import callback_data
+from aouo.facts.taps import Foreign, OpenPage, decode, encode, fits
 from aouo.packs.format.json_text import JsonDocument, JsonRefused, JsonValue, read_json
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.yaml_text import FieldPath, field_name
@@ -160,7 +160,7 @@ class _Reader:
             self._add(here, "is required")
         elif not isinstance(page_id, str) or not _PAGE_ID.fullmatch(page_id):
             self._add(here, f"{str(page_id)[:70]!r} is no page id: 1 to 59 of a-z A-Z 0-9 _ . -")
-        elif page_id.startswith(callback_data.RUNTIMES):
+        elif not isinstance(decode(encode(OpenPage(page_id))), OpenPage):
             self._add(here, f'"{page_id}" begins like a button of the runtime; choose another id')
         elif page_id in self._ids:
             self._add(here, f'the page "{page_id}" is there twice')
@@ -226,14 +226,14 @@ class _Reader:
         kind, colon, name = callback.partition(":")
         if not callback.strip():
             return "has no callback"
-        if not callback_data.fits(callback):
+        if not fits(callback):
             return f"the callback has {len(callback.encode())} bytes; Telegram takes 64"
         if kind == "nav" and colon:
             near = did_you_mean(name, self._all_ids)
             return "" if name in self._all_ids else f'there is no page "{name}"{near}'
         if kind == "skill" and colon:
             return self._wrong_skill(name)
-        if callback != "menu" and callback_data.is_ours(callback):
+        if not isinstance(decode(callback), Foreign | OpenPage):
             return f'"{kind}" begins what only the runtime\'s own buttons send'
         return ""
 

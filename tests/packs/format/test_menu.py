@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.facts.callback_data import fits
+from aouo.facts.taps import fits
 from aouo.packs.format.menu import Button, Menu, Page, parse_menu
 from aouo.packs.format.problems import Problem
 from aouo.packs.library import scan, validate

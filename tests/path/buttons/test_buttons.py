@@ -9,7 +9,6 @@ import pytest
 
 from aouo.app.retention import prune
 from aouo.emulator import HOUSEHOLD, ChatMessage
-from aouo.routing.door import bypasses
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
 from tests.path.looking import answers, eventually, prompts, route, said, settled
@@ -357,7 +356,7 @@ def test_only_buttons_of_ours_bypass_a_lane() -> None:
     own = Button("approval_x:allow", "", "1")
     forged = Button("approval_x:allow", "", "1", by_model=True)
 
-    assert (bypasses(own), bypasses(forged)) == (True, False)
+    assert (own.bypasses, forged.bypasses) == (True, False)
 
 
 # What waits for a choice
