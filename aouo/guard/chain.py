@@ -191,14 +191,14 @@ class Guard:
         return replace(outcome, unknown=action.mutates)
 
     def _still_the_same(self, action: Action) -> bool:
+        """Whether the digests and the paths, taken again, are those that were judged."""
         try:
-            now = self._bind(action)
+            return action.is_intact and self._bind(action).paths == action.paths
         except ToolFailed:
             return False
         except Exception as error:
             log.exception("judge_failed", tool=action.tool, error=repr(error))
             return False
-        return action.is_intact and now.paths == action.paths
 
     async def _outcome(
         self, action: Action, text: str, *, failed: bool, effect: bool = False

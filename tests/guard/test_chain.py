@@ -41,6 +41,10 @@ class OneNumber(Arguments):
     a: int
 
 
+class Numbers(Arguments):
+    many: list[int]
+
+
 class Breaks(Anything):
     """A schema from elsewhere may be anything."""
 
@@ -200,6 +204,12 @@ def judge_that_changes(action: Action) -> Verdict:
     return Allowed()
 
 
+def judge_that_changes_arguments(action: Action) -> Verdict:
+    assert isinstance(action.arguments, Numbers)
+    action.arguments.many.append(2)
+    return Allowed()
+
+
 @pytest.mark.parametrize(
     ("effect", "unknown", "text"),
     [(True, True, "[outcome unknown: half of it. Ask.]"), (False, False, "half of it.")],
@@ -224,6 +234,13 @@ async def test_only_what_changes_something_has_an_unknown_outcome(
         (Runner(), "{}", [judge_that_blocks], "not today", "BLOCKED"),
         (Runner(), "{}", [judge_that_raises], "could not be checked, so it is refused", "BLOCKED"),
         (Runner(), '{"a": 1}', [judge_that_changes], "changed after it was checked", "FAILED"),
+        (
+            Runner(takes=Numbers),
+            '{"many": [1]}',
+            [judge_that_changes_arguments],
+            "changed after it was checked",
+            "FAILED",
+        ),
         (Runner(refuses), "{}", [], "not like this", "FAILED"),
         (
             Runner(broken),
@@ -405,6 +422,26 @@ async def test_a_path_that_leads_elsewhere_when_the_call_begins_is_refused(door:
 
     assert "changed after it was checked" in outcome.text
     assert (runner.ran, await door.stages()) == ([], ["PROPOSED", "EVALUATED", "FAILED"])
+
+
+async def test_where_paths_lead_is_looked_up_when_judged_and_again_when_the_call_begins(
+    door: Door,
+) -> None:
+    """Twice on purpose, and what is approved in between is what is executed."""
+    looked_up: list[str] = []
+
+    def bind(action: Action) -> Action:
+        looked_up.append(action.digest)
+        return replace(action, paths=(Touched("path", Path("/judged")),))
+
+    door.bind, door.judges = bind, [judge_that_asks]
+    owner, runner = Owner(Allowed()), Runner()
+    await door.call(runner, '{"path": "a"}', approver=owner)
+
+    [(approved, _)] = owner.asked
+    assert looked_up == [approved.digest] * 2 == [digest("tool", {"path": "a"})] * 2
+    assert approved.arguments is not None
+    assert runner.ran == [approved.bound(approved.arguments).model_dump()] == [{"path": "/judged"}]
 
 
 async def test_a_tool_is_given_the_very_path_that_was_judged(door: Door) -> None:
