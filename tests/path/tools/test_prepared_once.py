@@ -11,9 +11,10 @@ import pytest
 from pydantic import model_validator
 
 from aouo.tools.registry import Arguments, ToolContext, tool
-from tests.path.looking import settled
+from tests.fakes.model_server import Says
+from tests.path.looking import cut_off, said, settled
 from tests.path.tools.test_tools_of_a_turn import results, tooled
-from tests.path.world import World
+from tests.path.world import ADA, World
 
 SPELLED = '{ "text":"keep this" }'
 
@@ -90,3 +91,32 @@ async def test_a_call_that_is_wrong_is_told_how_and_the_third_time_to_try_someth
     assert first.startswith(why)
     assert second.startswith(f"{first}\n[You made exactly this call before")
     assert third.startswith("This is the same call for the third time")
+
+
+async def test_a_turn_that_is_taken_up_remembers_what_it_has_asked_for(world: World) -> None:
+    """A crash is no way around the third time."""
+    made: list[str] = []
+
+    class Do(Arguments):
+        at: str
+
+    async def do(wish: Do, context: ToolContext, call_id: str) -> str:
+        made.append(wish.at)
+        return "same as ever"
+
+    tooled(world, tool("do", "Does.", Do, do))
+    world.model.call("do", '{"at": "x"}')
+    world.model.call("do", '{"at":"x"}')
+    world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go round in circles")
+        await world.model.stalled.wait()
+        await cut_off(bot)
+    world.model.call("do", '{ "at": "x" }')
+    world.model.say("I give up.")
+    async with world.running() as bot:
+        await said(world, "I give up.")
+        await settled(bot)
+
+    assert made == ["x", "x"]
+    assert results(world)[-1].startswith("This is the same call for the third time")
