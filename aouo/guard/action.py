@@ -1,20 +1,19 @@
-"""What a model wants to do, as a value that can be hashed, judged and written down."""
+"""One tool call as a value that is judged, approved, carried out and written down."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
 
 from aouo.facts.events import Origin
 from aouo.facts.transcript import ToolCall
 from aouo.guard.paths import listed
-
-_MAX_DEPTH = 64
-_TOO_DEEP = f"The arguments are nested more than {_MAX_DEPTH} deep. Send something flatter."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,96 +27,6 @@ class Touched:
     key: str
     path: Path
     at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One proposed tool call. `digest` is the SHA-256 of its canonical type and payload.
-
-    `owner` is whose data it works on; `media` is the folder with the files that were sent to its
-    conversation, below the home's; `paths` are what its arguments lead to right now.
-    """
-
-    id: str
-    tool: str
-    payload: Mapping[str, Any]
-    origin: Origin
-    pack: str
-    turn_id: str
-    call_id: str
-    at: str
-    digest: str
-    owner: str = ""
-    session_id: str = ""
-    off_record: bool = False
-    media: str = ""
-    paths: tuple[Touched, ...] = ()
-
-    @property
-    def binding(self) -> str:
-        """SHA-256 of the call and of where its paths lead: what an approval is given for."""
-        return digest(self.digest, {"paths": [str(touched.path) for touched in self.paths]})
-
-    @property
-    def bound(self) -> Mapping[str, Any]:
-        """The payload with each path as it was judged, so that nothing is resolved again."""
-        named: dict[str, Any] = {}
-        for touched in self.paths:
-            if touched.at is not None:
-                items = named.setdefault(touched.key, list(listed(self.payload[touched.key])))
-                items[touched.at] = str(touched.path)
-            elif touched.key:
-                named[touched.key] = str(touched.path)
-        return {**self.payload, **named}
-
-
-def digest(tool: str, payload: Mapping[str, Any]) -> str:
-    """The same for the same tool and payload, however the model spelled them."""
-    canonical = json.dumps(
-        {"tool": tool, "payload": payload},
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
-        default=str,
-    )
-    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def parse(call: ToolCall) -> tuple[str, dict[str, Any]]:
-    """What is wrong with the arguments, "" = nothing, and they as an object that can be stored."""
-    try:
-        payload = json.loads(call.arguments or "{}")
-    except RecursionError:
-        return _TOO_DEEP, {}
-    except ValueError as error:
-        return f"The arguments are not complete JSON ({error}). Send the whole call again.", {}
-    if not isinstance(payload, dict):
-        return "The arguments have to be one JSON object.", {}
-    payload = cast("dict[str, Any]", payload)
-    if _is_deep(payload):
-        return _TOO_DEEP, {}
-    try:
-        json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError:
-        return "The arguments hold half of a character; send it whole, as UTF-8.", {}
-    except ValueError:
-        return "The arguments hold NaN or infinity, which JSON has not: send a number or null.", {}
-    return "", payload
-
-
-def _is_deep(payload: dict[str, Any]) -> bool:
-    level: list[Any] = [payload]
-    for _ in range(_MAX_DEPTH):
-        level = [inner for value in level for inner in _inside(value)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value).values()
-    return cast("list[Any]", value) if isinstance(value, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +62,118 @@ class Ask:
 
 
 Verdict: TypeAlias = Allowed | Blocked | Ask
+UNCHECKED = "This could not be checked, so it is refused."
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One tool call of a model, read once by `tools.prepare`; whoever deals with it reads this.
+
+    `tool` is the name as it is written down, `payload` what the call says, `arguments` the same as
+    its tool takes it. `refusal` is why the call is not made, whoever would allow it. `read_only`
+    and `mutates`: with these very arguments; a call may be neither. `digest` is the SHA-256 of
+    tool and payload, or of what could not be read; `seal` that of the arguments. `owner` is whose
+    data it works on; `media` is the folder with the files that were sent to its conversation, below
+    the home's; `paths` are what its arguments lead to right now.
+
+    Nothing finds out `labels` (where the arguments come from) or `changes` (what the call will
+    change) yet: () means that this is unknown, not that there are none.
+    """
+
+    call: ToolCall
+    tool: str
+    payload: Mapping[str, Any]
+    origin: Origin
+    pack: str
+    turn_id: str
+    digest: str
+    owner: str = ""
+    session_id: str = ""
+    off_record: bool = False
+    media: str = ""
+    arguments: BaseModel | None = None
+    seal: str = ""
+    refusal: Blocked | None = None
+    read_only: bool = False
+    mutates: bool = False
+    idempotent: bool = True
+    timeout_s: float | None = None
+    paths: tuple[Touched, ...] = ()
+    labels: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+    @property
+    def call_id(self) -> str:
+        return self.call.id
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for the same call, however its arguments were spelled."""
+        return self.call.name, self.digest
+
+    @property
+    def binding(self) -> str:
+        """SHA-256 of the call and of where its paths lead: what an approval is given for."""
+        return digest(self.digest, {"paths": [str(touched.path) for touched in self.paths]})
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether payload and arguments still are what was prepared: the digests, taken again."""
+        return (
+            self.arguments is not None
+            and digest(self.tool, self.payload) == self.digest
+            and digest(self.tool, dumped(self.arguments)) == self.seal
+        )
+
+    @property
+    def placed(self) -> Mapping[str, str]:
+        """The arguments that name files, with each path as it was judged; a list as JSON."""
+        named: dict[str, str] = {}
+        albums: dict[str, list[str]] = {}
+        for touched in self.paths:
+            if touched.at is not None:
+                items = albums.setdefault(touched.key, list(listed(self.payload[touched.key])))
+                items[touched.at] = str(touched.path)
+            elif touched.key:
+                named[touched.key] = str(touched.path)
+        return named | {key: json.dumps(items) for key, items in albums.items()}
+
+    def bound(self, arguments: BaseModel) -> BaseModel:
+        """`arguments` with each path as it was judged, so that nothing is resolved again."""
+        return arguments.model_copy(update=self.placed) if self.paths else arguments
+
+    def refused(self, reason: str, rule: str) -> Action:
+        """The same call, not to be made."""
+        return replace(self, refusal=Blocked(reason, rule))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the model reads, whether it worked, and whether something changed.
+
+    `kept`: the text is a handle, and there is more to read. `unknown`: it failed on the way, and
+    what it was to change may be changed.
+    """
+
+    text: str
+    failed: bool
+    effect: bool = False
+    kept: bool = False
+    unknown: bool = False
+
+
+def digest(tool: str, payload: object) -> str:
+    """The same for the same tool and payload, however the model spelled them."""
+    canonical = json.dumps(
+        {"tool": tool, "payload": payload},
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        default=str,
+    )
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def dumped(arguments: BaseModel) -> Mapping[str, Any]:
+    """Arguments as plain values, to be hashed."""
+    return arguments.model_dump(warnings=False)

@@ -12,7 +12,7 @@ def entry(action: Action, stage: Stage, reason: str = "") -> AuditEntry:
         stage,
         action.turn_id,
         action.call_id,
-        action.id,
+        action.call_id,
         action.tool,
         action.pack,
         action.origin,

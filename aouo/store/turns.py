@@ -205,7 +205,7 @@ def nth(tx: Tx, session_id: str, number: int, *, after: int, until: int) -> int:
 
 
 def record_calls(
-    tx: Tx, turn: OpenTurn, entry: AssistantSaid, again: Sequence[bool], now: str
+    tx: Tx, turn: OpenTurn, entry: AssistantSaid, idempotent: Sequence[bool], now: str
 ) -> None:
     """Append the model's words with its calls, each as an intent."""
     calls = dump_calls(entry.calls)
@@ -219,7 +219,7 @@ def record_calls(
         calls=calls,
         native=entry.native,
     )
-    for call, may in zip(entry.calls, again, strict=True):
+    for call, may in zip(entry.calls, idempotent, strict=True):
         tx.run(
             "INSERT INTO tool_calls (id, turn_id, name, arguments, again, state, started_at) "
             "VALUES (?, ?, ?, ?, ?, 'intent', ?)",

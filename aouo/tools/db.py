@@ -36,5 +36,5 @@ def db(open_store: Callable[[str, str], PackStore]) -> Tool:
         "Read this pack's database: one SELECT, or nothing for its schema.",
         Db,
         _run,
-        reads=True,
+        read_only=True,
     )

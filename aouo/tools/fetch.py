@@ -46,7 +46,7 @@ def fetch(
         Fetch,
         _fetch,
         group="web",
-        reads=True,
+        read_only=True,
         timeout_s=40.0,
     )
 

@@ -63,7 +63,7 @@ def read_file(folder_of: FolderOf, sent: SentOf) -> Tool:
         ReadFile,
         _run,
         group="files",
-        reads=True,
+        read_only=True,
     )
 
 
@@ -97,7 +97,7 @@ def write_file(folder_of: FolderOf, root_of: RootOf) -> Tool:
         WriteFile,
         _run,
         group="files",
-        effect=True,
+        mutates=True,
     )
 
 
@@ -114,7 +114,7 @@ def list_dir(folder_of: FolderOf) -> Tool:
         OnePath,
         _run,
         group="files",
-        reads=True,
+        read_only=True,
     )
 
 

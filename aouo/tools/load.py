@@ -21,12 +21,12 @@ def names_in(arguments: str) -> tuple[str, ...]:
 
 async def _load_tools(wish: Load, context: ToolContext, call_id: str) -> str:
     del call_id
-    return await context.toolbox.load_tools(wish.names)
+    return await context.load_tools(wish.names)
 
 
 async def _load_skills(wish: Load, context: ToolContext, call_id: str) -> str:
     del call_id
-    return await context.toolbox.load_skills(wish.names)
+    return await context.load_skills(wish.names)
 
 
 def load_tools() -> Tool:
@@ -36,7 +36,7 @@ def load_tools() -> Tool:
         Load,
         _load_tools,
         group="load",
-        reads=True,
+        read_only=True,
         timeout_s=15.0,
     )
 
@@ -48,5 +48,5 @@ def load_skills() -> Tool:
         Load,
         _load_skills,
         group="load",
-        reads=True,
+        read_only=True,
     )

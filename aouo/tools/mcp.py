@@ -45,8 +45,8 @@ class Offered:
     name: str
     description: str
     schema: Mapping[str, Any]
-    reads: bool = False
-    again: bool = False
+    read_only: bool = False
+    idempotent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool,
             arguments=_arguments(schema),
             handler=_handler(server, item.name, call),
             group=f"mcp:{server}",
-            again=item.again or item.reads,
-            effect=not item.reads,
-            reads=item.reads,
+            idempotent=item.idempotent or item.read_only,
+            mutates=not item.read_only,
+            read_only=item.read_only,
             timeout_s=CALL_S,
         )
     if len(offered) > MAX_TOOLS:

@@ -69,8 +69,8 @@ class Link:
                         name=item.name,
                         description=item.description or "",
                         schema=item.input_schema,
-                        reads=bool(hints and hints.read_only_hint),
-                        again=bool(hints and hints.idempotent_hint),
+                        read_only=bool(hints and hints.read_only_hint),
+                        idempotent=bool(hints and hints.idempotent_hint),
                     )
                 )
             cursor = page.next_cursor

@@ -51,6 +51,6 @@ def memory(keeping: Keeping) -> Tool:
         "Lasting notes: user = facts about the person, memory = everything else.",
         Memory,
         _run,
-        effect=lambda wish: wish.action != "read",
-        reads=True,
+        mutates=lambda wish: wish.action != "read",
+        read_only=True,
     )

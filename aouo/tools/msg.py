@@ -128,6 +128,6 @@ def msg() -> Tool:
         "Show a message or buttons now. Your final text is sent too; after a msg it may be empty.",
         Msg,
         _say,
-        effect=True,
+        mutates=True,
         timeout_s=120.0,
     )

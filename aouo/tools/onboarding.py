@@ -34,5 +34,5 @@ def onboarding_done(database: Database, clock: Clock) -> Tool:
         OnboardingDone,
         _run,
         group=GROUP,
-        effect=True,
+        mutates=True,
     )

@@ -76,9 +76,9 @@ def _tool(pack: Pack, item: PackTool, shop: Workshop) -> Tool:
         arguments=arguments,
         handler=_handler(pack, item, name, shop),
         group="pack",
-        again=item.reads,
-        effect=not item.reads,
-        reads=item.reads,
+        idempotent=item.reads,
+        mutates=not item.reads,
+        read_only=item.reads,
         timeout_s=WAITED_S,
         pack=pack.name,
     )

@@ -85,6 +85,6 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
         "Keep and read rows in this pack's database; query: a SELECT in sql.",
         Persist,
         _run,
-        effect=lambda wish: wish.action not in ("recent", "query", "summary"),
-        reads=True,
+        mutates=lambda wish: wish.action not in ("recent", "query", "summary"),
+        read_only=True,
     )

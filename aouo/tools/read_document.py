@@ -51,7 +51,7 @@ def read_document(folder: Callable[[str, str], Path], reader: Reader | None = No
         ReadDocument,
         _read,
         group="documents",
-        reads=True,
+        read_only=True,
         timeout_s=40.0,
     )
 

@@ -13,18 +13,12 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aouo.config.settings import Settings
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import TurnView
-from aouo.facts.transcript import ToolCall, ToolSpec
-from aouo.guard.action import parse
+from aouo.facts.transcript import ToolSpec
 
-
-class Toolbox(Protocol):
-    """What this turn may still bring in: tools and skills that it does not show yet."""
-
-    async def load_tools(self, names: Sequence[str]) -> str: ...
-    async def load_skills(self, names: Sequence[str]) -> str: ...
+Load: TypeAlias = Callable[[Sequence[str]], Awaitable[str]]
+"""Brings in tools or skills of these names that a turn may use; says what came of it."""
 
 
 class Asker(Protocol):
@@ -44,13 +38,13 @@ class ToolContext:
     """
 
     adapter: TurnView
-    config: Settings
     session_id: str
     session_key: str
     pack: str
     asker: Asker
     owner: str
-    toolbox: Toolbox
+    load_tools: Load
+    load_skills: Load
     turn_id: str
     spend: Callable[[str, str, str, int], None] = lambda scope, provider, model, ms: None
     media: str = ""
@@ -72,10 +66,11 @@ Of: TypeAlias = bool | Callable[[Any], bool]
 class Tool:
     """One tool.
 
-    `again`: the same call id may run twice with one effect, or without any. `effect`: a call
-    that worked changed something outside this turn. `reads`: it only looks, so it may run beside
-    other such calls, and off the record; a tool with an effect never does. `pack`: whose it is,
-    and no turn of another one may call it; "" = everybody's.
+    `idempotent`: the same call id may run twice with one effect, or without any. `mutates`: a
+    call that worked changed something outside this turn. `read_only`: it only looks, so it may
+    run beside other such calls, and off the record; a call that mutates never does. One that
+    waits for a person is neither. `pack`: whose it is, and no turn of another one may call it;
+    "" = everybody's.
     """
 
     name: str
@@ -83,14 +78,36 @@ class Tool:
     arguments: type[BaseModel]
     handler: Callable[[Any, ToolContext, str], Awaitable[str]]
     group: str = "core"
-    again: bool = True
-    effect: Of = False
-    reads: Of = False
+    idempotent: bool = True
+    mutates: Of = False
+    read_only: Of = False
     timeout_s: float | None = 30.0
     pack: str = ""
 
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.description, _schema(self.arguments))
+
+    def parse(self, payload: Mapping[str, Any]) -> BaseModel:
+        """The arguments of a call.
+
+        Raises:
+            ToolFailed: says everything that is wrong with them.
+        """
+        fields = self.arguments.model_fields
+        kept = {k: v for k, v in payload.items() if v not in ("", None) or _needs(fields, k)}
+        kept = payload if _is_raw(self.arguments) else kept
+        try:
+            return self.arguments.model_validate(kept)
+        except ValidationError as error:
+            raise ToolFailed(_in_words(self, error)) from error
+
+    def is_mutating(self, arguments: BaseModel) -> bool:
+        """Whether a call with these arguments changes something."""
+        return _holds(self.mutates, arguments)
+
+    def is_read_only(self, arguments: BaseModel) -> bool:
+        """Whether a call with these arguments only looks."""
+        return _holds(self.read_only, arguments) and not self.is_mutating(arguments)
 
 
 def tool(
@@ -100,13 +117,15 @@ def tool(
     handler: Callable[[A, ToolContext, str], Awaitable[str]],
     *,
     group: str = "core",
-    again: bool = True,
-    effect: bool | Callable[[A], bool] = False,
-    reads: bool | Callable[[A], bool] = False,
+    idempotent: bool = True,
+    mutates: bool | Callable[[A], bool] = False,
+    read_only: bool | Callable[[A], bool] = False,
     timeout_s: float | None = 30.0,
 ) -> Tool:
     """A `Tool` whose handler and predicates take what its arguments say."""
-    return Tool(name, description, arguments, handler, group, again, effect, reads, timeout_s)
+    return Tool(
+        name, description, arguments, handler, group, idempotent, mutates, read_only, timeout_s
+    )
 
 
 class Source(Protocol):
@@ -163,92 +182,8 @@ class Registry:
         return self._specs.get(item.name) or item.spec()
 
 
-class Bound:
-    """One tool in one turn, its handler out of reach; see `guard.chain.Runner`."""
-
-    def __init__(
-        self,
-        found: Tool,
-        context: ToolContext,
-        *,
-        objection: str = "",
-        reads_only: bool = False,
-    ) -> None:
-        self._tool = found
-        self._context = context
-        self._objection = objection
-        self._reads_only = reads_only
-
-    @property
-    def timeout_s(self) -> float | None:
-        return self._tool.timeout_s
-
-    def effect(self, payload: Mapping[str, Any]) -> bool:
-        """Whether a call with these arguments changes something."""
-        return _holds(self._tool.effect, self._parsed(payload))
-
-    def reads(self, payload: Mapping[str, Any]) -> bool:
-        """Whether a call with these arguments only looks."""
-        return _looks(self._tool, self._parsed(payload))
-
-    def check(self, payload: Mapping[str, Any]) -> None:
-        """Raises: ToolFailed: why this call is not made, whoever allows it."""
-        if self._objection:
-            raise ToolFailed(self._objection)
-        self._parsed(payload)
-        if self._reads_only and not self.reads(payload):
-            raise ToolFailed(
-                "This conversation is off the record: tools may look, and change nothing. "
-                "Tell the person that /otr ends it."
-            )
-
-    async def run(self, payload: Mapping[str, Any], call_id: str) -> str:
-        return await self._tool.handler(self._parsed(payload), self._context, call_id)
-
-    def _parsed(self, payload: Mapping[str, Any]) -> BaseModel:
-        return _parsed(self._tool, payload)
-
-
-def only_looks(item: Tool, arguments: str) -> bool:
-    """Whether a call as the model wrote it changes nothing; a broken one does not count."""
-    if item.reads is False:
-        return False
-    problem, payload = parse(ToolCall("", item.name, arguments))
-    if problem:
-        return False
-    try:
-        return _looks(item, _parsed(item, payload))
-    except ToolFailed:
-        return False
-
-
-def has_effect(item: Tool, arguments: str) -> bool:
-    """Whether a call as the model wrote it changes something; a broken one is never made."""
-    problem, payload = parse(ToolCall("", item.name, arguments))
-    if problem:
-        return False
-    try:
-        return _holds(item.effect, _parsed(item, payload))
-    except ToolFailed:
-        return False
-
-
-def _looks(item: Tool, arguments: BaseModel) -> bool:
-    return _holds(item.reads, arguments) and not _holds(item.effect, arguments)
-
-
 def _holds(of: Of, arguments: BaseModel) -> bool:
     return of if isinstance(of, bool) else of(arguments)
-
-
-def _parsed(item: Tool, payload: Mapping[str, Any]) -> BaseModel:
-    fields = item.arguments.model_fields
-    kept = {k: v for k, v in payload.items() if v not in ("", None) or _needs(fields, k)}
-    kept = payload if _is_raw(item.arguments) else kept
-    try:
-        return item.arguments.model_validate(kept)
-    except ValidationError as error:
-        raise ToolFailed(_in_words(item, error)) from error
 
 
 @lru_cache(maxsize=256)  # bounded, since the classes of packs and servers come and go

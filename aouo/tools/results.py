@@ -83,7 +83,7 @@ def result_read(kept: Results) -> Tool:
         ResultRead,
         _run,
         group="results",
-        reads=True,
+        read_only=True,
     )
 
 

@@ -44,7 +44,7 @@ def sessions(database: Database) -> Tool:
         Sessions,
         _run,
         group="sessions",
-        reads=True,
+        read_only=True,
     )
 
 

@@ -28,5 +28,5 @@ def skill_view(library: Callable[[], Library]) -> Tool:
         "Read a skill before following it.",
         SkillView,
         _view,
-        reads=True,
+        read_only=True,
     )

@@ -113,8 +113,8 @@ def tts(
         Tts,
         _speak,
         group="voice",
-        again=False,
-        effect=True,
+        idempotent=False,
+        mutates=True,
         timeout_s=150.0,
     )
 

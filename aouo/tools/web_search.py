@@ -54,7 +54,7 @@ def web_search(settings: WebSearch, session: aiohttp.ClientSession, clock: Clock
         Search,
         _search,
         group="web",
-        reads=True,
+        read_only=True,
         timeout_s=45.0,
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -13,7 +13,8 @@ from aouo.facts.accounts import AuditEntry, Spent
 from aouo.facts.errors import OutcomeUnknown
 from aouo.facts.events import ActionCompleted, Thought
 from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned
-from aouo.turn.context import Result, TurnContext
+from aouo.guard.action import Action, Outcome
+from aouo.turn.context import TurnContext
 from aouo.turn.journal import Journal
 
 SUMMARY_CHARS = 80
@@ -30,8 +31,8 @@ _REFUSED = (
 class _Made:
     """One call with its outcome and what it took."""
 
-    call: ToolCall
-    outcome: Result
+    action: Action
+    outcome: Outcome
     ms: int
 
 
@@ -41,16 +42,19 @@ class Calls:
     def __init__(self, *, journal: Journal) -> None:
         self._journal = journal
         self._proposed: dict[str, AuditEntry] = {}
+        self._asked_for: Counter[tuple[str, str]] = Counter()
+        self._times: dict[str, int] = {}  # by call id: how often the turn had asked for just this
 
     async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
         """Record what was said with its calls, then carry them out; results keep their order."""
         for call in said.calls:
             await turn.toolbox.find(call.name)
-        again = [turn.toolbox.may_run_again(call.name) for call in said.calls]
-        self._proposed = {call.id: turn.propose(call) for call in said.calls}
+        actions = [self._prepared(turn, call) for call in said.calls]
+        self._proposed = {action.call_id: turn.propose(action) for action in actions}
+        idempotent = [action.idempotent for action in actions]
         try:
-            await self._journal.calls(turn, said, again, tuple(self._proposed.values()))
-            for together in _batches(turn, said.calls):
+            await self._journal.calls(turn, said, idempotent, tuple(self._proposed.values()))
+            for together in _batches(actions):
                 await self._make(turn, together)
         finally:
             for entry in self._proposed.values():  # the turn ends, and these never began
@@ -59,46 +63,53 @@ class Calls:
     async def take_up(self, turn: TurnContext) -> None:
         """Finish the calls that a crash cut off: at most once, unless the tool allows more."""
         open_calls = await self._journal.intents(turn.facts.turn.id)
-        if not open_calls:
-            return
-        for call in _calls_of(turn):
+        said = [entry for entry in turn.said if isinstance(entry, AssistantSaid)]
+        for call in (call for entry in said for call in entry.calls):
+            if call.id in open_calls:
+                await turn.toolbox.find(call.name)
+            action = self._prepared(turn, call)
             if call.id not in open_calls:
                 continue
-            await turn.toolbox.find(call.name)
             if open_calls[call.id]:
-                await self._make(turn, [call])
+                await self._make(turn, [action])
             else:
                 result = ToolReturned(call.id, call.name, _CUT_OFF.told, failed=True)
                 await self._journal.result(turn, result, state="unknown", effect=True)
 
-    async def _make(self, turn: TurnContext, calls: Sequence[ToolCall]) -> None:
-        for call in calls:
-            await turn.view.show_tool_call(call.name, call.arguments)
-        if len(calls) == 1:
-            made = [await self._one(turn, calls[0])]
+    def _prepared(self, turn: TurnContext, call: ToolCall) -> Action:
+        """The call as a value, refused if the turn asks for exactly this too often."""
+        action = turn.prepare(call)
+        self._asked_for[action.key] += 1
+        times = self._times[call.id] = self._asked_for[action.key]
+        if times < REFUSED_AT:
+            return action
+        return action.refused(_REFUSED.format(_ordinal(times)), "the same call too often")
+
+    async def _make(self, turn: TurnContext, actions: Sequence[Action]) -> None:
+        for action in actions:
+            await turn.view.show_tool_call(action.call.name, action.call.arguments)
+        if len(actions) == 1:
+            made = [await self._one(turn, actions[0])]
         else:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._one(turn, call)) for call in calls]
+                tasks = [group.create_task(self._one(turn, action)) for action in actions]
             made = [task.result() for task in tasks]
         for item in made:
             await self._record(turn, item)
         await turn.view.show_tool_result()
 
-    async def _one(self, turn: TurnContext, call: ToolCall) -> _Made:
-        times = _times_made(turn, call)
-        objection = _REFUSED.format(_ordinal(times)) if times >= REFUSED_AT else ""
-        changes = turn.toolbox.changes(call)
+    async def _one(self, turn: TurnContext, action: Action) -> _Made:
         begun_s = time.perf_counter()
-        self._proposed.pop(call.id, None)
-        if changes:
-            turn.at_work.append(call)
-        outcome = await turn.call_tool(call, objection)
-        if changes:
-            turn.at_work.remove(call)
-        return _Made(call, outcome, round((time.perf_counter() - begun_s) * 1000))
+        proposed = self._proposed.pop(action.call_id, None) is not None
+        if action.mutates:
+            turn.at_work.append(action.call)
+        outcome = await turn.call_tool(action, proposed)
+        if action.mutates:
+            turn.at_work.remove(action.call)
+        return _Made(action, outcome, round((time.perf_counter() - begun_s) * 1000))
 
     async def _record(self, turn: TurnContext, made: _Made) -> None:
-        call, outcome = made.call, made.outcome
+        call, outcome = made.action.call, made.outcome
         turn.tool_calls += 1
         known = call.name if call.name in turn.toolbox.names else "unknown"
         turn.spent.append(replace(spent_by(turn, f"tool:{known}"), duration_ms=made.ms))
@@ -109,7 +120,7 @@ class Calls:
                 {"tool_name": call.name, "success": not outcome.failed},
             )
         )
-        told = _TOLD if _times_made(turn, call) == TOLD_AT else ""
+        told = _TOLD if self._times[call.id] == TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
         state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
         await self._journal.result(turn, result, state=state, effect=outcome.effect)
@@ -133,38 +144,13 @@ def _unmade(turn: TurnContext, entry: AuditEntry) -> ActionCompleted:
     return ActionCompleted(entry.turn_id, session, entry.call_id, entry.tool, success=False)
 
 
-def _batches(turn: TurnContext, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
+def _batches(actions: Sequence[Action]) -> Iterator[list[Action]]:
     """Neighbours that only look together, every other call alone."""
-    for looks, group in groupby(calls, key=lambda call: turn.toolbox.only_looks(call)):
+    for looks, group in groupby(actions, key=lambda action: action.read_only):
         if looks:
             yield list(group)
         else:
-            yield from ([call] for call in group)
-
-
-def _times_made(turn: TurnContext, call: ToolCall) -> int:
-    """How often this turn has asked for exactly this, the call itself counted."""
-    wanted = _key(call)
-    times = 0
-    for other in _calls_of(turn):
-        times += _key(other) == wanted
-        if other.id == call.id:
-            break
-    return times
-
-
-def _key(call: ToolCall) -> tuple[str, str]:
-    """The same for the same arguments, however they were spelled."""
-    try:
-        return call.name, json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
-    except (ValueError, RecursionError):
-        return call.name, call.arguments
-
-
-def _calls_of(turn: TurnContext) -> Iterator[ToolCall]:
-    for entry in turn.said:
-        if isinstance(entry, AssistantSaid):
-            yield from entry.calls
+            yield from ([action] for action in group)
 
 
 def _ordinal(times: int) -> str:

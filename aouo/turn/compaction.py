@@ -257,7 +257,7 @@ class Compactor:
         spent: list[Spent] = []
         if await ctx.toolbox.find("memory"):
             call = ToolCall(ulid(), "memory", json.dumps(arguments, ensure_ascii=False))
-            outcome = await ctx.call_tool(call, "")
+            outcome = await ctx.call_tool(ctx.prepare(call), False)
             spent = [spent_by(ctx, "tool:memory")]
             if outcome.failed:
                 log.warning("memory_flush_refused", summary=summary.id, error=outcome.text)

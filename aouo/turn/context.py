@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import structlog
 
@@ -17,6 +17,7 @@ from aouo.facts.history import Past, Summary
 from aouo.facts.ports import ChatModel, TurnView
 from aouo.facts.transcript import AssistantSaid, Image, Message, ModelRequest, ToolCall, Usage
 from aouo.facts.work import OpenTurn
+from aouo.guard.action import Action, Outcome
 from aouo.packs.format.examples import Example
 from aouo.packs.format.manifest import MemoryPolicy
 from aouo.turn.toolbox import Toolbox
@@ -108,20 +109,6 @@ class Facts:
     onboarding: bool = False
 
 
-class Result(Protocol):
-    """What came of a tool call: the text the model reads, and whether something changed, or may
-    have (`unknown`)."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def failed(self) -> bool: ...
-    @property
-    def effect(self) -> bool: ...
-    @property
-    def unknown(self) -> bool: ...
-
-
 @dataclass(slots=True)
 class Meter:
     """Calls and milliseconds of each step of a turn."""
@@ -145,9 +132,9 @@ class Meter:
 class TurnContext:
     """One turn. Steps read and fill it; `abort` ends it.
 
-    `call_tool` is the one door to a tool; a call that comes with an objection is refused there, in
-    these words; what `propose` returns of it is written with its intent. `day` is the local day
-    that usage counts for. `recalled` is what was said off the record before: it is nowhere else.
+    `prepare` reads a call, once; what `propose` returns of it is written with its intent;
+    `call_tool` is the one door to a tool, and is told whether that was written. `day` is the local
+    day that usage counts for. `recalled` is what was said off the record: it is nowhere else.
     `make_room` shortens the history after a service refused it, once, for good if it is known that
     it was too long; it says whether there is less. `was_too_long` says so later. `listen` appends
     what the person has changed of their words meanwhile.
@@ -160,18 +147,20 @@ class TurnContext:
         model: ChatModel,
         view: TurnView,
         toolbox: Toolbox,
-        call_tool: Callable[[ToolCall, str], Awaitable[Result]],
+        prepare: Callable[[ToolCall], Action],
+        propose: Callable[[Action], AuditEntry],
+        call_tool: Callable[[Action, bool], Awaitable[Outcome]],
         day: str = "",
         recalled: Sequence[Message] = (),
-        propose: Callable[[ToolCall], AuditEntry],
         publish: Callable[[Event], None],
     ) -> None:
         self.facts = facts
         self.model = model
         self.view = view
         self.toolbox = toolbox
-        self.call_tool = call_tool
+        self.prepare = prepare
         self.propose = propose
+        self.call_tool = call_tool
         self.day = day
         self.recalled = recalled
         self.publish = publish

@@ -29,14 +29,14 @@ class Journal:
         self,
         ctx: TurnContext,
         said: AssistantSaid,
-        again: Sequence[bool],
+        idempotent: Sequence[bool],
         proposed: Sequence[AuditEntry],
     ) -> None:
         """The model's words with its calls, each as an intent and `proposed` in the audit; on disk
         before any is judged."""
 
         def write(tx: Tx, now: str) -> None:
-            turns.record_calls(tx, ctx.facts.turn, said, again, now)
+            turns.record_calls(tx, ctx.facts.turn, said, idempotent, now)
             for entry in proposed:
                 audit.append(tx, entry, now)
 

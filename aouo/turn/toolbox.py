@@ -12,11 +12,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from aouo.facts.errors import ToolFailed, ToolsNotReady
-from aouo.facts.transcript import ToolCall, ToolSpec
+from aouo.facts.transcript import ToolSpec
+from aouo.guard.action import Blocked
+from aouo.guard.chain import Run
 from aouo.tools.memory import NAME as MEMORY
 from aouo.tools.memory import with_targets
 from aouo.tools.onboarding import GROUP as ONBOARDING
-from aouo.tools.registry import Bound, Registry, Source, Tool, ToolContext, has_effect, only_looks
+from aouo.tools.prepare import MAX_NAME_CHARS
+from aouo.tools.registry import Registry, Source, Tool, ToolContext
 
 DEFINITIONS_WITHIN_S = 10.0
 SHOWN_GROUPS = ("core", "pack", ONBOARDING)
@@ -26,7 +29,7 @@ LOAD_TOOLS, LOAD_SKILLS = "load_tools", "load_skills"
 
 
 class Toolbox:
-    """One turn's tools; see `tools.registry.Toolbox` for what a tool may ask of it.
+    """One turn's tools; of it a tool may ask `load_tools` and `load_skills`.
 
     `skill` gives a skill's text by name and raises `ToolFailed` for one that is not there.
     `off_record` leaves only what looks and changes nothing; with `onboarding` the turn may end a
@@ -107,34 +110,20 @@ class Toolbox:
                         break
         return self._tools.get(name)
 
-    def problem(self, name: str) -> str:
-        """Why a tool that `find` looked for is not there, "" = it is, or nobody has it."""
-        return "" if name in self._tools else self._down.get(name, "")
+    def named(self, name: str) -> Tool | Blocked:
+        """The tool of this name, or why the turn has none; `find` it before."""
+        if found := self._tools.get(name):
+            return found
+        if problem := self._down.get(name):
+            return Blocked(f"{problem} Go on without it.", rule="not there now")
+        problem = f"There is no tool {name[:MAX_NAME_CHARS]!r} here."
+        return Blocked(f"{problem} Tools: {', '.join(self.names)}.", rule="no such tool")
 
-    def bind(self, name: str, context: ToolContext, objection: str = "") -> Bound | None:
-        """The runner for the guard; None = there is no such tool here. `find` it before.
-
-        With an objection the call is refused in these words.
-        """
-        found = self._tools.get(name)
-        if found is None:
+    def runner(self, name: str, context: ToolContext) -> Run | None:
+        """What carries out calls of this tool, for the guard only; None = there is no such tool."""
+        if (found := self._tools.get(name)) is None:
             return None
-        return Bound(found, context, objection=objection, reads_only=self._off_record)
-
-    def only_looks(self, call: ToolCall) -> bool:
-        """Whether a call changes nothing and waits for nobody, so that others may run beside it."""
-        found = self._tools.get(call.name)
-        return found is not None and only_looks(found, call.arguments)
-
-    def changes(self, call: ToolCall) -> bool:
-        """Whether a call has an effect, should it work."""
-        found = self._tools.get(call.name)
-        return found is not None and has_effect(found, call.arguments)
-
-    def may_run_again(self, name: str) -> bool:
-        """An unknown tool may: it is refused again."""
-        found = self._tools.get(name)
-        return found is None or found.again
+        return lambda arguments, call_id: found.handler(arguments, context, call_id)
 
     async def load_tools(self, names: Sequence[str]) -> str:
         """Show these tools or groups from the next model call on; says what came of it."""
@@ -203,7 +192,7 @@ class Toolbox:
         )
 
     def _is_shown(self, item: Tool) -> bool:
-        if self._off_record and item.reads is False:
+        if self._off_record and item.read_only is False:
             return False
         match item.name:
             case "load_tools":
@@ -229,7 +218,7 @@ class Toolbox:
         for item in self._tools.values():
             if item.group in (*SHOWN_GROUPS, *OWN_GROUPS) or item.name in self._revealed:
                 continue
-            if not (self._off_record and item.reads is False):
+            if not (self._off_record and item.read_only is False):
                 groups.setdefault(item.group, []).append(item.name)
         shown = {item.group for item in self._tools.values() if item.name in self._revealed}
         for group, source in self._sources.items():

@@ -33,7 +33,7 @@ async def _nothing(arguments: Place, context: ToolContext, call_id: str) -> str:
 
 def _more(number: int) -> Tool:
     about = "What the weather will be like in a place, as station {} sees it."
-    return tool(f"weather_{number}", about.format(number), Place, _nothing, reads=True)
+    return tool(f"weather_{number}", about.format(number), Place, _nothing, read_only=True)
 
 
 async def _serve(home: Home, tools: int) -> None:

@@ -8,19 +8,22 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, Event
 from aouo.facts.transcript import ToolCall
-from aouo.guard.action import Action, Allowed, Ask, Blocked, Touched, Verdict, digest
+from aouo.guard.action import Action, Allowed, Ask, Blocked, Outcome, Touched, Verdict, digest
 from aouo.guard.approval import UNATTENDED, Approver
 from aouo.guard.chain import CEILING_CHARS, RESULT_CHARS, Guard
-from aouo.guard.proposal import Outcome, Proposal
 from aouo.store import audit, migrate
 from aouo.store.database import Database
+from aouo.tools.prepare import prepare
+from aouo.tools.registry import Arguments, Registry, Tool, ToolContext
+from aouo.turn.toolbox import Toolbox
 from tests.fakes.clock import FastClock
 
 TERMINAL = {"EXECUTED", "FAILED", "BLOCKED"}
@@ -30,29 +33,60 @@ async def fine(payload: Mapping[str, Any]) -> str:
     return f"did {dict(payload)}"
 
 
+class Anything(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class OneNumber(Arguments):
+    a: int
+
+
+class Numbers(Arguments):
+    many: list[int]
+
+
+class Breaks(Anything):
+    """A schema from elsewhere may be anything."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _break(cls, given: Any) -> Any:
+        raise AttributeError("schema")
+
+
 @dataclass
 class Runner:
-    """A tool as the guard sees it."""
+    """A tool, and what it was given."""
 
     work: Callable[[Mapping[str, Any]], Awaitable[str]] = fine
     timeout_s: float | None = 5.0
-    problem: str = ""
+    takes: type[BaseModel] = Anything
     changes: bool = True
     ran: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
 
-    def effect(self, payload: Mapping[str, Any]) -> bool:
-        return self.changes
+    async def run(self, arguments: BaseModel, context: ToolContext, call_id: str) -> str:
+        self.ran.append(arguments.model_dump())
+        return await self.work(self.ran[-1])
 
-    def reads(self, payload: Mapping[str, Any]) -> bool:
-        return False
+    def tool(self, name: str) -> Tool:
+        return Tool(
+            name,
+            "Does.",
+            self.takes,
+            self.run,
+            mutates=self.changes,
+            timeout_s=self.timeout_s,
+        )
 
-    def check(self, payload: Mapping[str, Any]) -> None:
-        if self.problem:
-            raise ToolFailed(self.problem)
 
-    async def run(self, payload: Mapping[str, Any], call_id: str) -> str:
-        self.ran.append(payload)
-        return await self.work(payload)
+NOWHERE = cast("ToolContext", object())
+
+
+def box_of(runner: Runner | None, name: str, permitted: str = "core") -> Toolbox:
+    """What a turn may call: tools of the group, or the one, that it is `permitted`."""
+    other = Runner().tool("other")
+    tools = [other, runner.tool(name)] if runner else [other]
+    return Toolbox(Registry(tools), permitted=[permitted])
 
 
 class Shelf:
@@ -114,8 +148,10 @@ class Door:
             hidden=lambda action, text: text,
             publish=self.told.append,
         )
-        proposal = Proposal(ToolCall("c", name, arguments), "chat", "notes", "t")
-        return await guard.call(proposal, runner, ["tool", "skill_view"], approver)
+        box = box_of(runner, name)
+        call = ToolCall("c", name, arguments)
+        action = prepare(call, box.named(name), origin="chat", pack="notes", turn_id="t")
+        return await guard.call(action, box.runner(name, NOWHERE), approver)
 
     async def stages(self) -> list[str]:
         rows = await self.database.read(lambda tx: tx.all("SELECT stage FROM audit ORDER BY id"))
@@ -168,6 +204,12 @@ def judge_that_changes(action: Action) -> Verdict:
     return Allowed()
 
 
+def judge_that_changes_arguments(action: Action) -> Verdict:
+    assert isinstance(action.arguments, Numbers)
+    action.arguments.many.append(2)
+    return Allowed()
+
+
 @pytest.mark.parametrize(
     ("effect", "unknown", "text"),
     [(True, True, "[outcome unknown: half of it. Ask.]"), (False, False, "half of it.")],
@@ -185,13 +227,20 @@ async def test_only_what_changes_something_has_an_unknown_outcome(
     [
         (Runner(), '{"a": 1}', [], "did {'a': 1}", "EXECUTED"),
         (Runner(), "", [], "did {}", "EXECUTED"),
-        (None, "{}", [], "There is no tool 'tool' here. Tools: tool, skill_view.", "BLOCKED"),
+        (None, "{}", [], "There is no tool 'tool' here. Tools: other.", "BLOCKED"),
         (Runner(), '{"a": ', [], "The arguments are not complete JSON", "BLOCKED"),
         (Runner(), "[]", [], "The arguments have to be one JSON object.", "BLOCKED"),
-        (Runner(problem="a: wrong"), "{}", [], "a: wrong", "BLOCKED"),
+        (Runner(takes=OneNumber), "{}", [], "a: Field required", "BLOCKED"),
         (Runner(), "{}", [judge_that_blocks], "not today", "BLOCKED"),
         (Runner(), "{}", [judge_that_raises], "could not be checked, so it is refused", "BLOCKED"),
         (Runner(), '{"a": 1}', [judge_that_changes], "changed after it was checked", "FAILED"),
+        (
+            Runner(takes=Numbers),
+            '{"many": [1]}',
+            [judge_that_changes_arguments],
+            "changed after it was checked",
+            "FAILED",
+        ),
         (Runner(refuses), "{}", [], "not like this", "FAILED"),
         (
             Runner(broken),
@@ -375,6 +424,26 @@ async def test_a_path_that_leads_elsewhere_when_the_call_begins_is_refused(door:
     assert (runner.ran, await door.stages()) == ([], ["PROPOSED", "EVALUATED", "FAILED"])
 
 
+async def test_where_paths_lead_is_looked_up_when_judged_and_again_when_the_call_begins(
+    door: Door,
+) -> None:
+    """Twice on purpose, and what is approved in between is what is executed."""
+    looked_up: list[str] = []
+
+    def bind(action: Action) -> Action:
+        looked_up.append(action.digest)
+        return replace(action, paths=(Touched("path", Path("/judged")),))
+
+    door.bind, door.judges = bind, [judge_that_asks]
+    owner, runner = Owner(Allowed()), Runner()
+    await door.call(runner, '{"path": "a"}', approver=owner)
+
+    [(approved, _)] = owner.asked
+    assert looked_up == [approved.digest] * 2 == [digest("tool", {"path": "a"})] * 2
+    assert approved.arguments is not None
+    assert runner.ran == [approved.bound(approved.arguments).model_dump()] == [{"path": "/judged"}]
+
+
 async def test_a_tool_is_given_the_very_path_that_was_judged(door: Door) -> None:
     door.bind = lambda action: replace(action, paths=(Touched("path", Path("/judged")),))
     runner = Runner()
@@ -420,16 +489,10 @@ async def test_a_result_that_no_database_could_hold_is_written_out(door: Door) -
 
 
 async def test_what_breaks_while_arguments_are_checked_is_a_no(door: Door) -> None:
-    """A schema from elsewhere may be anything."""
-
-    class Breaks(Runner):
-        def check(self, payload: Mapping[str, Any]) -> None:
-            raise AttributeError("schema")
-
     def lost(action: Action) -> Action:
         raise RuntimeError("no way")
 
-    runner = Breaks()
+    runner = Runner(takes=Breaks)
     unchecked = await door.call(runner)
     door.bind = lost
     unbound_ = await door.call(other := Runner())
@@ -459,11 +522,13 @@ async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door
         publish=door.told.append,
     )
     runner = Runner()
-    proposal = Proposal(ToolCall("c", "shell", "{}"), "chat", "notes", "t")
-    outcome = await guard.call(proposal, runner, ["msg"])
+    box = box_of(runner, "shell", permitted="other")
+    call = ToolCall("c", "shell", "{}")
+    action = prepare(call, box.named("shell"), origin="chat", pack="notes", turn_id="t")
+    outcome = await guard.call(action, lambda arguments, id_: runner.run(arguments, NOWHERE, id_))
 
-    assert (outcome.failed, runner.ran) == (True, [])
-    assert "There is no tool 'shell' here. Tools: msg." in outcome.text
+    assert (box.runner("shell", NOWHERE), outcome.failed, runner.ran) == (None, True, [])
+    assert "There is no tool 'shell' here. Tools: other." in outcome.text
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from aouo.facts.errors import ToolFailed
+from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Allowed, Ask, Blocked, Verdict
 from aouo.guard.fence import Area, Fence, Mode
 
@@ -43,7 +45,7 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Yard:
 
 
 def action(tool: str, **payload: Any) -> Action:
-    return Action("a", tool, payload, "chat", "notes", "t", "c", "", "digest")
+    return Action(ToolCall("c", tool, ""), tool, payload, "chat", "notes", "t", "digest")
 
 
 def judged(fence: Fence, path: str, tool: str = "read_file") -> Verdict:
@@ -121,8 +123,8 @@ def test_an_approval_is_bound_to_the_call_and_to_where_its_path_leads(yard: Yard
     after = fence.bind(wanted)
 
     assert before.binding != after.binding
-    assert before.bound == {"path": str(yard.me / "docs" / "later")}
-    assert after.bound == {"path": str(yard.me / "other" / "secret")}
+    assert before.placed == {"path": str(yard.me / "docs" / "later")}
+    assert after.placed == {"path": str(yard.me / "other" / "secret")}
 
 
 @pytest.mark.parametrize(
@@ -170,9 +172,9 @@ def test_what_cannot_be_a_path_is_refused(yard: Yard, path: str) -> None:
 def test_what_is_sent_is_the_file_that_was_judged(yard: Yard, url: str, bound: str) -> None:
     """A relative path is in the pack's own folder, never where the process happens to run."""
     wanted = action("msg", type="photo", url=url.format(own=yard.own))
-    found = yard.fence([], "deny", []).bind(wanted).bound
+    found = yard.fence([], "deny", []).bind(wanted).placed
 
-    assert found["url"] == bound.format(own=yard.own)
+    assert found.get("url", url) == bound.format(own=yard.own)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +251,7 @@ def test_what_was_judged_of_an_album_is_what_the_tool_is_given(yard: Yard) -> No
     )
 
     assert isinstance(fence.judge(bound), Allowed)
-    assert bound.bound["url"] == [
+    assert json.loads(bound.placed["url"]) == [
         str(yard.me / "docs" / "a.png"),
         "https://example.org/b.png",
         str(yard.own / "c d.png"),

@@ -13,7 +13,7 @@ import pytest
 from aouo.facts.errors import ToolFailed
 from aouo.tools import files
 from aouo.tools.files import MAX_BYTES, list_dir, read_file, write_file
-from aouo.tools.registry import Bound, ToolContext
+from aouo.tools.registry import ToolContext
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Desk:
             "write_file": write_file(folder_of, root_of),
             "list_dir": list_dir(folder_of),
         }
-        bound = Bound(made[tool], cast("ToolContext", Here()))
-        return await bound.run(payload, "call")
+        found = made[tool]
+        return await found.handler(found.parse(payload), cast("ToolContext", Here()), "call")
 
     async def refused(self, tool: str, **payload: Any) -> str:
         with pytest.raises(ToolFailed) as failed:

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from aouo.facts.transcript import ToolCall
 from aouo.guard.action import Action, Allowed, Blocked
 from aouo.guard.protection import Protection
+
+CALL = ToolCall("c", "tool", "")
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def home(tmp_path: Path) -> Path:
 
 def verdict(home: Path, payload: dict[str, Any], pack: str = "notes", owner: str = "") -> bool:
     """Whether a call with this payload may go on."""
-    action = Action("a", "tool", payload, "chat", pack, "t", "c", "", "", owner=owner)
+    action = Action(CALL, "tool", payload, "chat", pack, "t", "", owner=owner)
 
     def folder_of(pack: str, owner: str) -> Path:
         return home / "data" / "packs" / (pack or "_general") / owner
@@ -126,7 +129,7 @@ def test_the_folders_in_which_packs_lie_are_closed(home: Path) -> None:
     )
 
     def judged(path: Path) -> bool:
-        call = Action("a", "write_file", {"path": str(path)}, "chat", "notes", "t", "c", "", "")
+        call = Action(CALL, "write_file", {"path": str(path)}, "chat", "notes", "t", "")
         return isinstance(guard.judge(call), Blocked)
 
     assert judged(shelf / "new" / "pack.yml")
@@ -151,7 +154,7 @@ def test_a_server_that_lives_in_the_persons_folder_gets_no_way_to_the_home(
     """It resolves relative paths itself, and may call an argument what it likes."""
     monkeypatch.setenv("HOME", str(home.parent))
     text = json.dumps(payload).replace("{home}", str(home))
-    call = Action("a", "mcp__x__y", json.loads(text), "chat", "notes", "t", "c", "", "")
+    call = Action(CALL, "mcp__x__y", json.loads(text), "chat", "notes", "t", "")
     guard = Protection(home=home, folder_of=lambda pack, owner: home / "data" / "packs" / pack)
 
     assert isinstance(guard.judge(call), Blocked)

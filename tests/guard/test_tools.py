@@ -10,7 +10,7 @@ import pytest
 from aouo.facts.errors import ToolFailed
 from aouo.tools.clarify import clarify
 from aouo.tools.msg import msg
-from aouo.tools.registry import Arguments, Bound, Registry, Tool, ToolContext, tool
+from aouo.tools.registry import Arguments, Registry, Tool, ToolContext, tool
 
 NOWHERE = cast("ToolContext", object())
 
@@ -31,8 +31,8 @@ def wishing(name: str = "wish", group: str = "core") -> Tool:
 
 
 async def run(payload: dict[str, Any]) -> str:
-    bound = Bound(wishing(), NOWHERE)
-    return await bound.run(payload, "call")
+    wish = wishing()
+    return await wish.handler(wish.parse(payload), NOWHERE, "call")
 
 
 def test_a_schema_holds_only_what_a_model_needs() -> None:

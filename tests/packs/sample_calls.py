@@ -23,7 +23,7 @@ from aouo.tools.memory import Memory
 from aouo.tools.msg import msg
 from aouo.tools.onboarding import OnboardingDone
 from aouo.tools.persist import persist
-from aouo.tools.registry import Arguments, Bound, Tool, ToolContext
+from aouo.tools.registry import Arguments, Tool, ToolContext
 
 NOW = "2026-01-31T12:00:00Z"
 _TOOLS = "persist|db|memory|msg|clarify|write_file|read_file|list_dir|fetch|onboarding_done"
@@ -127,10 +127,9 @@ async def make(pack: Pack, shown: Shown, folder: Path, clock: Clock) -> str:
         context = SimpleNamespace(
             pack=pack.name, owner="tg_1", session_key="s", adapter=_Chat(), asker=_Person()
         )
-        bound = Bound(tools[shown.tool], cast("ToolContext", context))
-        payload = json.loads(json.dumps(shown.arguments))
-        bound.check(payload)
-        return await bound.run(payload, "call")
+        tool = tools[shown.tool]
+        wish = tool.parse(json.loads(json.dumps(shown.arguments)))
+        return await tool.handler(wish, cast("ToolContext", context), "call")
 
 
 class _Chat:

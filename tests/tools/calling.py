@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from aouo.tools.registry import Bound, Tool, ToolContext
+from aouo.tools.registry import Tool, ToolContext
 
 
 async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
@@ -15,6 +15,4 @@ async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
         ToolFailed: what the model would read.
     """
     context = cast("ToolContext", SimpleNamespace(pack=pack, owner="tg_1"))
-    bound = Bound(tool, context)
-    bound.check(arguments)
-    return await bound.run(arguments, "call")
+    return await tool.handler(tool.parse(arguments), context, "call")

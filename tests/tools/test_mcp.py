@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from aouo.facts.errors import ToolFailed
 from aouo.tools.mcp import MAX_TOOLS, Answer, Offered, prefix, problems, tools_of
-from aouo.tools.registry import Bound, Tool
+from aouo.tools.registry import Tool
 from tests.tools.calling import call
 
 SCHEMA: dict[str, Any] = {
@@ -76,7 +76,7 @@ def test_a_schema_is_kept_as_it_is_but_for_noise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reads", "again", "facts"),
+    ("read_only", "idempotent", "facts"),
     [
         (True, False, (True, False, True)),
         (False, True, (False, True, True)),
@@ -84,14 +84,13 @@ def test_a_schema_is_kept_as_it_is_but_for_noise() -> None:
     ],
 )
 def test_what_a_server_says_of_a_tool_decides_how_it_is_treated(
-    reads: bool, again: bool, facts: tuple[bool, bool, bool]
+    read_only: bool, idempotent: bool, facts: tuple[bool, bool, bool]
 ) -> None:
     """Only what reads may run off the record, only what may be repeated runs again."""
-    made = only(offered(reads=reads, again=again))
-    bound = Bound(made, None)  # pyright: ignore[reportArgumentType]
+    made = only(offered(read_only=read_only, idempotent=idempotent))
+    wish = made.parse({"text": "x"})
 
-    payload = {"text": "x"}
-    assert (bound.reads(payload), bound.effect(payload), made.again) == facts
+    assert (made.is_read_only(wish), made.is_mutating(wish), made.idempotent) == facts
     assert (made.group, made.timeout_s) == ("mcp:files", 30.0)
 
 

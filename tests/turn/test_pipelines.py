@@ -145,6 +145,7 @@ def turn() -> TurnContext:
         model=unused,  # pyright: ignore[reportArgumentType]
         view=unused,  # pyright: ignore[reportArgumentType]
         toolbox=Toolbox(Registry([]), permitted=()),
+        prepare=unused,  # pyright: ignore[reportArgumentType]
         call_tool=unused,  # pyright: ignore[reportArgumentType]
         propose=unused,  # pyright: ignore[reportArgumentType]
         publish=lambda event: None,

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 
 from aouo.facts.errors import ToolFailed, ToolsNotReady
+from aouo.guard.action import Blocked
 from aouo.tools.load import load_skills, load_tools
 from aouo.tools.registry import Arguments, Registry, Tool, ToolContext, tool
 from aouo.turn import toolbox
 from aouo.turn.toolbox import Toolbox
+
+NOWHERE = cast("ToolContext", object())
 
 
 class Nothing(Arguments):
@@ -23,8 +27,18 @@ async def nothing(wish: Nothing, context: ToolContext, call_id: str) -> str:
     return ""
 
 
-def made(name: str, group: str = "core", *, reads: bool = False, again: bool = True) -> Tool:
-    return tool(name, f"{name}.", Nothing, nothing, group=group, reads=reads, again=again)
+def made(
+    name: str, group: str = "core", *, read_only: bool = False, idempotent: bool = True
+) -> Tool:
+    return tool(
+        name,
+        f"{name}.",
+        Nothing,
+        nothing,
+        group=group,
+        read_only=read_only,
+        idempotent=idempotent,
+    )
 
 
 @dataclass
@@ -51,10 +65,10 @@ class Server:
         return self.offers
 
 
-CORE = [made("msg"), made("skill_view", reads=True), load_tools(), load_skills()]
-FILES = [made("read_file", "files", reads=True), made("write_file", "files")]
+CORE = [made("msg"), made("skill_view", read_only=True), load_tools(), load_skills()]
+FILES = [made("read_file", "files", read_only=True), made("write_file", "files")]
 PERMITTED = ("msg", "skill_view", "files", "mcp:hub")
-HUB = made("mcp__hub__star", "mcp:hub", again=False)
+HUB = made("mcp__hub__star", "mcp:hub", idempotent=False)
 
 
 async def opened(
@@ -111,7 +125,10 @@ async def test_what_is_not_permitted_is_not_there() -> None:
 
     with pytest.raises(ToolFailed, match="read_file: there is no such tool or group here"):
         await box.load_tools(["read_file"])
-    assert (await box.find("read_file"), "read_file" in box.names) == (None, False)
+    assert (await box.find("read_file"), box.runner("read_file", NOWHERE)) == (None, None)
+    assert box.named("read_file") == Blocked(
+        "There is no tool 'read_file' here. Tools: msg, load_tools.", rule="no such tool"
+    )
 
 
 async def test_a_permitted_tool_may_be_called_without_having_been_shown() -> None:
@@ -129,7 +146,7 @@ async def test_a_source_is_asked_when_its_tools_are_wanted_and_not_before() -> N
         "Ready: mcp__hub__star. Not available: nope: there is no such tool or group here."
     )
     assert shown(box)[-2:] == ["load_tools", "mcp__hub__star"]
-    assert box.may_run_again("mcp__hub__star") is False
+    assert box.named("mcp__hub__star") == HUB
 
 
 async def test_a_source_that_is_down_is_said_and_its_tools_are_not_there() -> None:
@@ -138,6 +155,9 @@ async def test_a_source_that_is_down_is_said_and_its_tools_are_not_there() -> No
     with pytest.raises(ToolFailed, match="the server hub does not answer"):
         await box.load_tools(["mcp:hub"])
     assert await box.find("mcp__hub__star") is None
+    assert box.named("mcp__hub__star") == Blocked(
+        "the server hub does not answer Go on without it.", rule="not there now"
+    )
 
 
 async def test_a_turn_that_is_taken_up_shows_again_what_it_had_brought_in() -> None:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aouo.facts.accounts import AuditEntry
 from aouo.facts.ports import Clock
-from aouo.facts.transcript import ToolCall
 from aouo.facts.work import Job
 from aouo.flow.answering.begin import Begun
-from aouo.flow.answering.prepare import facts_of, proposal_of, toolbox_of
+from aouo.flow.answering.prepare import action_of, facts_of, toolbox_of
 from aouo.flow.answering.recall import Recall
 from aouo.flow.files.media_files import folder_of
 from aouo.flow.generation import Generation
 from aouo.flow.questions.approving import approving_of
 from aouo.flow.questions.asking import Asking
 from aouo.flow.questions.patience import Patience
+from aouo.guard.action import Action, Outcome
 from aouo.guard.chain import Guard
-from aouo.guard.proposal import Outcome
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
@@ -92,13 +90,13 @@ class Contexts:
         approving = approving_of(job, facts, patience, generation.settings)
         tool_context = ToolContext(
             adapter=view,
-            config=generation.settings,
             session_id=facts.turn.session_id,
             session_key=facts.session_key,
             pack=facts.pack.name,
             asker=Asking(patience, facts.person.id),
             owner=facts.owner,
-            toolbox=toolbox,
+            load_tools=toolbox.load_tools,
+            load_skills=toolbox.load_skills,
             turn_id=facts.turn.id,
             media=folder_of(facts.address),
             off_record=facts.turn.off_record,
@@ -107,24 +105,9 @@ class Contexts:
             ),
         )
 
-        recorded: set[str] = set()
-
-        def propose(call: ToolCall) -> AuditEntry:
-            recorded.add(call.id)
-            known = toolbox.bind(call.name, tool_context) is not None
-            return self._guard.propose(proposal_of(call, facts), known=known)
-
-        async def call_tool(call: ToolCall, objection: str) -> Outcome:
-            runner = toolbox.bind(call.name, tool_context, objection)
-            outcome = await self._guard.call(
-                replace(
-                    proposal_of(call, facts, toolbox.problem(call.name)),
-                    recorded=call.id in recorded,
-                ),
-                runner,
-                toolbox.names,
-                approving,
-            )
+        async def call_tool(action: Action, proposed: bool) -> Outcome:
+            run = toolbox.runner(action.call.name, tool_context)
+            outcome = await self._guard.call(action, run, approving, proposed=proposed)
             if outcome.kept:
                 toolbox.reveal((RESULT_READ,))
             return outcome
@@ -134,8 +117,9 @@ class Contexts:
             model=generation.model,
             view=view,
             toolbox=toolbox,
+            prepare=lambda call: action_of(call, facts, toolbox),
+            propose=self._guard.propose,
             call_tool=call_tool,
-            propose=propose,
             day=self._quota.day(),
             recalled=self.recall.of(facts),
             publish=self._bus.publish,

@@ -10,10 +10,11 @@ from aouo.flow.files.media_files import folder_of
 from aouo.flow.files.media_reach import Openers, openers_of
 from aouo.flow.generation import Generation
 from aouo.flow.handlers.onboarding import skill_of
-from aouo.guard.proposal import Proposal
+from aouo.guard.action import Action
 from aouo.memory.files import ALWAYS
 from aouo.packs.format.names import DEFAULT_TOOLS
 from aouo.packs.load import Pack
+from aouo.tools.prepare import prepare
 from aouo.turn.context import Facts, PackView, SkillView
 from aouo.turn.toolbox import Toolbox
 
@@ -66,17 +67,17 @@ def openers(pack: str, generation: Generation, *, off_record: bool) -> Openers:
     return openers_of(allowed, off_record=off_record)
 
 
-def proposal_of(call: ToolCall, facts: Facts, problem: str = "") -> Proposal:
-    """A call of this turn, as the guard looks at it; `problem` says why its tool is not there."""
-    return Proposal(
+def action_of(call: ToolCall, facts: Facts, toolbox: Toolbox) -> Action:
+    """A call of this turn, read once for whoever deals with it."""
+    return prepare(
         call,
-        facts.origin,
-        facts.pack.name,
-        facts.turn.id,
+        toolbox.named(call.name),
+        origin=facts.origin,
+        pack=facts.pack.name,
+        turn_id=facts.turn.id,
         owner=facts.owner,
         session_id=facts.turn.session_id,
         off_record=facts.turn.off_record,
-        problem=problem,
         media=folder_of(facts.address),
     )
 

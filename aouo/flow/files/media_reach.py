@@ -34,7 +34,7 @@ def openers_of(allowed: Sequence[Tool], *, off_record: bool) -> Openers:
         own=any(
             any(map(holds_a_path, item.spec().parameters.get("properties", {})))
             for item in allowed
-            if item.pack and not (off_record and item.reads is False)
+            if item.pack and not (off_record and item.read_only is False)
         ),
     )
 

@@ -179,7 +179,7 @@ def shipping(world: World) -> list[str]:
         return "shipped"
 
     world.tools = [
-        tool("scribe__ship", "Ships.", Ship, _run, group="files", again=False, effect=True)
+        tool("scribe__ship", "Ships.", Ship, _run, group="files", idempotent=False, mutates=True)
     ]
     return shipped
 

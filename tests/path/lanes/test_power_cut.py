@@ -142,7 +142,7 @@ async def test_a_call_is_made_when_it_is_on_disk_and_its_effect_is_before_the_mo
             return Says("done")
         return Says("", (CallPart("ring", {}),)) if last_words(body) == "go" else Says("ok")
 
-    tooled(world, tool("ring", "Rings.", Nothing, run, again=False, effect=True))
+    tooled(world, tool("ring", "Rings.", Nothing, run, idempotent=False, mutates=True))
     world.model.script = answer
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "go")

@@ -229,7 +229,7 @@ def failing(error: Exception) -> Tool:
         logging.getLogger("a.library").warning("heard %s", SECRET)
         raise error
 
-    return tool("skill_fails", "Fails.", Anything, run, group="memory", reads=True)
+    return tool("skill_fails", "Fails.", Anything, run, group="memory", read_only=True)
 
 
 def _told_of(name: str) -> Reply:

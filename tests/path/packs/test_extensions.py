@@ -102,7 +102,7 @@ async def test_in_a_turn_of_ten_iterations_what_is_of_the_turn_runs_once(
     world: World, polite: str
 ) -> None:
     """The cost rule: retrieval in a dispatch pipeline would cost ten times as much."""
-    world.tools = [tool("msg2", "Looks.", Look, look, reads=True)]
+    world.tools = [tool("msg2", "Looks.", Look, look, read_only=True)]
     folder = world.home.packs / "lab"
     folder.mkdir(parents=True)
     (folder / "pack.yml").write_text(

@@ -205,4 +205,4 @@ async def test_what_was_said_off_the_record_leaves_no_result(world: World) -> No
 
 
 def _looks(item: Tool) -> Tool:
-    return tool(item.name, item.description, Nothing, item.handler, reads=True)
+    return tool(item.name, item.description, Nothing, item.handler, read_only=True)

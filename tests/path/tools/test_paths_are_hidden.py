@@ -141,7 +141,7 @@ async def test_what_a_tool_quotes_of_the_system_is_named_as_the_model_names_it(
         )
 
     world.config = {"tools": {"enabled": ["core", "memory"]}}
-    world.tools = [tool("skill_broken", "Breaks.", Nothing, fail, group="memory", reads=True)]
+    world.tools = [tool("skill_broken", "Breaks.", Nothing, fail, group="memory", read_only=True)]
     (result,) = await heard(world, CallPart("skill_broken"))
 
     assert result == (

@@ -54,7 +54,7 @@ async def test_calls_that_only_look_run_together_and_their_results_keep_the_orde
     world: World,
 ) -> None:
     together = Together(3)
-    tooled(world, tool("look", "Looks.", Look, together.look, reads=True))
+    tooled(world, tool("look", "Looks.", Look, together.look, read_only=True))
     world.model.calls(*(CallPart("look", {"at": at}) for at in "abc"))
     world.model.say("Seen.")
     async with world.running() as bot:
@@ -73,7 +73,7 @@ async def test_a_call_that_changes_something_runs_alone_and_in_its_place(world: 
         order.append(f"{wish.at} ends")
         return wish.at
 
-    tooled(world, tool("do", "Does.", Look, do, effect=True))
+    tooled(world, tool("do", "Does.", Look, do, mutates=True))
     world.model.calls(*(CallPart("do", {"at": at}) for at in "abc"))
     world.model.say("Done.")
     async with world.running() as bot:
@@ -155,8 +155,8 @@ async def test_a_call_that_a_stop_cut_off_may_have_happened_and_history_says_so(
 
     tooled(
         world,
-        tool("order", "Orders.", Look, hang, effect=True),
-        tool("look", "Looks.", Look, hang, reads=True),
+        tool("order", "Orders.", Look, hang, mutates=True),
+        tool("look", "Looks.", Look, hang, read_only=True),
     )
     world.model.calls(CallPart("order", {"at": "a"}), CallPart("order", {"at": "b"}))
     world.model.call("look", {"at": "c"})
@@ -192,7 +192,7 @@ async def test_a_call_that_a_stop_kept_from_beginning_was_proposed_and_has_one_e
         await never.wait()
         return ""
 
-    tooled(world, tool("order", "Orders.", Look, hang, effect=True))
+    tooled(world, tool("order", "Orders.", Look, hang, mutates=True))
     world.model.calls(CallPart("order", {"at": "a"}), CallPart("order", {"at": "b"}))
     async with world.running() as bot:
         events, leave = bot.app.bus.subscribe(ActionStarted, ActionCompleted)

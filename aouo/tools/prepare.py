@@ -1,0 +1,125 @@
+"""Reads a model's tool call once: its JSON, its arguments, what it does, what speaks against it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, cast
+
+import structlog
+
+from aouo.facts.errors import ToolFailed
+from aouo.facts.events import Origin
+from aouo.facts.transcript import ToolCall
+from aouo.guard.action import UNCHECKED, Action, Blocked, digest, dumped
+from aouo.tools.registry import Tool
+
+log = structlog.get_logger()
+MAX_NAME_CHARS = 64
+"""What is kept of the name that a model gives a tool; every service's limit."""
+_NO_TOOL = "unknown"
+"""What is written down of a name that a model made up off the record."""
+_WRONG = "wrong arguments"
+_MAX_DEPTH = 64
+_TOO_DEEP = f"The arguments are nested more than {_MAX_DEPTH} deep. Send something flatter."
+_OFF_RECORD = (
+    "This conversation is off the record: tools may look, and change nothing. "
+    "Tell the person that /otr ends it."
+)
+
+
+def prepare(
+    call: ToolCall,
+    tool: Tool | Blocked,
+    *,
+    origin: Origin,
+    pack: str,
+    turn_id: str,
+    owner: str = "",
+    session_id: str = "",
+    off_record: bool = False,
+    media: str = "",
+) -> Action:
+    """A call of this turn as a value; `tool` is the one it names, or why there is none.
+
+    Never raises: what is wrong is its refusal, in words by which the model can correct itself.
+    """
+    missing = isinstance(tool, Blocked)
+    name = _NO_TOOL if missing and off_record else call.name[:MAX_NAME_CHARS]
+    problem, payload = _read(call.arguments)
+    action = Action(
+        call=call,
+        tool=name,
+        payload=payload,
+        origin=origin,
+        pack=pack,
+        turn_id=turn_id,
+        digest=digest(name, call.arguments if problem else payload),
+        owner=owner,
+        session_id=session_id,
+        off_record=off_record,
+        media=media,
+    )
+    if missing:
+        return replace(action, refusal=tool)
+    action = replace(action, idempotent=tool.idempotent, timeout_s=tool.timeout_s)
+    return action.refused(problem, _WRONG) if problem else _with_arguments(action, tool)
+
+
+def _with_arguments(action: Action, tool: Tool) -> Action:
+    """The action with its arguments, and what they say; a schema from elsewhere may break here."""
+    try:
+        arguments = tool.parse(action.payload)
+        action = replace(
+            action,
+            arguments=arguments,
+            seal=digest(action.tool, dumped(arguments)),
+            read_only=tool.is_read_only(arguments),
+            mutates=tool.is_mutating(arguments),
+        )
+    except ToolFailed as error:
+        return action.refused(str(error), _WRONG)
+    except Exception as error:
+        log.exception("judge_failed", tool=action.tool, error=repr(error))
+        return action.refused(UNCHECKED, _WRONG)
+    if action.off_record and not action.read_only:
+        return action.refused(_OFF_RECORD, "off the record")
+    return action
+
+
+def _read(arguments: str) -> tuple[str, dict[str, Any]]:
+    """What is wrong with the arguments, "" = nothing, and they as an object that can be stored."""
+    try:
+        payload = json.loads(arguments or "{}")
+    except RecursionError:
+        return _TOO_DEEP, {}
+    except ValueError as error:
+        return f"The arguments are not complete JSON ({error}). Send the whole call again.", {}
+    if not isinstance(payload, dict):
+        return "The arguments have to be one JSON object.", {}
+    payload = cast("dict[str, Any]", payload)
+    if _is_deep(payload):
+        return _TOO_DEEP, {}
+    try:
+        json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return "The arguments hold half of a character; send it whole, as UTF-8.", {}
+    except ValueError:
+        return "The arguments hold NaN or infinity, which JSON has not: send a number or null.", {}
+    return "", payload
+
+
+def _is_deep(payload: dict[str, Any]) -> bool:
+    level: list[Any] = [payload]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).values()
+    return cast("list[Any]", value) if isinstance(value, list) else ()
