@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, tzinfo
 
 from aouo.commands.builtin import pack_here, pick
@@ -21,14 +22,14 @@ UNDO = "memory_undo_"
 EMPTY = "memory_empty_"
 
 
-def memory(files_of: FilesOf, zone: tzinfo | None) -> Entry:
+def memory(files_of: FilesOf, zone: Callable[[], tzinfo | None]) -> Entry:
     """`zone` is the one that times are told in, None = the machine's."""
 
     def show(tx: Tx, call: Call, library: Library) -> Result:
         pack = pack_here(tx, call, library)
         if pack is None:
             return pick(tx, call, library)
-        return Result(card(tx, call, pack, files_of(pack, owner_of(tx, call.inbound)), zone))
+        return Result(card(tx, call, pack, files_of(pack, owner_of(tx, call.inbound)), zone()))
 
     return Entry("memory", "what I remember here; /memory undo takes a change back", show)
 

@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aouo.config.settings import Settings
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import TurnView
 from aouo.facts.transcript import ToolCall, ToolSpec
@@ -43,7 +42,6 @@ class ToolContext:
     """
 
     adapter: TurnView
-    config: Settings
     session_id: str
     session_key: str
     pack: str

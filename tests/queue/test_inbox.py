@@ -51,9 +51,9 @@ async def test_a_tap_that_could_not_be_stored_counts_when_it_comes_again(tmp_pat
         clock=clock,
         owner="me",
         policy=lambda: Doorkeeper(Installed()),
-        burst_s=0.0,
+        burst_s=lambda: 0.0,
         ready=woken.append,
-        redactor=Redactor(),
+        redactor=Redactor,
     )
     database.breaks = True
     with pytest.raises(OSError, match="full"):

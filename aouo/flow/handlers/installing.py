@@ -13,7 +13,7 @@ from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
-from aouo.facts.events import Album, Attached, Button, Inbound
+from aouo.facts.events import Album, Attached, Button
 from aouo.facts.installs import Change
 from aouo.facts.notices import Notice
 from aouo.facts.notices_install import (
@@ -24,6 +24,7 @@ from aouo.facts.notices_install import (
     PackInstalled,
     PackOffered,
 )
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Files
 from aouo.facts.work import Job
 from aouo.flow.desk import Desk
@@ -83,7 +84,7 @@ class Installing:
         desk: Desk,
         clock: Clock,
         outbox: Outbox,
-        is_owner: Callable[[Inbound], bool],
+        owner: Callable[[], Owner],
         bundled: Callable[[], dict[str, Path]],
         files: Files | None,
         folder: Path,
@@ -93,7 +94,7 @@ class Installing:
         self._desk = desk
         self._clock = clock
         self._outbox = outbox
-        self._is_owner = is_owner
+        self._owner = owner
         self._bundled = bundled
         self._files = files
         self._folder = folder
@@ -101,7 +102,7 @@ class Installing:
 
     async def run(self, job: Job, rest: str) -> None:
         """Look through the pack that is meant, and ask."""
-        if not self._is_owner(job.inbound):
+        if not self._owner().is_owner(job.inbound):
             await self._desk.answer(job, notices.OwnersCommand("install"))
             return
         try:
@@ -141,13 +142,13 @@ class Installing:
         """Carry out `install_<change>_<yes|no>` or `install_offer_<name>`, or explain why not."""
         inbound = job.inbound
         change_id, _, answer = key.removeprefix(PREFIX).partition("_")
-        if change_id == "offer" and self._is_owner(inbound) and answer in self._bundled():
+        if change_id == "offer" and self._owner().is_owner(inbound) and answer in self._bundled():
             await self._tell(job, "")
             await self.run(job, answer)
             return
         change = await self._shop.look(change_id)
         objection = ""
-        if not self._is_owner(inbound):
+        if not self._owner().is_owner(inbound):
             objection = sentences.TAP_FOR_THE_OWNER
         elif change is None or answer not in ("yes", "no"):
             objection = sentences.TAP_UNKNOWN
