@@ -18,7 +18,7 @@ class Refreshing:
     """Swaps generations; `menu_changed` is set when the menu of commands may say less or more."""
 
     def __init__(self, shared: Shared, leases: Leases) -> None:
-        self._shared = shared
+        self.shared = shared
         self._leases = leases
         self.menu_changed = asyncio.Event()
         self._one_by_one = asyncio.Lock()
@@ -35,7 +35,7 @@ class Refreshing:
     async def swap(self, generation: Generation) -> None:
         """From now on new work begins with `generation`; packs that changed are opened anew."""
         for name in changed(self._leases.library, generation.library):
-            await asyncio.to_thread(self._shared.stores.release, name)
+            await asyncio.to_thread(self.shared.stores.release, name)
         self._leases.swap(generation)
         self.menu_changed.set()
 
@@ -44,7 +44,7 @@ class Refreshing:
 
     def packs(self, zone_of: ZoneOf) -> Packs:
         """What installs, upgrades and removes, with a refresh after each change."""
-        shared, leases = self._shared, self._leases
+        shared, leases = self.shared, self._leases
         return Packs(
             home=shared.home,
             clock=shared.clock,
