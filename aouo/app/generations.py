@@ -74,13 +74,13 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
     )
     speech = speech_of(settings, shared.session, shared.stack)
     registry_of = _registries(settings, shared, door, sandbox, servers, speech.voice)
+    packs = await _scanned(settings, shared)
     model = shared.model or await _model(settings, shared)
     quota = _quota(settings, shared, model)
     asides = Asides(quota=quota)
     compactor = Compactor(
         database=shared.database, clock=shared.clock, asides=asides, estimator=shared.estimator
     )
-    packs = await _scanned(settings, shared)
     return Generation(
         owner=Owner.of(settings.telegram.owner),
         admission=_admission(settings),

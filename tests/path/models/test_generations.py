@@ -14,6 +14,7 @@ from tests.path.looking import answers, said
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 
 SECRET = "the-key-of-tomorrow-3141"
+REFUSED = "You are not authorized to use this bot."
 
 
 async def swap(bot: Running, world: World, **sections: dict[str, Any]) -> None:
@@ -54,6 +55,7 @@ async def test_new_work_goes_by_new_settings_and_a_turn_that_runs_keeps_its_own(
         await swap(bot, world, telegram=at_ben, advanced={"daily_tokens_max": 1})
         capped = await bot.ask("hello again", user=BEN)
         await bot.people.say(ADA, ADA, "am I let in?")
+        await said(world, REFUSED)
         release.set()
         await said(world, "scripted heard: slow result")
         leaked = await bot.rows("SELECT 1 FROM deliveries WHERE body LIKE ?", f"%{SECRET}%")
@@ -62,4 +64,4 @@ async def test_new_work_goes_by_new_settings_and_a_turn_that_runs_keeps_its_own(
     assert (new.text, leaked) == ("newer heard: hello, [redacted]", [])
     assert "Everybody, with everything:" in report.text  # the owner alone reads that
     assert capped.text.startswith("The daily limit is reached: 30 of 1 tokens.")
-    assert told == ["You are not authorized to use this bot.", "scripted heard: slow result"]
+    assert told == [REFUSED, "scripted heard: slow result"]
