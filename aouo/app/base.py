@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from aouo.config.settings import Settings
 from aouo.facts.ports import Clock
 from aouo.plumbing.home import Home
 from aouo.providers.dialect import Dialects
@@ -24,7 +23,6 @@ class Base:
     """
 
     home: Home
-    settings: Settings
     clock: Clock
     database: Database
     session: aiohttp.ClientSession

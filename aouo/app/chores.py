@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import structlog
 
 from aouo.facts.accounts import Spent
 from aouo.facts.errors import ProviderError, Refused
 from aouo.facts.events import TurnSettled
-from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.ports import Clock, stamp
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
+from aouo.flow.leases import Leases
 from aouo.plumbing.bus import Bus
 from aouo.store import sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Wanting
-from aouo.turn.asides import Asides, Payer
+from aouo.turn.asides import Payer
 
 log = structlog.get_logger()
 QUIET_S = 20.0
@@ -36,16 +35,12 @@ class Titles:
         database: Database,
         clock: Clock,
         bus: Bus,
-        asides: Asides,
-        model: Callable[[], ChatModel],
-        day: Callable[[], str],
+        leases: Leases,
     ) -> None:
         self._database = database
         self._clock = clock
         self._bus = bus
-        self._asides = asides
-        self._model = model
-        self._day = day
+        self._leases = leases
 
     async def run(self) -> None:
         """For ever: what a former process left, then after each turn what it left."""
@@ -55,7 +50,7 @@ class Titles:
                 await self._clock.sleep(QUIET_S)
                 while not events.empty():
                     events.get_nowait()
-                if not self._model().brief:
+                if not self._leases.now.model.brief:
                     await self.give()
                 await events.get()
         finally:
@@ -74,22 +69,21 @@ class Titles:
 
     async def _give(self, wanting: Wanting) -> None:
         said = await self._database.transact(lambda tx: _begin(tx, wanting))
-        model = self._model()
+        now = self._leases.now
         spent: list[Spent] = []
-        row = Spent(
-            "title", self._day(), pack=wanting.pack, person=wanting.person, turn_id=wanting.turn_id
-        )
-        payer = Payer(model, row, spent.append, lambda ms: None)
+        pack, person, turn_id = wanting.pack, wanting.person, wanting.turn_id
+        row = Spent("title", now.quota.day(), pack=pack, person=person, turn_id=turn_id)
+        payer = Payer(now.model, row, spent.append, lambda ms: None)
         title = ""
         try:
-            title = await self._asides.title(payer, _lines(said))
+            title = await now.asides.title(payer, _lines(said))
         except (ProviderError, Refused, TimeoutError) as error:
             log.warning("title_failed", session=wanting.session_id, error=repr(error))
 
         def end(tx: Tx) -> None:
-            now = stamp(self._clock)
+            at = stamp(self._clock)
             for item in spent:
-                usage.record(tx, item, now)
+                usage.record(tx, item, at)
             sessions.settle_title(tx, wanting.session_id, title)
 
         await self._database.transact(end)

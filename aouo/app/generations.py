@@ -1,38 +1,44 @@
-"""Builds a generation: packs, tools, the model and the pipelines, from settings and a home."""
+"""Builds a generation: a function of the settings and of what lies on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from functools import partial
 
-import structlog
-
-from aouo.app.base import Base
-from aouo.app.budgets import Served, budget_of, pack_budgets
+from aouo.app.budgets import budget_of, pack_budgets, with_model
 from aouo.app.extensions import extended
 from aouo.app.guarding import Guarding, guarding
 from aouo.app.knowing import served_price
-from aouo.app.memories import Memories
+from aouo.app.media import eyes_of
 from aouo.app.models import model_of
 from aouo.app.outside import outside
 from aouo.app.persona import PersonaFiles
 from aouo.app.proxied import secrets_of
-from aouo.app.speech import Speech, speech_of
+from aouo.app.shared import Shared
+from aouo.app.speech import speech_of
+from aouo.config.settings import Settings
+from aouo.facts.notices import Lack
+from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
-from aouo.flow.generation import Generation
-from aouo.flow.leases import GiveBack, Leases
+from aouo.flow.generation import (
+    Generation,
+    Installable,
+    Limits,
+    Senses,
+    Showing,
+    Transport,
+    Wish,
+)
 from aouo.guard.reach import Reach
-from aouo.installer.installed import scanned
-from aouo.memory.keeping import Keeping
+from aouo.installer.installed import as_if, going_on, scanned
 from aouo.outbound.clean import AsShown
-from aouo.packs.apart import bot_owner
 from aouo.packs.library import Library
-from aouo.packs.stores import PackStores
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import zone_of
 from aouo.sandbox.run import Sandbox
-from aouo.spending.money import PackBudget
+from aouo.speech.services import Voice
 from aouo.spending.quota import Quota
+from aouo.store import installs
 from aouo.tools.clarify import clarify
 from aouo.tools.db import db
 from aouo.tools.files import check_room
@@ -50,162 +56,212 @@ from aouo.tools.tts import tts
 from aouo.turn.asides import Asides
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
-from aouo.turn.tokens import Estimator
+from aouo.turn.pipelines import Pipelines
 from aouo.web.gate import Gate
 from aouo.web.offline import nobody_looks_up, nowhere
 
-log = structlog.get_logger()
 
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """The first generation, and what all share with the path around them.
-
-    `renewed` makes the next generation, for packs that have changed.
-    """
-
-    leases: Leases
-    renewed: Callable[[Library], Generation]
-    quota: Quota
-    asides: Asides
-    door: Guarding
-    servers: Servers
-    speech: Speech
-    stores: PackStores
-    keeping: Keeping
-    redactor: Redactor
-    sandbox: Sandbox
-
-
-async def build_generation(
-    base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool], give_back: GiveBack
-) -> Built:
-    """Build it on the base; what has to be closed is closed with the base's stack.
+async def build_generation(settings: Settings, shared: Shared) -> Generation:
+    """Build it over what is shared; what it opens is closed with the shared stack.
 
     Raises:
         SetupError: something the owner has to change.
     """
-    home, settings, clock, database = base.home, base.settings, base.clock, base.database
-    leases: Leases
+    redactor = Redactor(secrets_of(settings))
+    door, sandbox = _guarding(settings, shared), _sandbox(settings, shared)
+    servers = await shared.stack.enter_async_context(
+        supervised(settings.mcp.servers, shared.clock, shared.session)
+    )
+    speech = speech_of(settings, shared.session, shared.stack)
+    registry_of = _registries(settings, shared, door, sandbox, servers, speech.voice)
+    packs = await _scanned(settings, shared)
+    model = shared.model or await _model(settings, shared)
+    quota = _quota(settings, shared, model)
+    asides = Asides(quota=quota)
+    compactor = Compactor(
+        database=shared.database, clock=shared.clock, asides=asides, estimator=shared.estimator
+    )
+    return Generation(
+        owner=Owner.of(settings.telegram.owner),
+        admission=_admission(settings),
+        redactor=redactor,
+        timezone=settings.cron.timezone,
+        library=packs,
+        installable=_installable(settings, shared, registry_of),
+        registry=registry_of(packs),
+        enabled=settings.tools.enabled,
+        servers=servers,
+        sandbox=sandbox,
+        guard=door.guard(
+            database=shared.database,
+            clock=shared.clock,
+            redact=redactor.text,
+            publish=shared.bus.publish,
+        ),
+        approvals=settings.security.approvals,
+        model=model,
+        other_model=_others(settings, shared),
+        pipelines=_pipelines(settings, shared, redactor, quota, compactor),
+        compactor=compactor,
+        asides=asides,
+        quota=quota,
+        limits=_limits(settings),
+        wish=_wish(settings),
+        showing=_showing(settings),
+        senses=Senses(speech.ears, eyes_of(settings, shared.session, quota)),
+        transport=_transport(settings),
+        retention=settings.retention,
+    )
 
-    def library() -> Library:
-        return leases.library
 
-    stores = PackStores(home, library, clock, bot_owner=bot_owner(settings))
-    base.stack.callback(stores.close)
-    memories = Memories(library, stores.private)
-    keeping = Keeping(database=database, clock=clock, files_of=memories.files)
-    door = guarding(
-        home,
+def _admission(settings: Settings) -> Admission:
+    telegram = settings.telegram
+    return Admission(telegram.allowed_user_ids, telegram.groups == "all")
+
+
+def _limits(settings: Settings) -> Limits:
+    advanced = settings.advanced
+    return Limits(
+        float(advanced.turn_timeout_s), advanced.session_tokens_max, advanced.context_window
+    )
+
+
+def _wish(settings: Settings) -> Wish:
+    provider = settings.provider
+    return Wish(provider.max_tokens, provider.temperature, provider.effort)
+
+
+def _showing(settings: Settings) -> Showing:
+    telegram = settings.telegram
+    return Showing(telegram.streaming, telegram.max_parts, settings.ui.show_tool_calls)
+
+
+def _transport(settings: Settings) -> Transport:
+    telegram = settings.telegram
+    return Transport(telegram.message_batch_ms / 1000, telegram.resend_unknown)
+
+
+def _sandbox(settings: Settings, shared: Shared) -> Sandbox:
+    return Sandbox(settings.security.sandbox, home=shared.home.path)
+
+
+async def _model(settings: Settings, shared: Shared) -> ChatModel:
+    return await model_of(settings, shared.session, shared.stack, shared.clock, shared.dialects)
+
+
+def _others(settings: Settings, shared: Shared) -> Callable[[str, str], Awaitable[ChatModel]]:
+    """Each is made once."""
+    made: dict[tuple[str, str], ChatModel] = {}
+
+    async def other(backend: str, name: str) -> ChatModel:
+        if (backend, name) not in made:
+            made[backend, name] = await _model(with_model(settings, backend, name), shared)
+        return made[backend, name]
+
+    return other
+
+
+def _installable(
+    settings: Settings, shared: Shared, registry_of: Callable[[Library], Registry]
+) -> Installable:
+    return Installable(
+        partial(_scanned, settings, shared),
+        partial(as_if, shared.home, settings, shared.database),
+        registry_of,
+        settings.packs.trusted_keys,
+    )
+
+
+async def _scanned(settings: Settings, shared: Shared) -> Library:
+    """What is installed; what is edited where it lies goes on while it does not load."""
+    found = await scanned(shared.home, settings, shared.database)
+    pinned = await shared.database.read(installs.all_of)
+    return going_on(shared.library.now, found, shared.home, pinned)
+
+
+def _guarding(settings: Settings, shared: Shared) -> Guarding:
+    return guarding(
+        shared.home,
         settings.security,
-        library,
-        stores,
-        database=database,
-        clock=clock,
+        lambda: shared.library.now,
+        shared.stores,
+        database=shared.database,
+        clock=shared.clock,
         scan_dirs=settings.packs.scan_dirs,
     )
-    servers = await base.stack.enter_async_context(
-        supervised(settings.mcp.servers, clock, base.session)
-    )
-    speech = speech_of(settings, base.session, base.stack)
-    sandbox = Sandbox(settings.security.sandbox, home=home.path)
-    gate = Gate() if base.online else Gate(lookup=nobody_looks_up, admits=nowhere)
-    shop = Workshop(sandbox, stores, Reach(door.fence, door.protection), door.sent, gate)
-    tools = [*_tools(base, library, stores, keeping, speech), *door.tools, *more_tools]
-    redactor = Redactor(secrets_of(settings))
-    quota = await _quota(
-        base,
-        lambda: leases.now.budgets,
-        lambda provider, name: served_price(leases.now.model, provider, name),
-    )
-    asides = Asides(quota=quota)
-    compactor = Compactor(database=database, clock=clock, asides=asides, estimator=Estimator())
-    pipelines = default(
-        database=database,
-        clock=clock,
-        quota=quota,
-        persona=PersonaFiles(home).persona,
-        read_memory=memories.read,
-        redact=redactor.text,
-        max_history_messages=settings.advanced.max_history_messages,
-        max_dispatches=settings.advanced.max_react_loops,
-        session_tokens_max=settings.advanced.session_tokens_max,
-        max_tokens=settings.provider.max_tokens,
-        context_window=settings.advanced.context_window,
-        compress_threshold=settings.advanced.compress_threshold,
-        compactor=compactor,
-    )
-    installed = await scanned(home, settings, database)
-    first = Generation(
-        settings,
-        installed,
-        Registry([*tools, *pack_tools(installed, shop)], servers.sources),
-        model or await model_of(settings, base.session, base.stack, clock, base.dialects),
-        extended(pipelines),
-        compactor,
-        pack_budgets(installed),
-    )
-    leases = Leases(first, give_back)
-
-    def renewed(packs: Library) -> Generation:
-        own = pack_tools(packs, shop)
-        registry = Registry([*tools, *own], servers.sources)
-        budgets = pack_budgets(packs)
-        return replace(leases.now, library=packs, registry=registry, budgets=budgets)
-
-    return Built(
-        leases,
-        renewed,
-        quota,
-        asides,
-        door,
-        servers,
-        speech,
-        stores,
-        keeping,
-        redactor,
-        sandbox,
-    )
 
 
-def _tools(
-    base: Base,
-    library: Callable[[], Library],
-    stores: PackStores,
-    keeping: Keeping,
-    speech: Speech,
-) -> list[Tool]:
-    settings, session, clock = base.settings, base.session, base.clock
+def _registries(
+    settings: Settings,
+    shared: Shared,
+    door: Guarding,
+    sandbox: Sandbox,
+    servers: Servers,
+    voice: Voice | Lack,
+) -> Callable[[Library], Registry]:
+    """What makes the registry of all tools for the packs that there are."""
+    gate = Gate() if shared.online else Gate(lookup=nobody_looks_up, admits=nowhere)
+    shop = Workshop(sandbox, shared.stores, Reach(door.fence, door.protection), door.sent, gate)
+    ours = [*_tools(settings, shared, voice), *door.tools, *shared.more_tools]
+    return lambda packs: Registry([*ours, *pack_tools(packs, shop)], servers.sources)
+
+
+def _tools(settings: Settings, shared: Shared, voice: Voice | Lack) -> list[Tool]:
+    session, clock, stores = shared.session, shared.clock, shared.stores
+
+    def library() -> Library:
+        return shared.library.now
+
     return [
         msg(),
         skill_view(library),
-        memory(keeping),
+        memory(shared.keeping),
         clarify(),
         persist(stores.open, clock),
-        onboarding_done(base.database, clock),
+        onboarding_done(shared.database, clock),
         db(stores.open),
         load_tools(),
         load_skills(),
-        sessions(base.database),
-        *outside(settings.tools, library, stores, session=session, clock=clock, online=base.online),
-        tts(speech.voice, stores.folder, check_room),
+        sessions(shared.database),
+        *outside(
+            settings.tools, library, stores, session=session, clock=clock, online=shared.online
+        ),
+        tts(voice, stores.folder, check_room),
     ]
 
 
-async def _quota(
-    base: Base, budgets: Callable[[], Mapping[str, PackBudget]], served: Served
-) -> Quota:
-    settings = base.settings
-    quota = Quota(
-        database=base.database,
-        clock=base.clock,
+def _quota(settings: Settings, shared: Shared, model: ChatModel) -> Quota:
+    return Quota(
+        database=shared.database,
+        clock=shared.clock,
         zone=zone_of(settings.cron.timezone),
         session_tokens_max=settings.advanced.session_tokens_max,
         daily_tokens_max=settings.advanced.daily_tokens_max,
-        budget=budget_of(settings, base.clock, served),
-        pack_budgets=budgets,
+        budget=budget_of(settings, shared.clock, partial(served_price, model)),
+        pack_budgets=lambda: pack_budgets(shared.library.now),
         redactor=AsShown(secrets_of(settings)),
+        purse=shared.purse,
     )
-    if lost := await quota.recover():
-        log.warning("calls_written_off", calls=lost)
-    return quota
+
+
+def _pipelines(
+    settings: Settings, shared: Shared, redactor: Redactor, quota: Quota, compactor: Compactor
+) -> Pipelines:
+    advanced = settings.advanced
+    return extended(
+        default(
+            database=shared.database,
+            clock=shared.clock,
+            quota=quota,
+            persona=PersonaFiles(shared.home).persona,
+            read_memory=shared.memories.read,
+            redact=redactor.text,
+            max_history_messages=advanced.max_history_messages,
+            max_dispatches=advanced.max_react_loops,
+            session_tokens_max=advanced.session_tokens_max,
+            max_tokens=settings.provider.max_tokens,
+            context_window=advanced.context_window,
+            compress_threshold=advanced.compress_threshold,
+            compactor=compactor,
+        )
+    )

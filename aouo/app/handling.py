@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from aouo.app.base import Base
-from aouo.app.generations import Built
-from aouo.app.media import intake_of
+from collections.abc import Callable
+from datetime import tzinfo
+
+from aouo.app.shared import Shared
 from aouo.flow.answering.compacting import Compacting
 from aouo.flow.answering.contexts import Contexts
 from aouo.flow.answering.renewing import Renewing
 from aouo.flow.answering.turns import Turns
 from aouo.flow.desk import Desk
+from aouo.flow.files.intake import Intake
 from aouo.flow.handlers.affording import Affording
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
@@ -21,43 +23,36 @@ from aouo.flow.handlers.standing import leave_chat
 from aouo.flow.handlers.taps import Taps
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.job import Flow
+from aouo.flow.leases import Leases
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.outbox import Outbox
-from aouo.plumbing.bus import Bus
-from aouo.plumbing.zones import zone_of
 from aouo.queue.gates import Waiting
 from aouo.queue.running import Running
 from aouo.telegram.channel import CAPABILITIES
 
 
 def flow_of(
-    base: Base,
-    built: Built,
+    shared: Shared,
+    leases: Leases,
     *,
     outbox: Outbox,
-    bus: Bus,
     desk: Desk,
     running: Running,
     affording: Affording,
     editing: Editing,
     packs: Packs,
+    zone: Callable[[], tzinfo],
 ) -> Flow:
     """What handles a job, once it is claimed."""
-    clock, database, waiting = base.clock, base.database, Waiting()
-    quota = built.quota
+    clock, database, bus, waiting = shared.clock, shared.database, shared.bus, Waiting()
     contexts = Contexts(
         database=database,
         clock=clock,
         outbox=outbox,
         bus=bus,
         waiting=waiting,
-        guard=built.door.guard(
-            database=database, clock=clock, redact=built.redactor.text, publish=bus.publish
-        ),
-        quota=quota,
-        redactor=built.redactor,
         capabilities={"tg": CAPABILITIES, "cli": Capabilities()},
     )
     turns = Turns(
@@ -67,49 +62,52 @@ def flow_of(
         bus=bus,
         desk=desk,
         running=running,
-        quota=quota,
         affording=affording,
         contexts=contexts,
-        redactor=built.redactor,
         editing=editing,
-        intake=intake_of(base, built.speech.ears, quota, outbox),
+        intake=Intake(
+            database=database,
+            clock=clock,
+            folder=shared.home.media,
+            files=shared.telegram,
+            show=outbox.action,
+        ),
         renewing=Renewing(
             database=database,
             clock=clock,
             outbox=outbox,
-            quota=quota,
             contexts=contexts,
             running=running,
         ),
-        leases=built.leases,
+        leases=leases,
     )
     setting_up = SettingUp(
-        database=database, clock=clock, outbox=outbox, desk=desk, platform=base.telegram
+        database=database, clock=clock, outbox=outbox, desk=desk, platform=shared.telegram
     )
     installing = Installing(
         shop=packs,
         desk=desk,
         clock=clock,
         outbox=outbox,
-        is_owner=affording.is_owner,
+        owner=lambda: leases.now.owner,
         bundled=lambda: {folder.name: folder for folder in sample_packs()},
-        files=base.telegram,
-        folder=base.home.media,
+        files=shared.telegram,
+        folder=shared.home.media,
         provide=setting_up.provide,
     )
     remembering = Remembering(
         database=database,
         clock=clock,
         desk=desk,
-        keeping=built.keeping,
-        zone=zone_of(base.settings.cron.timezone),
+        keeping=shared.keeping,
+        zone=zone,
     )
     menus = Menus(
         database=database,
         clock=clock,
         desk=desk,
         outbox=outbox,
-        open_store=built.stores.open,
+        open_store=shared.stores.open,
     )
     taps = Taps(
         desk=desk,
@@ -130,7 +128,7 @@ def flow_of(
         desk=desk,
         contexts=contexts,
         running=running,
-        leases=built.leases,
+        leases=leases,
     )
     return Flow(
         desk=desk,

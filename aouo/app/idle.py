@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from aouo.facts.ports import Clock
 from aouo.store import deliveries, gates, jobs
-from aouo.store.database import Tx
-
-if TYPE_CHECKING:
-    from aouo.app.wiring import App
+from aouo.store.database import Database, Tx
 
 _LOOK_EVERY_S = 0.05
 
 
 async def idle(
-    app: App, *, at_least: int = 0, asking: bool = False, look_every_s: float = _LOOK_EVERY_S
+    database: Database,
+    clock: Clock,
+    *,
+    at_least: int = 0,
+    asking: bool = False,
+    look_every_s: float = _LOOK_EVERY_S,
 ) -> None:
     """Return when no job is open and no delivery waits, once `at_least` jobs have come in.
 
@@ -31,5 +32,5 @@ async def idle(
             or jobs.count(tx) < at_least
         )
 
-    while await app.database.read(busy):
-        await app.clock.sleep(look_every_s)
+    while await database.read(busy):
+        await clock.sleep(look_every_s)

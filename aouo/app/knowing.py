@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
 
 import structlog
 
-from aouo.app.owner import tell_owner
+from aouo.app.owner import OwnerNotices
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock
+from aouo.flow.leases import Leases
 from aouo.outbound.wording import sentences
 from aouo.providers.fallback import FallbackModel
 from aouo.providers.known import catalogue
@@ -20,9 +20,6 @@ from aouo.providers.known.inquiry import Inquiry
 from aouo.providers.known.knowing import KnownModel, with_word
 from aouo.providers.known.told import nearest
 from aouo.spending.money import Price
-
-if TYPE_CHECKING:
-    from aouo.app.wiring import App
 
 log = structlog.get_logger()
 
@@ -54,9 +51,10 @@ def key_of(at: int) -> str:
 
 
 def concerns(
-    settings: Settings, model: KnownModel, said: Inquiry, key: str, today: date
+    model: KnownModel, said: Inquiry, key: str, today: date, *, window_set: bool
 ) -> Iterator[Concern]:
-    """What the owner should know of a model whose server has been asked."""
+    """What the owner should know of a model whose server has been asked. `window_set`: they have
+    set the window of all models, in `advanced.context_window`."""
     name, told = model.model, said.told
     if told is None:
         if said.names:
@@ -82,7 +80,7 @@ def concerns(
     own = model.context_window
     if 0 < window < own:
         where = "advanced.context_window"
-        if not settings.advanced.context_window:
+        if not window_set:
             where = f"providers.{model.provider}.context_window"
         yield Concern(
             f"{where} is {own:,} tokens, and the server gives {name} {window:,}",
@@ -112,18 +110,17 @@ def unsent(settings: Settings, model: KnownModel) -> Iterator[Concern]:
             yield Concern(what, fix)
 
 
-async def look_up(settings: Settings, model: KnownModel, clock: Clock) -> int:
+async def look_up(model: KnownModel, clock: Clock) -> int:
     """The window in tokens that the catalogue has, 0 = none; the model knows it from then on."""
-    base_url = settings.provider_endpoint(model.provider).base_url
-    found = await asyncio.to_thread(catalogue.listed, base_url, model.model, clock.now())
+    found = await asyncio.to_thread(catalogue.listed, model.base_url, model.model, clock.now())
     tokens = found.window_tokens if found else 0
     model.facts = with_word(model.facts, None, tokens)
     return tokens
 
 
-async def learn(settings: Settings, model: KnownModel, clock: Clock) -> Inquiry:
+async def learn(model: KnownModel, clock: Clock) -> Inquiry:
     """Ask a model's server and the catalogue."""
-    return await model.learn(await look_up(settings, model, clock))
+    return await model.learn(await look_up(model, clock))
 
 
 class Knowing:
@@ -133,8 +130,10 @@ class Knowing:
     from it.
     """
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, leases: Leases, clock: Clock, owner_notices: OwnerNotices) -> None:
+        self._leases = leases
+        self._clock = clock
+        self._owner_notices = owner_notices
         self._concerns: dict[str, tuple[Concern, ...]] = {}
 
     @property
@@ -145,7 +144,7 @@ class Knowing:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            for at, model in enumerate(models_in(self._app.leases.now.model)):
+            for at, model in enumerate(models_in(self._leases.now.model)):
                 if isinstance(model, KnownModel):
                     group.create_task(self._follow(model, key_of(at)))
 
@@ -159,12 +158,13 @@ class Knowing:
         await self._tell(model, key, await model.learn())
         await model.answered.wait()
         while True:
-            await self._tell(model, key, await learn(self._app.settings, model, self._app.clock))
-            await self._app.clock.sleep(AGAIN_S)
+            await self._tell(model, key, await learn(model, self._clock))
+            await self._clock.sleep(AGAIN_S)
 
     async def _tell(self, model: KnownModel, key: str, said: Inquiry) -> None:
-        today = self._app.clock.now().date()
-        found = tuple(concerns(self._app.settings, model, said, key, today))
+        today = self._clock.now().date()
+        window_set = bool(self._leases.now.limits.context_window)
+        found = tuple(concerns(model, said, key, today, window_set=window_set))
         self._concerns[key] = found
         log.info(
             "model_known",
@@ -178,7 +178,8 @@ class Knowing:
         for one in found:
             if not one.urgent:
                 continue
-            await tell_owner(self._app, sentences.model_concern(one.what, one.fix), daily=False)
+            told = sentences.model_concern(one.what, one.fix)
+            await self._owner_notices.tell(told, daily=False)
 
 
 def served_price(model: ChatModel, provider: str, name: str) -> Price | None:

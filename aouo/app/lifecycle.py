@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,12 @@ from aouo.app.idle import idle
 from aouo.app.knowing import Knowing
 from aouo.app.menu import show_menu
 from aouo.app.off_record import erase_unanswered
-from aouo.app.owner import tell_owner
-from aouo.app.retention import keep_tidy
 from aouo.app.taken_off import end_what_is_theirs
 from aouo.config.file import Loaded
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound, Person, Text, told
 from aouo.facts.ports import iso
+from aouo.flow.generation import Generation
 from aouo.installer.unfinished import Takeover
 from aouo.installer.verbs import pack_verbs
 from aouo.outbound.wording import sentences
@@ -50,7 +49,7 @@ class Runtime:
         self._stop = asyncio.Event()
         self._since = time.time()
         self._takeover = Takeover()
-        self._knowing = Knowing(app)
+        self._knowing = Knowing(app.leases, app.clock, app.owner_notices)
         self.restart = False
         self.ready = asyncio.Event()
         self.ended = asyncio.Event()
@@ -79,12 +78,14 @@ class Runtime:
         try:
             await app.packs.recover(self._takeover)
             async with self._takeover.of("Ending what was of people taken off the list"):
-                await end_what_is_theirs(app)
+                await end_what_is_theirs(app.database, app.clock, _listed(app.leases.now))
             waiting = await app.outbox.recover()
             async with self._takeover.of("Erasing what was said off the record"):
-                await erase_unanswered(app, self._takeover)
+                await erase_unanswered(
+                    app.database, app.clock, app.home.media, app.outbox, self._takeover
+                )
             for lane in await app.inbox.recover():
-                app.lanes.wake(lane)
+                app.bell.ring(lane)
             listening = control.listening(app.home, partial(self._takeover.add, _SOCKET))
             async with listening, asyncio.TaskGroup() as group:
                 ingress = await self._start(group, waiting)
@@ -106,16 +107,16 @@ class Runtime:
             group.create_task(app.inbox.close_bursts(), name="bursts"),
             group.create_task(app.inbox.renew_leases(), name="leases"),
             group.create_task(app.behind.run(), name="behind"),
-            group.create_task(keep_tidy(app), name="retention"),
+            group.create_task(app.tidying.run(), name="retention"),
             group.create_task(app.titles.run(), name="titles"),
             group.create_task(self._knowing.run(), name="knowing"),
         ]
         if os.getpid() == 1:
             self._background.append(group.create_task(bury(app.clock), name="orphans"))
         if self._loaded.from_last_good:
-            await tell_owner(app, sentences.config_broken(self._loaded.problems))
+            await app.owner_notices.tell(sentences.config_broken(self._loaded.problems))
         if self._takeover.unfinished:
-            await tell_owner(app, sentences.unfinished(self._takeover.told))
+            await app.owner_notices.tell(sentences.unfinished(self._takeover.told))
         if app.telegram:
             ingress.append(group.create_task(self._load(app), name="load"))
         log.info("started", packs=list(app.leases.library.names), waiting=waiting)
@@ -126,9 +127,9 @@ class Runtime:
         assert app.telegram
         await app.telegram.load()
         while True:  # nobody waits for it: Telegram may be slow
-            app.menu_changed.clear()
+            app.refreshing.menu_changed.clear()
             await show_menu(app.telegram, app.leases.library)
-            await app.menu_changed.wait()
+            await app.refreshing.menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
         """Ingress, lanes, outbox, in this order; each has a deadline, what is left stays stored."""
@@ -163,9 +164,9 @@ class Runtime:
                 name: [str(problem) for problem in problems]
                 for name, problems in app.leases.library.broken.items()
             },
-            "mcp": app.mcp.facts(),
-            "sandbox": in_words(await app.sandbox.level()),
-            "lanes": {"running": app.lanes.running, "waiting": waiting.get("ready", 0)},
+            "mcp": app.leases.now.servers.facts(),
+            "sandbox": in_words(await app.leases.now.sandbox.level()),
+            "lanes": {"running": app.bell.at_work, "waiting": waiting.get("ready", 0)},
             "unfinished": [str(item) for item in self._takeover.unfinished],
             "config": {
                 "from_last_good": self._loaded.from_last_good,
@@ -208,7 +209,7 @@ class Runtime:
     async def _idle(self, request: Request) -> dict[str, Any]:
         """Answers when everything that was said is answered."""
         del request
-        await idle(self._app)
+        await idle(self._app.database, self._app.clock)
         return {}
 
     async def _say(self, request: Request) -> dict[str, Any]:
@@ -220,6 +221,12 @@ class Runtime:
         )
         await self._app.inbox.submit(said)
         return {}
+
+
+def _listed(generation: Generation) -> Collection[str]:
+    """Whoever may be answered, by id."""
+    owner = generation.owner.id
+    return {*map(str, generation.admission.people), *([owner] if owner else ())}
 
 
 class _Done(Exception):

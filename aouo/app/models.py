@@ -124,7 +124,9 @@ class _Builder:
         )
         ask = partial(inquire, self._session, backend, endpoint, model)
         room = self._dialects.room(endpoint.base_url, model)
-        return KnownModel(self._service_model(service), facts, ask, eyes=eyes, room=room)
+        base_url = endpoint.base_url
+        inner = self._service_model(service)
+        return KnownModel(inner, facts, ask, base_url=base_url, eyes=eyes, room=room)
 
     def _service_model(self, service: Service) -> OfService:
         """Gemini speaks a format of its own; all others are compatible."""

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 
 from aouo.facts import notices
-from aouo.facts.ports import stamp
+from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
 from aouo.flow import ending
 from aouo.flow.files import media_files
 from aouo.installer.unfinished import Takeover
+from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries, jobs, off_record
-from aouo.store.database import Tx
-
-if TYPE_CHECKING:
-    from aouo.app.wiring import App
+from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
 
 
-async def erase_unanswered(app: App, takeover: Takeover) -> None:
-    """Erase it, and say so once in each conversation; before anything is claimed."""
-    now = stamp(app.clock)
+async def erase_unanswered(
+    database: Database, clock: Clock, folder: Path, outbox: Outbox, takeover: Takeover
+) -> None:
+    """Erase it, files in the media `folder` too, and say so once in each conversation; before
+    anything is claimed."""
+    now = stamp(clock)
 
     def erase(tx: Tx) -> list[Delivery]:
         told: list[Delivery] = []
@@ -38,12 +39,12 @@ async def erase_unanswered(app: App, takeover: Takeover) -> None:
                 told.append(deliveries.add(tx, address, "notice", said, now, key=key))
         return told
 
-    unanswered = await app.database.read(off_record.unanswered)
+    unanswered = await database.read(off_record.unanswered)
     if not unanswered:
         return
     for found in unanswered:
         async with takeover.of("Removing files that were sent off the record"):
-            media_files.remove(app.home.media, found.job_id)
-    rows = await app.database.transact(erase, durable=True)
+            media_files.remove(folder, found.job_id)
+    rows = await database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))
-    app.outbox.put(*rows)
+    outbox.put(*rows)

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING
 
-from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
-from aouo.facts.ports import stamp
+from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery
+from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.plumbing.home import Home, home_path
 from aouo.store import deliveries
-from aouo.store.database import Tx
-
-if TYPE_CHECKING:
-    from aouo.app.wiring import App
-
-
-def owner_id(settings: Settings) -> int:
-    """`telegram.owner_id`, else the first who is allowed, else 0: nobody."""
-    allowed = settings.telegram.allowed_user_ids
-    return settings.telegram.owner_id or (allowed[0] if allowed else 0)
+from aouo.store.database import Database, Tx
 
 
 def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:
@@ -34,20 +24,34 @@ def letting_in(home: Home, allowed: Sequence[int], person: str) -> str:
     return f"{command} config set telegram.allowed_user_ids '{ids}' && {command} restart"
 
 
-async def tell_owner(app: App, text: str, *, daily: bool = True) -> None:
-    """Queue a message to the owner, once for the same text and day, or once for the same text;
-    without Telegram, nothing."""
-    owner = owner_id(app.settings)
-    if not app.telegram or not owner:
-        return
-    now = stamp(app.clock)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    address = ConversationAddress("tg", str(owner))
+class OwnerNotices:
+    """Queues what the owner has to know for their `chat`, None = there is none."""
 
-    def write(tx: Tx) -> Delivery:
-        key = f"owner:{now[:10] if daily else 'once'}:{digest}"
-        return deliveries.add(tx, address, "notice", sentences.say(text), now, key=key)
+    def __init__(
+        self,
+        *,
+        database: Database,
+        clock: Clock,
+        outbox: Outbox,
+        chat: Callable[[], ConversationAddress | None],
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._chat = chat
 
-    row = await app.database.transact(write)
-    if row.state == "queued":
-        app.outbox.put(row)
+    async def tell(self, text: str, *, daily: bool = True) -> None:
+        """Queue a message, once for the same text and day, or once for the same text."""
+        chat = self._chat()
+        if chat is None:
+            return
+        now = stamp(self._clock)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+
+        def write(tx: Tx) -> Delivery:
+            key = f"owner:{now[:10] if daily else 'once'}:{digest}"
+            return deliveries.add(tx, chat, "notice", sentences.say(text), now, key=key)
+
+        row = await self._database.transact(write)
+        if row.state == "queued":
+            self._outbox.put(row)

@@ -129,9 +129,9 @@ class _Looking:
         seen = Seen(wanted, known.context_window)
         if isinstance(known, KnownModel):
             if self.online:
-                seen = await self._learn(alone, seen, known)
+                seen = await self._learn(seen, known)
             else:
-                await look_up(alone, known, self.clock)
+                await look_up(known, self.clock)
         if self.asks:
             seen = replace(seen, tool=await self._ask(alone, model, seen))
             seeing = seen.tool and not seen.tool.refusal and known.sees
@@ -140,17 +140,18 @@ class _Looking:
         told = seen.inquiry and seen.inquiry.told
         if isinstance(known, KnownModel):
             if self.asks and told and not told.loaded:  # now it is
-                seen = await self._learn(alone, seen, known)
+                seen = await self._learn(seen, known)
             found = (*seen.concerns, *unsent(alone, known))
             seen = replace(
                 seen, window_tokens=known.context_window, facts=known.facts, concerns=found
             )
         return seen
 
-    async def _learn(self, alone: Settings, seen: Seen, model: KnownModel) -> Seen:
-        said = await learn(alone, model, self.clock)
+    async def _learn(self, seen: Seen, model: KnownModel) -> Seen:
+        said = await learn(model, self.clock)
         today = self.clock.now().date()
-        found = concerns(alone, model, said, seen.wanted.key, today)
+        window_set = bool(self.settings.advanced.context_window)
+        found = concerns(model, said, seen.wanted.key, today, window_set=window_set)
         return replace(seen, inquiry=said, concerns=tuple(found))
 
     async def _ask(

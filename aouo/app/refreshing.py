@@ -1,59 +1,60 @@
-"""Reads what is installed anew, and lets new turns begin with it."""
+"""Lets new work begin with another generation; reads what is installed anew."""
 
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from collections.abc import Mapping
 
-from aouo.app.base import Base
-from aouo.app.generations import Built
-from aouo.installer.changes import owners_chat
-from aouo.installer.installed import as_if, changed, going_on, scanned
+from aouo.app.shared import Shared
+from aouo.flow.generation import Generation
+from aouo.flow.leases import Leases
+from aouo.installer.installed import changed
 from aouo.installer.packs import Packs
-from aouo.store import installs
+from aouo.packs.library import Library
 from aouo.triggers.scheduling import ZoneOf
 
 
 class Refreshing:
     """Swaps generations; `menu_changed` is set when the menu of commands may say less or more."""
 
-    def __init__(self, base: Base, built: Built) -> None:
-        self._base = base
-        self._built = built
+    def __init__(self, shared: Shared, leases: Leases) -> None:
+        self.shared = shared
+        self._leases = leases
         self.menu_changed = asyncio.Event()
         self._one_by_one = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Make the next generation of what lies on disk now; what changed is opened anew.
+        """Make the next generation of what lies on disk now.
 
         One at a time: what was read earlier never takes the place of what was read later.
         """
         async with self._one_by_one:
-            await self._refresh()
+            now = self._leases.now
+            await self.swap(now.renewed(await now.installable.scanned()))
 
-    async def _refresh(self) -> None:
-        base, leases = self._base, self._built.leases
-        found = await scanned(base.home, base.settings, base.database)
-        pinned = await base.database.read(installs.all_of)
-        library = going_on(leases.library, found, base.home, pinned)
-        for name in changed(leases.library, library):
-            await asyncio.to_thread(self._built.stores.release, name)
-        leases.swap(self._built.renewed(library))
+    async def swap(self, generation: Generation) -> None:
+        """From now on new work begins with `generation`; packs that changed are opened anew."""
+        for name in changed(self._leases.library, generation.library):
+            await asyncio.to_thread(self.shared.stores.release, name)
+        self._leases.swap(generation)
         self.menu_changed.set()
 
+    async def _as_if(self, pinned: Mapping[str, str]) -> Library:
+        return await self._leases.now.installable.as_if(pinned)
+
     def packs(self, zone_of: ZoneOf) -> Packs:
-        """What installs, upgrades and removes, with this behind each change."""
-        base, leases = self._base, self._built.leases
+        """What installs, upgrades and removes, with a refresh after each change."""
+        shared, leases = self.shared, self._leases
         return Packs(
-            home=base.home,
-            clock=base.clock,
-            database=base.database,
-            stores=self._built.stores,
+            home=shared.home,
+            clock=shared.clock,
+            database=shared.database,
+            stores=shared.stores,
             library=lambda: leases.library,
             alone=leases.change,
-            scan=partial(as_if, base.home, base.settings, base.database),
+            scan=self._as_if,
             refresh=self.refresh,
-            trusted_keys=lambda: base.settings.packs.trusted_keys,
+            trusted_keys=lambda: leases.now.installable.trusted_keys,
             zone_of=zone_of,
-            owners_chat=owners_chat(base.settings),
+            owner=lambda: leases.now.owner,
         )

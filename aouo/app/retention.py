@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 
-from aouo.facts.ports import iso
+from aouo.config.settings import Retention
+from aouo.facts.ports import Clock, iso
 from aouo.flow.files import media_files
 from aouo.store import (
     asked,
@@ -21,77 +23,84 @@ from aouo.store import (
     results,
     updates,
 )
-from aouo.store.database import Tx
-
-if TYPE_CHECKING:
-    from aouo.app.wiring import App
+from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
 _DAY_S = 24 * 3600.0
 
 
-async def keep_tidy(app: App) -> None:
-    """Prune for ever; 0 days keeps everything of a kind."""
-    while True:
-        await app.clock.sleep(60.0)  # not while everybody waits for the start
-        try:
-            await prune(app)
-        except Exception as error:  # what cannot be pruned today stays until tomorrow
-            log.exception("not_pruned", error=repr(error))
-        await app.clock.sleep(_DAY_S)
+class Tidying:
+    """Deletes what is older than `days` say; 0 days keeps everything of a kind.
 
+    `folder` is where files lie that people sent.
+    """
 
-async def prune(app: App) -> None:
-    """Delete what is older than `retention` says."""
-    days = app.settings.retention
-    now = app.clock.now()
+    def __init__(
+        self, *, database: Database, clock: Clock, folder: Path, days: Callable[[], Retention]
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._folder = folder
+        self._days = days
 
-    def delete(tx: Tx) -> dict[str, int]:
-        gone: dict[str, int] = {}
-        if days.updates_days:
-            before = iso(now - timedelta(days=days.updates_days))
-            gone["updates"] = updates.prune(tx, before)
-            gone["edits"] = edits.prune(tx, before) + asked.prune(tx, before)
-        if days.deliveries_days:
-            before = iso(now - timedelta(days=days.deliveries_days))
-            gone["deliveries"] = deliveries.prune(tx, before)
-            gone["reactions"] = reactions.prune(tx, before)
+    async def run(self) -> None:
+        """Prune for ever."""
+        while True:
+            await self._clock.sleep(60.0)  # not while everybody waits for the start
+            try:
+                await self.prune()
+            except Exception as error:  # what cannot be pruned today stays until tomorrow
+                log.exception("not_pruned", error=repr(error))
+            await self._clock.sleep(_DAY_S)
+
+    async def prune(self) -> None:
+        """Delete what is too old now."""
+        days, now = self._days(), self._clock.now()
+
+        def delete(tx: Tx) -> dict[str, int]:
+            gone: dict[str, int] = {}
+            if days.updates_days:
+                before = iso(now - timedelta(days=days.updates_days))
+                gone["updates"] = updates.prune(tx, before)
+                gone["edits"] = edits.prune(tx, before) + asked.prune(tx, before)
+            if days.deliveries_days:
+                before = iso(now - timedelta(days=days.deliveries_days))
+                gone["deliveries"] = deliveries.prune(tx, before)
+                gone["reactions"] = reactions.prune(tx, before)
+            if days.messages_days:
+                before = iso(now - timedelta(days=days.messages_days))
+                gone["results"] = results.prune(tx, before)
+                gone["memory_versions"] = memory_versions.prune(tx, before)
+            return gone
+
+        gone = await self._database.transact(delete)
         if days.messages_days:
-            before = iso(now - timedelta(days=days.messages_days))
-            gone["results"] = results.prune(tx, before)
-            gone["memory_versions"] = memory_versions.prune(tx, before)
-        return gone
+            gone["turns"] = await self._forget(iso(now - timedelta(days=days.messages_days)))
+        gone["media"] = await self._prune_media(days.media_days)
+        if any(gone.values()):
+            log.info("pruned", **gone)
 
-    gone = await app.database.transact(delete)
-    if days.messages_days:
-        gone["turns"] = await _forget(app, iso(now - timedelta(days=days.messages_days)))
-    gone["media"] = await _prune_media(app, days.media_days)
-    if any(gone.values()):
-        log.info("pruned", **gone)
+    async def _forget(self, before: str) -> int:
+        """The words of turns that are over, some at a time, then what stood for them."""
+        database, turns = self._database, 0
+        while some := await database.transact(lambda tx: forgetting.forget_turns(tx, before)):
+            turns += some
+        await database.transact(lambda tx: forgetting.forget_summaries(tx, before))
+        return turns
 
+    async def _prune_media(self, days: int) -> int:
+        """By age and by size together; 0 days keeps what fits."""
+        before_s = (self._clock.now() - timedelta(days=days)).timestamp() if days else 0.0
+        try:
+            paths = await asyncio.to_thread(media_files.prune, self._folder, before_s)
+        except OSError as error:
+            log.warning("media_not_pruned", error=str(error))
+            return 0
 
-async def _forget(app: App, before: str) -> int:
-    """The words of turns that are over, some at a time, then what stood for them."""
-    turns = 0
-    while some := await app.database.transact(lambda tx: forgetting.forget_turns(tx, before)):
-        turns += some
-    await app.database.transact(lambda tx: forgetting.forget_summaries(tx, before))
-    return turns
+        def forget(tx: Tx) -> None:
+            for path in paths:
+                media.forget(tx, path)
 
-
-async def _prune_media(app: App, days: int) -> int:
-    """By age and by size together; 0 days keeps what fits."""
-    before_s = (app.clock.now() - timedelta(days=days)).timestamp() if days else 0.0
-    try:
-        paths = await asyncio.to_thread(media_files.prune, app.home.media, before_s)
-    except OSError as error:
-        log.warning("media_not_pruned", error=str(error))
-        return 0
-
-    def forget(tx: Tx) -> None:
-        for path in paths:
-            media.forget(tx, path)
-
-    if paths:
-        await app.database.transact(forget)
-    return len(paths)
+        if paths:
+            await self._database.transact(forget)
+        return len(paths)

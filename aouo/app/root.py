@@ -61,7 +61,7 @@ async def open_app(
             await asyncio.to_thread(import_module, "aouo.app.wiring")
             from aouo.app.wiring import build
 
-            yield await build(base, model=model, more_tools=more_tools)
+            yield await build(base, settings, model=model, more_tools=more_tools)
 
 
 async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack) -> Base:
@@ -77,10 +77,12 @@ async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitSt
         own = session
         if proxy := settings.telegram.proxy:
             own = await stack.enter_async_context(session_through(proxy, clock=clock))
-        telegram = TelegramChannel(settings=settings, session=own, clock=clock, database=database)
+        telegram = TelegramChannel(
+            settings=settings.telegram, session=own, clock=clock, database=database
+        )
         group = await stack.enter_async_context(asyncio.TaskGroup())
         stack.callback(telegram.stop_listening)
         telegram.start_listening(group)
         watching = group.create_task(watch(clock, telegram.ask_anew), name="waking")
         stack.callback(watching.cancel)
-    return Base(home, settings, clock, database, session, telegram, stack)
+    return Base(home, clock, database, session, telegram, stack)

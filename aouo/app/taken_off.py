@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import structlog
 
-from aouo.facts.ports import stamp
+from aouo.facts.ports import Clock, stamp
 from aouo.flow import ending
 from aouo.store import deliveries, jobs
-from aouo.store.database import Tx
-
-if TYPE_CHECKING:
-    from aouo.app.wiring import App
+from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
 _WHY = "its person is not on the list any more"
 
 
-async def end_what_is_theirs(app: App) -> None:
-    """Drop their jobs, end their turns and send nothing of it; before anything is claimed or sent.
-
-    The list is read at start, so there is no other moment. What is in the chats stays as it is.
-    """
-    telegram, now = app.settings.telegram, stamp(app.clock)
-    listed = frozenset(map(str, (*telegram.allowed_user_ids, telegram.owner)))
+async def end_what_is_theirs(database: Database, clock: Clock, listed: Collection[str]) -> None:
+    """Drop the jobs of all but the `listed`, end their turns and send nothing of it; before
+    anything is claimed or sent. What is in the chats stays as it is."""
+    now = stamp(clock)
 
     def end(tx: Tx) -> Counter[str]:
         found: Counter[str] = Counter()
@@ -37,5 +31,5 @@ async def end_what_is_theirs(app: App) -> None:
             found[person] += 0
         return found
 
-    for person, dropped in (await app.database.transact(end, durable=True)).items():
+    for person, dropped in (await database.transact(end, durable=True)).items():
         log.warning("person_taken_off", person=person, jobs=dropped)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from functools import partial
 
+import structlog
+
 from aouo.app.base import Base
-from aouo.app.budgets import with_model
 from aouo.app.chores import Titles
-from aouo.app.generations import Built, build_generation
+from aouo.app.generations import build_generation
 from aouo.app.handling import flow_of
-from aouo.app.models import model_of
-from aouo.app.owner import letting_in
+from aouo.app.owner import OwnerNotices, letting_in
 from aouo.app.refreshing import Refreshing
+from aouo.app.retention import Tidying
+from aouo.app.shared import Shared, share
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
 from aouo.commands.registry import Commands
 from aouo.commands.scheduling import cron
 from aouo.commands.spending import spending
 from aouo.config.settings import Settings
 from aouo.facts.address import ConversationAddress
+from aouo.facts.events import Inbound
 from aouo.facts.ids import ulid
+from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Clock, Messenger
 from aouo.flow.desk import Desk
 from aouo.flow.handlers.affording import Affording
@@ -35,19 +39,19 @@ from aouo.outbound.outbox import Outbox
 from aouo.outbound.terminal import TerminalMessenger
 from aouo.plumbing.bus import Bus
 from aouo.plumbing.home import Home
+from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
-from aouo.queue.lanes import Lanes
+from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
 from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
-from aouo.sandbox.run import Sandbox
 from aouo.store.database import Database
 from aouo.telegram.channel import TelegramChannel
-from aouo.tools.mcp_servers import Servers
 from aouo.tools.registry import Tool
 from aouo.triggers.schedules import Schedules
 
+log = structlog.get_logger()
 CONCURRENCY = 256
 
 
@@ -56,10 +60,10 @@ class App:
     """The parts that somebody outside has to reach; `app.lifecycle` runs them."""
 
     home: Home
-    settings: Settings
     clock: Clock
     database: Database
     bus: Bus
+    bell: Bell
     inbox: Inbox
     behind: Behind
     lanes: Lanes
@@ -69,45 +73,57 @@ class App:
     telegram: TelegramChannel | None
     leases: Leases
     titles: Titles
-    mcp: Servers
+    tidying: Tidying
+    owner_notices: OwnerNotices
     packs: Packs
-    menu_changed: asyncio.Event
-    """Is set when what is installed may have another command menu."""
+    refreshing: Refreshing
     schedules: Schedules
-    sandbox: Sandbox
 
 
-async def build(base: Base, *, model: ChatModel | None, more_tools: Sequence[Tool]) -> App:
+async def build(
+    base: Base, settings: Settings, *, model: ChatModel | None, more_tools: Sequence[Tool]
+) -> App:
     """Build everything that stands on the base.
 
     Raises:
         SetupError: something the owner has to change.
     """
+    owner = Owner.of(settings.telegram.owner)
+    shared = share(base, owner, model=model, more_tools=more_tools)
+    first = await build_generation(settings, shared)
+    if lost := await first.quota.recover():
+        log.warning("calls_written_off", calls=lost)
     running = Running()
-    built = await build_generation(
-        base, model=model, more_tools=more_tools, give_back=running.give_back
-    )
-    return _wire(base, built, running)
+    return _wire(shared, Leases(first, shared.library, running.give_back), running)
 
 
-def _wire(base: Base, built: Built, running: Running) -> App:
+def _wire(shared: Shared, leases: Leases, running: Running) -> App:
     """Join the stages of the path."""
-    clock, database = base.clock, base.database
-    leases, quota, settings = built.leases, built.quota, base.settings
-    bus, terminal = Bus(), TerminalMessenger()
-    messengers: dict[str, Messenger] = {"cli": CleanMessenger(terminal, built.redactor)}
+    home, clock, database, telegram = shared.home, shared.clock, shared.database, shared.telegram
+    bell, terminal = Bell(), TerminalMessenger()
+
+    def owner() -> Owner:
+        return leases.now.owner
+
+    def redactor() -> Redactor:
+        return leases.now.redactor
+
+    def zones(name: str = "") -> tzinfo:
+        return zone_of(name, leases.now.timezone)
+
+    messengers: dict[str, Messenger] = {"cli": CleanMessenger(terminal, redactor)}
 
     def moved(address: ConversationAddress, chat_id: str) -> None:
         old, new = address.around.lane, replace(address.around, chat_id=chat_id).lane
         for one, other in zip(old.family, new.family, strict=True):
             running.move(one, other)
-            lanes.move(one, other)
+            bell.move(one, other)
 
     ledger = Ledger(
         database=database,
         clock=clock,
-        resend_unknown=settings.telegram.resend_unknown,
-        owner=str(settings.telegram.owner or ""),
+        resend_unknown=lambda: leases.now.transport.resend_unknown,
+        owner=owner,
         moved=moved,
     )
     outbox = Outbox(
@@ -116,23 +132,19 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         messengers=messengers,
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
-    lanes: Lanes
     affording = Affording(
-        database=database,
-        clock=clock,
-        outbox=outbox,
-        quota=quota,
-        owner=str(settings.telegram.owner),
-        asks_per_hour=settings.security.approvals.per_hour,
-        model_of=lambda backend, name: model_of(
-            with_model(settings, backend, name), base.session, base.stack, clock, base.dialects
-        ),
-        wake=lambda lane: lanes.wake(lane),
+        database=database, clock=clock, outbox=outbox, leases=leases, wake=bell.ring
     )
-    zones = partial(zone_of, default=settings.cron.timezone)
+
+    def is_owner(inbound: Inbound) -> bool:
+        return owner().is_owner(inbound)
+
     commands = Commands(
-        {**HANDLERS, "stop": stopping(affording.is_owner), "cron": cron(zones)},
-        {"sessions": list_sessions, "usage": spending(quota.day, affording.is_owner)},
+        {**HANDLERS, "stop": stopping(is_owner), "cron": cron(zones)},
+        {
+            "sessions": list_sessions,
+            "usage": spending(lambda: leases.now.quota.day(), is_owner),
+        },
     )
     behind = Behind(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
@@ -140,9 +152,9 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         clock=clock,
         owner=ulid(),
         policy=lambda: Doorkeeper(Installed(leases.library.names)),
-        burst_s=settings.telegram.message_batch_ms / 1000,
-        ready=lambda lane: lanes.wake(lane),
-        redactor=built.redactor,
+        burst_s=lambda: leases.now.transport.burst_s,
+        ready=bell.ring,
+        redactor=redactor,
         behind=behind.look,
     )
     desk = Desk(
@@ -152,56 +164,60 @@ def _wire(base: Base, built: Built, running: Running) -> App:
         commands=commands,
         library=lambda: leases.library,
         running=running,
-        wake=lambda lane: lanes.wake(lane),
+        wake=bell.ring,
         moved=moved,
-        owner=str(settings.telegram.owner or ""),
-        let_in=partial(letting_in, base.home, settings.telegram.allowed_user_ids),
+        owner=owner,
+        let_in=lambda person: letting_in(home, leases.now.admission.people, person),
     )
-    editing = Editing(
-        database=database, clock=clock, outbox=outbox, wake=lambda lane: lanes.wake(lane)
-    )
-    refreshing = Refreshing(base, built)
+    editing = Editing(database=database, clock=clock, outbox=outbox, wake=bell.ring)
+    refreshing = Refreshing(shared, leases)
     packs = refreshing.packs(zones)
     flow = flow_of(
-        base,
-        built,
+        shared,
+        leases,
         packs=packs,
         outbox=outbox,
-        bus=bus,
         desk=desk,
         running=running,
         affording=affording,
         editing=editing,
+        zone=zones,
     )
-    lanes = Lanes(claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY)
-    if base.telegram:
-        base.telegram.attach(inbox, reached=partial(outbox.try_now, "tg"))
-        messengers["tg"] = CleanMessenger(base.telegram, built.redactor)
+    if telegram:
+        telegram.attach(
+            inbox,
+            admission=lambda: leases.now.admission,
+            reached=partial(outbox.try_now, "tg"),
+        )
+        messengers["tg"] = CleanMessenger(telegram, redactor)
     return App(
-        home=base.home,
-        settings=settings,
+        home=home,
         clock=clock,
         database=database,
-        bus=bus,
+        bus=shared.bus,
+        bell=bell,
         inbox=inbox,
         behind=behind,
-        lanes=lanes,
+        lanes=Lanes(bell=bell, claim=inbox.claim, handle=flow.handle, concurrency=CONCURRENCY),
         outbox=outbox,
         running=running,
         terminal=terminal,
-        telegram=base.telegram,
+        telegram=telegram,
         leases=leases,
-        titles=Titles(
+        titles=Titles(database=database, clock=clock, bus=shared.bus, leases=leases),
+        tidying=Tidying(
             database=database,
             clock=clock,
-            bus=bus,
-            asides=built.asides,
-            model=lambda: leases.now.model,
-            day=quota.day,
+            folder=home.media,
+            days=lambda: leases.now.retention,
         ),
-        mcp=built.servers,
+        owner_notices=OwnerNotices(
+            database=database,
+            clock=clock,
+            outbox=outbox,
+            chat=lambda: owner().chat if telegram else None,
+        ),
         packs=packs,
-        menu_changed=refreshing.menu_changed,
+        refreshing=refreshing,
         schedules=Schedules(database=database, clock=clock, zone_of=zones),
-        sandbox=built.sandbox,
     )

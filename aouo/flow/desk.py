@@ -16,6 +16,7 @@ from aouo.facts.commands import STOP
 from aouo.facts.errors import DraftOver, LostClaim, TooMuchToRead
 from aouo.facts.ids import draft_id
 from aouo.facts.notices import Notice
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import ending
@@ -34,8 +35,8 @@ log = structlog.get_logger()
 
 class Desk:
     """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready, `moved` a
-    chat's new id when its jobs have changed lanes. `owner` is the id of the owner, whose private
-    chat it is, too; "" = there is none. `let_in` is what the owner runs to let a person in."""
+    chat's new id when its jobs have changed lanes. `let_in` is what the owner runs to let a person
+    in."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class Desk:
         running: Running,
         wake: Callable[[Lane], None],
         moved: Callable[[ConversationAddress, str], None],
-        owner: str,
+        owner: Callable[[], Owner],
         let_in: Callable[[str], str],
     ) -> None:
         self._database = database
@@ -129,8 +130,8 @@ class Desk:
     def _tell_owner(self, tx: Tx, job: Job, said: Notice, turn_id: str, now: str) -> list[Delivery]:
         """Who, where and what to look at, unless the owner is told in that very chat."""
         there, person = job.inbound.address, job.inbound.person
-        owner = ConversationAddress("tg", self._owner)
-        if not self._owner or there.platform != "tg" or there == owner:
+        owner = self._owner().chat
+        if owner is None or there.platform != "tg" or there == owner:
             return []
         alone = job.inbound.chat_kind == "private"
         chat = "" if alone else there.chat_id

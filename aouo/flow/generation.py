@@ -1,28 +1,118 @@
-"""What a turn leases when it starts: settings, packs, tools, model and pipelines as one value."""
+"""What the owner's settings and the packs on disk make of the bot, as one value.
+
+New work begins with the generation of now, and a turn keeps the one it began with.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from aouo.config.settings import Settings
+from aouo.config.settings import Approvals, Retention
+from aouo.facts.notices import Lack
+from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import ChatModel
+from aouo.guard.chain import Guard
 from aouo.packs.library import Library
-from aouo.spending.money import PackBudget
+from aouo.plumbing.redact import Redactor
+from aouo.sandbox.run import Sandbox
+from aouo.speech.services import Ears
+from aouo.spending.quota import Quota
+from aouo.tools.mcp_servers import Servers
 from aouo.tools.registry import Registry
+from aouo.turn.asides import Asides
 from aouo.turn.compaction import Compactor
 from aouo.turn.pipelines import Pipelines
+from aouo.turn.sight import Sight
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a turn may take, and what it may fill; `context_window` 0 = the model's own."""
+
+    turn_timeout_s: float
+    session_tokens_max: int
+    context_window: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What each request asks of its model; None and "" = as the model does by itself."""
+
+    max_tokens: int
+    temperature: float | None
+    effort: str
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How a turn is shown while it runs, and in how many messages its answer may come."""
+
+    streaming: Literal["edits", "draft", "off"]
+    max_parts: int
+    names_tools: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Senses:
+    """What understands files; None, or a lack, = it is not set up."""
+
+    ears: Ears | Lack
+    eyes: Sight | None
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """How long texts are gathered into one message, and whether a doubtful answer goes again."""
+
+    burst_s: float
+    resend_unknown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Installable:
+    """How packs are read from the disk: as they lie there, or as if some were installed with
+    these content hashes; and the tools that there are with them. `trusted_keys` are signers."""
+
+    scanned: Callable[[], Awaitable[Library]]
+    as_if: Callable[[Mapping[str, str]], Awaitable[Library]]
+    registry_of: Callable[[Library], Registry]
+    trusted_keys: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Never changes; a reload makes a new one, and running turns keep theirs."""
+    """Never changes; other settings and other packs make a new one."""
 
-    settings: Settings
+    owner: Owner
+    admission: Admission
+    redactor: Redactor
+    timezone: str
     library: Library
+    installable: Installable
     registry: Registry
+    enabled: tuple[str, ...]
+    """The tools that the owner has enabled besides the core's."""
+    servers: Servers
+    sandbox: Sandbox
+    guard: Guard
+    approvals: Approvals
     model: ChatModel
+    other_model: Callable[[str, str], Awaitable[ChatModel]]
+    """Makes the model of a (provider, name) that shall answer in place of the usual one."""
     pipelines: Pipelines
     compactor: Compactor
-    budgets: Mapping[str, PackBudget]
-    """What packs allow themselves; those without a ceiling are not there."""
+    asides: Asides
+    quota: Quota
+    limits: Limits
+    wish: Wish
+    showing: Showing
+    senses: Senses
+    transport: Transport
+    retention: Retention
+
+    def renewed(self, packs: Library) -> Generation:
+        """The same with other packs."""
+        registry = self.installable.registry_of(packs)
+        return replace(self, library=packs, registry=registry)

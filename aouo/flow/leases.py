@@ -11,6 +11,7 @@ import structlog
 from aouo.facts.errors import RouteRequiredError
 from aouo.flow.generation import Generation
 from aouo.packs.library import Library
+from aouo.plumbing.current import Current
 
 log = structlog.get_logger()
 PATIENCE_S = 30.0
@@ -25,11 +26,13 @@ class Leases:
 
     A turn holds its pack while it runs. Whoever changes a pack waits until nobody holds it, and
     new turns with it wait until the change is over; no other pack notices. `give_back` is told
-    the jobs whose turns would hold a change up for too long.
+    the jobs whose turns would hold a change up for too long; `library` follows what is installed.
     """
 
-    def __init__(self, first: Generation, give_back: GiveBack) -> None:
+    def __init__(self, first: Generation, library: Current[Library], give_back: GiveBack) -> None:
         self._now = first
+        self._library = library
+        self._library.now = first.library
         self._give_back = give_back
         self._jobs: dict[str, list[int]] = {}
         self._idle: dict[str, asyncio.Event] = {}
@@ -51,6 +54,7 @@ class Leases:
     def swap(self, generation: Generation) -> None:
         """From now on new turns begin with `generation`."""
         self._now = generation
+        self._library.now = generation.library
         log.info("generation_swapped", packs=list(generation.library.names))
 
     @asynccontextmanager

@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import structlog
 
-from aouo.config.settings import Settings
-from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import PackError
 from aouo.facts.installs import Change, Install
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, iso, stamp
 from aouo.packs.databases import MigratedDatabase
 from aouo.packs.format.problems import errors
@@ -34,18 +33,12 @@ TERMINAL = "terminal"
 """The person who changes packs at a terminal of this machine."""
 
 
-def owners_chat(settings: Settings) -> Place | None:
-    """Where what a pack does by itself is heard if it was installed at a terminal."""
-    owner = settings.telegram.owner
-    return Place(ConversationAddress("tg", str(owner)), "private", str(owner)) if owner else None
-
-
 class PackChanges:
     """Puts packs in place and takes them away; whoever asks has the pack for himself.
 
     `scan` reads what is installed as if packs were pinned to these digests, `refresh` reads it
-    as it is and lets new turns begin with it. `owners_chat` gets the schedules of what was
-    installed at a terminal.
+    as it is and lets new turns begin with it. The chat of the `owner` gets the schedules of what
+    was installed at a terminal.
     """
 
     def __init__(
@@ -58,7 +51,7 @@ class PackChanges:
         scan: Callable[[Mapping[str, str]], Awaitable[Library]],
         refresh: Callable[[], Awaitable[None]],
         zone_of: ZoneOf,
-        owners_chat: Place | None,
+        owner: Callable[[], Owner],
     ) -> None:
         self._home = home
         self._clock = clock
@@ -67,7 +60,7 @@ class PackChanges:
         self._scan = scan
         self._refresh = refresh
         self._zone_of = zone_of
-        self._owners_chat = owners_chat
+        self._owner = owner
 
     async def carry_out(self, change: Change) -> None:
         """Do what was begun, or all that is left of it after a kill.
@@ -111,8 +104,8 @@ class PackChanges:
     async def _record(self, change: Change, pack: Pack) -> None:
         moment = self._clock.now()
         now = iso(moment)
-        new_here = change.kind == "install" and change.person == TERMINAL
-        also = [self._owners_chat] if new_here and self._owners_chat else []
+        owner, new_here = self._owner(), change.kind == "install" and change.person == TERMINAL
+        also = [Place(owner.chat, "private", owner.id)] if new_here and owner.chat else []
 
         def write(tx: Tx) -> tuple[str, ...]:
             installs.record(tx, change, now)

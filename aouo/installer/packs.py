@@ -16,6 +16,7 @@ import structlog
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.installs import Change
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, stamp
 from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import PackChanges
@@ -60,7 +61,7 @@ class Packs:
         refresh: Callable[[], Awaitable[None]],
         trusted_keys: Callable[[], Mapping[str, str]],
         zone_of: ZoneOf,
-        owners_chat: Place | None,
+        owner: Callable[[], Owner],
     ) -> None:
         self._home = home
         self._clock = clock
@@ -87,7 +88,7 @@ class Packs:
             scan=scan,
             refresh=refresh,
             zone_of=zone_of,
-            owners_chat=owners_chat,
+            owner=owner,
         )
         self._restoring = PackRestoring(
             home=home,

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from aouo.config.settings import Settings
+from aouo.facts.people import Owner
 from aouo.facts.ports import stamp
-from aouo.installer.changes import TERMINAL, owners_chat
+from aouo.installer.changes import TERMINAL
 from aouo.installer.installed import as_if, changed, scanned
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
 from aouo.installer.unfinished import Takeover
 from aouo.outbound.wording.packs import install_card
-from aouo.packs.apart import bot_owner
 from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
@@ -115,7 +115,8 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
         async def refresh() -> None:
             shelf[0] = await scanned(home, settings, database)
 
-        stores = PackStores(home, library, clock, bot_owner=bot_owner(settings))
+        owner = Owner.of(settings.telegram.owner)
+        stores = PackStores(home, library, clock, bot_owner=owner.data_name)
         packs = Packs(
             home=home,
             clock=clock,
@@ -127,7 +128,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             refresh=refresh,
             trusted_keys=lambda: settings.packs.trusted_keys,
             zone_of=partial(zone_of, default=settings.cron.timezone),
-            owners_chat=owners_chat(settings),
+            owner=lambda: owner,
         )
         await packs.recover(Takeover())
         try:

@@ -96,7 +96,7 @@ class Inside:
         self._app = app
 
     async def quiet(self) -> None:
-        await idle(self._app)
+        await idle(self._app.database, self._app.clock)
 
     async def say(self, text: str, data: str = "") -> None:
         await self._app.inbox.submit(terminal_inbound(CHAT, text, data=data))

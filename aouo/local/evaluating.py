@@ -204,7 +204,8 @@ class _Play:
         """Wait until everything is taken in, answered and shown, or a question is open."""
         while len(self._emulator.world.updates):
             await self._app.clock.sleep(_LOOK_EVERY_S)
-        await idle(self._app, asking=True, look_every_s=_LOOK_EVERY_S)
+        database, clock = self._app.database, self._app.clock
+        await idle(database, clock, asking=True, look_every_s=_LOOK_EVERY_S)
 
     async def _shown(self) -> dict[int, tuple[str, tuple[str, ...]]]:
         """What the bot shows now: message id → text and labels."""

@@ -155,7 +155,7 @@ async def _answered(app: App, *, at_least: int) -> str:
     """Wait until that many jobs came and none is open; how the turn ended, "" = it needed none."""
     try:
         async with asyncio.timeout(ANSWER_S):
-            await idle(app, at_least=at_least)
+            await idle(app.database, app.clock, at_least=at_least)
     except TimeoutError:
         raise NoAnswer(f"No answer came within {ANSWER_S:g} s.") from None
     return await app.database.read(turns.newest_status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -51,7 +51,7 @@ def _as_shown(text: str) -> tuple[str, str]:
 class CleanMessenger:
     """A `Messenger` that gives another one nothing with a secret in it."""
 
-    def __init__(self, messenger: Messenger, redactor: Redactor) -> None:
+    def __init__(self, messenger: Messenger, redactor: Callable[[], Redactor]) -> None:
         self._messenger = messenger
         self._redactor = redactor
 
@@ -59,13 +59,13 @@ class CleanMessenger:
         await self._messenger.ready()
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
-        return await self._messenger.send(to, without_secrets(message, self._redactor))
+        return await self._messenger.send(to, without_secrets(message, self._redactor()))
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
-        await self._messenger.edit(to, message_id, without_secrets(message, self._redactor))
+        await self._messenger.edit(to, message_id, without_secrets(message, self._redactor()))
 
     async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
-        await self._messenger.draft(to, draft_id, without_secrets(message, self._redactor))
+        await self._messenger.draft(to, draft_id, without_secrets(message, self._redactor()))
 
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
         await self._messenger.delete(to, message_id)
@@ -74,7 +74,7 @@ class CleanMessenger:
         await self._messenger.action(to, action)
 
     async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
-        await self._messenger.answer_tap(answer_id, self._redactor.text(text), alert=alert)
+        await self._messenger.answer_tap(answer_id, self._redactor().text(text), alert=alert)
 
 
 def without_secrets(message: Rendered, redactor: Redactor) -> Rendered:

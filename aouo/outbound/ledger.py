@@ -8,6 +8,7 @@ import structlog
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import MayNotWrite, RecipientGone, TopicGone
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Delivery, DeliveryState
 from aouo.outbound.wording import sentences
@@ -20,7 +21,7 @@ log = structlog.get_logger()
 class Ledger:
     """The deliveries table as the senders see it. Every write survives a cancellation.
 
-    `owner` is the chat in which the owner is told what only they can change, "" = there is none.
+    The owner is told what only they can change.
     """
 
     def __init__(
@@ -28,8 +29,8 @@ class Ledger:
         *,
         database: Database,
         clock: Clock,
-        resend_unknown: bool,
-        owner: str,
+        resend_unknown: Callable[[], bool],
+        owner: Callable[[], Owner],
         moved: Callable[[ConversationAddress, str], None],
     ) -> None:
         self._database = database
@@ -89,8 +90,8 @@ class Ledger:
 
         def write(tx: Tx) -> Delivery | None:
             since = gone.close(tx, address, reason, now)
-            owner = ConversationAddress(address.platform, self._owner)
-            if not (self._owner and isinstance(error, MayNotWrite)):
+            owner = self._owner().chat
+            if owner is None or not isinstance(error, MayNotWrite):
                 return None
             said, key = sentences.may_not_write(address.chat_id), f"muted:{address.chat_id}:{since}"
             return deliveries.add(tx, owner, "notice", said, now, key=key)
@@ -130,7 +131,7 @@ class Ledger:
         log.warning("delivery_unknown", delivery=row.id, conversation=str(row.address))
         if row.kind not in ("reply", "msg", "notice"):
             return None
-        if self._resend_unknown:
+        if self._resend_unknown():
             again = deliveries.add(
                 tx, row.address, row.kind, row.message, now, key=f"again:{row.id}"
             )

@@ -9,15 +9,12 @@ from pathlib import Path
 
 import structlog
 
-from aouo.config.settings import Settings
 from aouo.facts.errors import ToolFailed
 from aouo.memory.files import NAMES
 from aouo.plumbing.home import APART, Home, sync_folder
-from aouo.store.owners import is_owner, of_person
+from aouo.store.owners import is_owner
 
 log = structlog.get_logger()
-TERMINAL = of_person("cli", "owner")
-"""Who talks to the bot in the terminal."""
 
 
 class Apart:
@@ -97,12 +94,6 @@ class Apart:
         sync_folder(common)
         with contextlib.suppress(OSError):  # it holds something that nobody of us put there
             private.rmdir()
-
-
-def bot_owner(settings: Settings) -> str:
-    """The name under which the bot's owner keeps data: in Telegram, else in the terminal."""
-    owner = settings.telegram.owner
-    return of_person("tg", str(owner)) if owner else TERMINAL
 
 
 def _owners_in(folder: Path) -> Iterator[Path]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
-from aouo.packs.apart import TERMINAL, Apart
+from aouo.packs.apart import Apart
 from aouo.packs.data.storage import PackStore
 from aouo.packs.databases import MigratedDatabase, Note, PackDatabases, unnoted
 from aouo.packs.library import Library, Pack
@@ -30,7 +31,7 @@ class PackStores:
         library: Callable[[], Library],
         clock: Clock,
         *,
-        bot_owner: str = TERMINAL,
+        bot_owner: str = Owner().data_name,
     ) -> None:
         self._home = home
         self._apart = Apart(home, bot_owner)

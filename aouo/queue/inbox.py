@@ -91,9 +91,9 @@ class Inbox:
         clock: Clock,
         owner: str,
         policy: Callable[[], Policy],
-        burst_s: float,
+        burst_s: Callable[[], float],
         ready: Callable[[Lane], None],
-        redactor: Redactor,
+        redactor: Callable[[], Redactor],
         behind: Callable[[Lane], None] = lambda lane: None,
     ) -> None:
         self._database = database
@@ -136,7 +136,7 @@ class Inbox:
 
     async def submit(self, inbound: Inbound) -> None:
         """Store a fact that comes from no platform's update, such as the terminal's."""
-        clean = cast("Inbound", self._redactor.known_in(inbound))
+        clean = cast("Inbound", self._redactor().known_in(inbound))
 
         def file(tx: Tx) -> _Filed:
             return _Filed(tuple(self._file(tx, clean, self._clock.now())), ())
@@ -188,7 +188,7 @@ class Inbox:
 
     async def _commit(self, file: Callable[[Tx], _Filed]) -> _Filed:
         filed = await self._database.transact(file, durable=True)
-        if self._burst_s:
+        if self._burst_s():
             self._bursts_changed.set()
         for event, fields in filed.facts:
             level = logging.WARNING if event == "update_unreadable" else logging.INFO
@@ -201,9 +201,9 @@ class Inbox:
 
     def _clean(self, arrival: Arrival) -> Arrival:
         """A configured secret that somebody pastes is not stored, and reaches no prompt."""
-        if self._redactor.known(arrival.raw) == arrival.raw:
+        if self._redactor().known(arrival.raw) == arrival.raw:
             return arrival
-        return cast("Arrival", self._redactor.known_in(arrival))
+        return cast("Arrival", self._redactor().known_in(arrival))
 
     def _file_all(self, tx: Tx, bot_id: str, arrivals: Sequence[Arrival]) -> _Filed:
         now = self._clock.now()
@@ -312,7 +312,7 @@ class Inbox:
             return [lane]
         if gate or isinstance(inbound.content, Command):
             self._waited_in.add(lane)
-        return gathering.file(tx, lane, inbound, now, self._burst_s)
+        return gathering.file(tx, lane, inbound, now, self._burst_s())
 
 
 def _at_home(tx: Tx, inbound: Inbound) -> Inbound:

@@ -32,6 +32,56 @@ class Slot:
             await finish(self._free.acquire())
 
 
+class Bell:
+    """The lanes that may have something ready; whoever puts a job into one rings for it."""
+
+    def __init__(self) -> None:
+        self._rung: set[Lane] = set()
+        self._at_work: set[Lane] = set()
+        self._next: dict[Lane, Lane] = {}
+        self._heard = asyncio.Event()
+
+    def ring(self, lane: Lane) -> None:
+        """There may be something ready in `lane`."""
+        self._rung.add(lane)
+        self._heard.set()
+
+    def move(self, old: Lane, new: Lane) -> None:
+        """The jobs of `old` are in `new` now, which goes on after the one at work in `old`."""
+        if old in self._at_work:
+            self._next[old] = new
+        self.ring(new)
+
+    async def wait(self) -> None:
+        """Return when somebody has rung."""
+        await self._heard.wait()
+        self._heard.clear()
+
+    def stop_waiting(self) -> None:
+        """Let whoever waits go on without a lane."""
+        self._heard.set()
+
+    def begin(self) -> frozenset[Lane]:
+        """The lanes to work through now: rung for, and at work nowhere; they are from now on."""
+        lanes = frozenset(self._rung - self._at_work)
+        self._rung -= lanes
+        self._at_work |= lanes
+        return lanes
+
+    def end(self, lane: Lane) -> None:
+        """Nobody is at work in `lane` any more."""
+        self._at_work.discard(lane)
+        if new := self._next.pop(lane, None):
+            self.ring(new)
+        if self._rung:
+            self._heard.set()
+
+    @property
+    def at_work(self) -> int:
+        """How many lanes are at work."""
+        return len(self._at_work)
+
+
 class Lanes:
     """Runs jobs, lane by lane; a lane that bypasses the others needs no place.
 
@@ -42,48 +92,29 @@ class Lanes:
     def __init__(
         self,
         *,
+        bell: Bell,
         claim: Callable[[Lane], Awaitable[Job | None]],
         handle: Callable[[Job, Slot], Awaitable[None]],
         concurrency: int,
     ) -> None:
+        self._bell = bell
         self._claim = claim
         self._handle = handle
         self._free = asyncio.Semaphore(concurrency)
-        self._awake: set[Lane] = set()
-        self._draining: dict[Lane, asyncio.Task[None]] = {}
-        self._behind: dict[Lane, Lane] = {}
-        self._woken = asyncio.Event()
         self._closed = False
-
-    def wake(self, lane: Lane) -> None:
-        """There may be something ready in `lane`."""
-        self._awake.add(lane)
-        self._woken.set()
-
-    def move(self, old: Lane, new: Lane) -> None:
-        """The jobs of `old` are in `new` now, which goes on behind the one at work in `old`."""
-        if old in self._draining:
-            self._behind[old] = new
-        self.wake(new)
 
     def close(self) -> None:
         """Begin no more jobs; `run` returns when the running ones are done."""
         self._closed = True
-        self._woken.set()
-
-    @property
-    def running(self) -> int:
-        return len(self._draining)
+        self._bell.stop_waiting()
 
     async def run(self) -> None:
-        """Drain lanes as they wake, until closed. Cancelling it cancels the running jobs."""
+        """Drain lanes that are rung for, until closed. Cancelling it cancels the running jobs."""
         async with asyncio.TaskGroup() as group:
             while not self._closed:
-                await self._woken.wait()
-                self._woken.clear()
-                for lane in self._awake - self._draining.keys():
-                    self._awake.discard(lane)
-                    self._draining[lane] = group.create_task(self._drain(lane), name=f"lane {lane}")
+                await self._bell.wait()
+                for lane in self._bell.begin():
+                    group.create_task(self._drain(lane), name=f"lane {lane}")
 
     async def _drain(self, lane: Lane) -> None:
         try:
@@ -93,8 +124,4 @@ class Lanes:
                         return
                     await self._handle(job, Slot(self._free))
         finally:
-            del self._draining[lane]
-            if new := self._behind.pop(lane, None):
-                self.wake(new)
-            if self._awake:
-                self._woken.set()
+            self._bell.end(lane)

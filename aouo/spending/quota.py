@@ -55,7 +55,8 @@ class Quota:
     """Token caps of a day, 0 = off, and budgets of a day. What a session may take ends no turn: it
     is renewed before (`flow.renewing`).
 
-    A day ends at local midnight. Without a budget nothing is written before a call.
+    A day ends at local midnight. Without a budget nothing is written before a call. Whatever caps
+    and budgets say, what they are held against is one `purse`.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Quota:
         budget: Budget | None = None,
         pack_budgets: Callable[[], Mapping[str, PackBudget]] = dict,
         redactor: Redactor,
+        purse: Purse,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -78,7 +80,7 @@ class Quota:
         self._budget = budget or Budget()
         self._pack_budgets = pack_budgets
         self._redactor = redactor
-        self._purse = Purse()
+        self._purse = purse
         self._bounds = Bounds()
         self._looked_up = False
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
+from aouo.facts.people import data_name
 from aouo.store.database import Tx
 
 _NAME = re.compile(r"(tg|cli)_[A-Za-z0-9_-]+", re.ASCII)
@@ -19,22 +20,13 @@ def owner_of(tx: Tx, inbound: Inbound) -> str:
     """
     address = inbound.address
     if inbound.chat_kind == "private":
-        return of_person(address.platform, inbound.person.id)
-    return _file_name(address.platform, _first(tx, address).queue_key)
-
-
-def of_person(platform: str, person: str) -> str:
-    """The owner of what a person keeps in private."""
-    return _file_name(platform, person)
+        return data_name(address.platform, inbound.person.id)
+    return data_name(address.platform, _first(tx, address).queue_key)
 
 
 def is_owner(name: str) -> bool:
     """Whether a folder of this name is somebody's, or could be one day."""
     return bool(_NAME.fullmatch(name.casefold()))
-
-
-def _file_name(platform: str, whose: str) -> str:
-    return re.sub(r"[^A-Za-z0-9-]", "_", f"{platform}_{whose}")
 
 
 def _first(tx: Tx, address: ConversationAddress) -> ConversationAddress:

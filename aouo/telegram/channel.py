@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import structlog
 
-from aouo.config.settings import Settings, Telegram
+from aouo.config.settings import Telegram
 from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import DeliveryError, DeliveryRefused, FloodControl
 from aouo.facts.events import Arrival, Button, Inbound
+from aouo.facts.people import Admission
 from aouo.facts.ports import Clock, Rendered, Rights
 from aouo.outbound.degrade import Capabilities
 from aouo.routing import lexer
@@ -48,30 +49,30 @@ class TelegramChannel:
     def __init__(
         self,
         *,
-        settings: Settings,
+        settings: Telegram,
         session: aiohttp.ClientSession,
         clock: Clock,
         database: Database,
     ) -> None:
-        telegram = settings.telegram
-        self._settings = telegram
-        self._token = telegram.bot_token.get_secret_value()
+        self._settings = settings
+        self._token = settings.bot_token.get_secret_value()
         self._session = session
         self._clock = clock
         self._database = database
         self._inbox: Inbox | None = None
+        self._admission: Callable[[], Admission] = Admission
         self._reached: Callable[[], None] | None = None
         self._listening: asyncio.Task[None] | None = None
         self._bot_id = self._token.partition(":")[0]
-        self._api = TelegramApi(session=session, base_url=telegram.api_base_url, token=self._token)
+        self._api = TelegramApi(session=session, base_url=settings.api_base_url, token=self._token)
         self._downloads = Downloads(
             api=self._api,
             session=session,
             clock=clock,
-            base_url=telegram.api_base_url,
+            base_url=settings.api_base_url,
             token=self._token,
         )
-        self._source = self._source_of(telegram)
+        self._source = self._source_of(settings)
         self._loaded = asyncio.Event()
         self._normaliser: Normaliser | None = None
         self._messenger: TelegramMessenger | None = None
@@ -97,10 +98,13 @@ class TelegramChannel:
         if isinstance(self._source, Poller):
             self._source.ask_anew()
 
-    def attach(self, inbox: Inbox, *, reached: Callable[[], None]) -> None:
-        """Where arrivals go; they wait until `load` has ended. `reached` is called when Telegram
-        is, after it was not."""
+    def attach(
+        self, inbox: Inbox, *, admission: Callable[[], Admission], reached: Callable[[], None]
+    ) -> None:
+        """Where arrivals go if `admission` lets them; they wait until `load` has ended. `reached`
+        is called when Telegram is, after it was not."""
         self._inbox = inbox
+        self._admission = admission
         self._reached = reached
 
     def _recovered(self) -> None:
@@ -147,8 +151,7 @@ class TelegramChannel:
         self.username = str(me.get("username", ""))
         self._normaliser = Normaliser(
             bot=Bot(int(me["id"]), self.username),
-            allowed_user_ids=self._settings.allowed_user_ids,
-            all_group_messages=self._settings.groups == "all",
+            admission=self._admission,
             parse_command=lexer.command,
         )
         self._loaded.set()

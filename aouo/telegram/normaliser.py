@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,8 +37,8 @@ from aouo.facts.events import (
     TopicShut,
     Unsupported,
 )
+from aouo.facts.people import Admission
 from aouo.telegram import media, reading, soundness
-from aouo.telegram.admission import admits
 
 _STOPPED = "stopped_message_generation"
 _KINDS = (
@@ -68,13 +68,11 @@ class Normaliser:
         self,
         *,
         bot: Bot,
-        allowed_user_ids: Collection[int],
-        all_group_messages: bool,
+        admission: Callable[[], Admission],
         parse_command: Callable[[str], Command | None],
     ) -> None:
         self._bot = bot
-        self._allowed = frozenset(allowed_user_ids)
-        self._all_group_messages = all_group_messages
+        self._admission = admission
         self._parse_command = parse_command
 
     def read(self, raw: Mapping[str, Any]) -> Arrival:
@@ -120,7 +118,9 @@ class Normaliser:
         """Somebody on the list hears in private that nothing can be made of their message."""
         with suppress(Exception):
             bare = reading.bare(message)
-            if bare.chat.type != "private" or not admits(self._allowed, _user_id(bare.from_user)):
+            if bare.chat.type != "private" or not self._admission().admits(
+                _user_id(bare.from_user)
+            ):
                 return None
             address = ConversationAddress("tg", str(bare.chat.id), reading.thread(bare))
             person = Person(str(_user_id(bare.from_user)))
@@ -146,7 +146,7 @@ class Normaliser:
         if message.from_user and message.from_user.id == self._bot.id:
             return self._own_service(message)
         inbound = self._message(message)
-        if inbound is None or admits(self._allowed, _user_id(message.from_user)):
+        if inbound is None or self._admission().admits(_user_id(message.from_user)):
             return inbound
         if isinstance(inbound.content, TopicNamed | TopicShut):
             return None  # not said to us: no answer is due
@@ -175,14 +175,14 @@ class Normaliser:
         address = ConversationAddress("tg", str(message.chat.id), thread)
         person, group = _person(query.from_user), message.chat.title or ""
         tapped = Inbound(address, person, content, kind, message.message_id, group=group)
-        if not admits(self._allowed, query.from_user.id):
+        if not self._admission().admits(query.from_user.id):
             return _refused(tapped, Intruder())
         return tapped
 
     def _edited(self, message: telegram.Message) -> Inbound | None:
         """New words; whether the message was for us is known by whether we have it."""
         content = self._content(message)
-        if not admits(self._allowed, _user_id(message.from_user)):
+        if not self._admission().admits(_user_id(message.from_user)):
             return None
         match content:
             case Text(text, about):
@@ -199,7 +199,7 @@ class Normaliser:
 
     def _reacted(self, update: telegram.MessageReactionUpdated) -> Inbound | None:
         """Telegram does not say the topic: the message is found by its id in the chat."""
-        if update.user is None or not admits(self._allowed, update.user.id):
+        if update.user is None or not self._admission().admits(update.user.id):
             return None
         emoji = "".join(map(reading.emoji, update.new_reaction))
         address = ConversationAddress("tg", str(update.chat.id))
@@ -212,7 +212,7 @@ class Normaliser:
         Source: core.telegram.org/bots/api/types/messagegenerationstopped.
         """
         chat = telegram.Chat.de_json(raw["chat"], None)
-        if chat.type != "private" or not admits(self._allowed, chat.id):
+        if chat.type != "private" or not self._admission().admits(chat.id):
             return None
         address = ConversationAddress("tg", str(chat.id), str(raw.get("message_thread_id") or ""))
         person = Person(str(chat.id), chat.full_name or "")
@@ -297,7 +297,7 @@ class Normaliser:
         return Inbound(address, _person(message.from_user), event, kind)
 
     def _addressed(self, message: telegram.Message, content: Content) -> bool:
-        if message.chat.type == "private" or self._all_group_messages:
+        if message.chat.type == "private" or self._admission().all_group_messages:
             return True
         return isinstance(content, TopicNamed | TopicShut) or self._called(message, content)
 

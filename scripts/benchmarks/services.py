@@ -81,7 +81,7 @@ async def _conversation(name: str, turns: int) -> Row:
                 for at in range(turns):
                     before = await app.database.read(jobs.count)
                     await telegram.client.say(ADA, ADA, f"{at}: {_words(at)}")
-                    await idle(app, at_least=before + 1)
+                    await idle(app.database, app.clock, at_least=before + 1)
         shown = await telegram.client.messages(ADA)
         answered = sum(one.from_bot and one.text.startswith(_BEGINNING) for one in shown)
         return _row(name, answered, service.figures())

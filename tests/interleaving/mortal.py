@@ -147,12 +147,14 @@ async def opened(
         stack.push_async_callback(database.close)
         await database.open()
         await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
-        channel = TelegramChannel(settings=settings, session=http, clock=clock, database=database)
+        channel = TelegramChannel(
+            settings=settings.telegram, session=http, clock=clock, database=database
+        )
         group = await stack.enter_async_context(asyncio.TaskGroup())
         stack.callback(channel.stop_listening)
         channel.start_listening(group)
-        base = Base(home, settings, clock, database, http, channel, stack)
-        yield await build(base, model=model, more_tools=())
+        base = Base(home, clock, database, http, channel, stack)
+        yield await build(base, settings, model=model, more_tools=())
 
 
 async def end(task: asyncio.Task[None], life: Life) -> None:

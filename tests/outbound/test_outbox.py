@@ -20,6 +20,7 @@ from aouo.facts.errors import (
     RecipientGone,
     TopicGone,
 )
+from aouo.facts.people import Owner
 from aouo.facts.ports import Rendered, stamp
 from aouo.facts.work import Delivery
 from aouo.outbound.flood_control import CHAT_BURST
@@ -55,8 +56,8 @@ async def outbox_over(
     ledger = Ledger(
         database=database,
         clock=clock,
-        resend_unknown=False,
-        owner="",
+        resend_unknown=lambda: False,
+        owner=Owner,
         moved=lambda address, chat_id: None,
     )
     yield (

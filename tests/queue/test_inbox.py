@@ -54,9 +54,9 @@ async def inbox_in(folder: Path) -> AsyncGenerator[tuple[Inbox, Breaking, list[s
         clock=clock,
         owner="me",
         policy=lambda: Doorkeeper(Installed()),
-        burst_s=0.0,
+        burst_s=lambda: 0.0,
         ready=woken.append,
-        redactor=Redactor(),
+        redactor=Redactor,
     )
     yield inbox, database, woken
     await database.close()

@@ -30,7 +30,7 @@ from aouo.facts.work import Job
 from aouo.outbound.flood_control import CALM_S, Bucket, Pace
 from aouo.queue import bursts
 from aouo.queue.edited import Said, rewritten, words_of
-from aouo.queue.lanes import Lanes, Slot
+from aouo.queue.lanes import Bell, Lanes, Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from tests.fakes.clock import FastClock
 
@@ -64,12 +64,13 @@ async def running(
     table: Table, handle: Callable[[Job, Slot], Awaitable[None]], concurrency: int, *lanes: str
 ) -> None:
     """Run until everything that was ready at the beginning, or became so, is done."""
-    at_work = Lanes(claim=table.claim, handle=handle, concurrency=concurrency)
+    bell = Bell()
+    at_work = Lanes(bell=bell, claim=table.claim, handle=handle, concurrency=concurrency)
     for lane in lanes:
-        at_work.wake(Lane(lane))
+        bell.ring(Lane(lane))
     async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
         group.create_task(at_work.run())
-        while at_work.running or any(table.ready.values()):  # noqa: ASYNC110 - nothing tells
+        while bell.at_work or any(table.ready.values()):  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(0)
         at_work.close()
 
@@ -106,12 +107,13 @@ async def test_a_lane_that_bypasses_the_others_needs_no_place() -> None:
         else:
             stopped.set()
 
-    lanes = Lanes(claim=table.claim, handle=handle, concurrency=1)
-    lanes.wake(Lane("a"))
+    bell = Bell()
+    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, concurrency=1)
+    bell.ring(Lane("a"))
     async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
         group.create_task(lanes.run())
         await begun.wait()
-        lanes.wake(Lane("a").bypass)
+        bell.ring(Lane("a").bypass)
         await stopped.wait()
         lanes.close()
 
@@ -164,14 +166,15 @@ async def test_cancelling_the_lanes_leaves_no_task_behind() -> None:
         finally:
             ended.append(job.lane)
 
-    lanes = Lanes(claim=table.claim, handle=handle, concurrency=1)
-    lanes.wake(Lane("a"))
+    bell = Bell()
+    lanes = Lanes(bell=bell, claim=table.claim, handle=handle, concurrency=1)
+    bell.ring(Lane("a"))
     async with asyncio.TaskGroup() as group:
         task = group.create_task(lanes.run())
         await begun.wait()
         task.cancel()
 
-    assert (ended, lanes.running) == (["a"], 0)
+    assert (ended, bell.at_work) == (["a"], 0)
 
 
 # Stopping

@@ -40,6 +40,7 @@ from aouo.facts.transcript import (
 )
 from aouo.plumbing.redact import Redactor
 from aouo.spending.money import Bounds, Budget, Price, Prices, cost_usd, most_usd
+from aouo.spending.purse import Purse
 from aouo.spending.quota import Quota
 from aouo.store import budgets, usage
 from aouo.store.database import Database, Tx
@@ -138,6 +139,7 @@ def quota_of(
         daily_tokens_max=daily,
         budget=budget,
         redactor=Redactor(),
+        purse=Purse(),
     )
 
 

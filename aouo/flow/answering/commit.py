@@ -11,6 +11,7 @@ from aouo.facts.accounts import Refusal
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job, OpenTurn
+from aouo.flow.generation import Generation
 from aouo.flow.handlers.affording import Affording, Asking, refusal_by
 from aouo.flow.handlers.editing import offer_untold
 from aouo.flow.questions import outcomes
@@ -20,7 +21,6 @@ from aouo.outbound.markdown.render import render
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
 from aouo.outbound.wording import sentences
-from aouo.plumbing.redact import Redactor
 from aouo.queue.running import StopReason
 from aouo.store import (
     audit,
@@ -36,7 +36,7 @@ from aouo.store import (
 )
 from aouo.store.database import Database, Tx
 from aouo.store.turns import Status
-from aouo.turn.context import Ack, TurnContext
+from aouo.turn.context import Ack, Facts, TurnContext
 from aouo.turn.journal import record_all
 
 _Line: TypeAlias = Callable[[Sequence[str]], str]
@@ -44,7 +44,7 @@ _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
 
 class Commit:
-    """Ends turns. `badge` is the pack's name where a person could wonder who answered."""
+    """Ends turns, by the generation that they began with."""
 
     def __init__(
         self,
@@ -52,13 +52,11 @@ class Commit:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        redactor: Redactor,
         affording: Affording,
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._redactor = redactor
         self._affording = affording
 
     async def answer(
@@ -67,20 +65,20 @@ class Commit:
         ctx: TurnContext,
         answer: Ack,
         filled: Filled,
-        *,
-        badge: str,
-        max_parts: int,
+        generation: Generation,
     ) -> int:
         """Make the whole turn history and queue its answer; returns how many messages that is.
 
         Raises:
             StopAsked: its person was told that it is stopped; it has to end so.
         """
-        text = answer.text
+        text, facts = answer.text, ctx.facts
+        badge = _badge(facts, generation)
         tail = sentences.badge(badge) if badge else ""
+        max_parts = generation.showing.max_parts if facts.address.platform == "tg" else 0
         shown = len(filled.ids)
         messages = messages_of_answer(text, tail=tail, max_parts=max_parts, shown=shown)
-        facts = ctx.facts
+        messages = _clean(messages, generation)
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             said = AssistantSaid(text, native=answer.native)
@@ -94,14 +92,21 @@ class Commit:
 
         return await self._end(job, ctx, write, unless_stopped=True)
 
-    async def fail(self, job: Job, ctx: TurnContext, error: Exception, filled: Filled) -> int:
+    async def fail(
+        self,
+        job: Job,
+        ctx: TurnContext,
+        error: Exception,
+        filled: Filled,
+        generation: Generation,
+    ) -> int:
         """Say what happened; history keeps the person's words and one line.
 
         Raises:
             StopAsked: as in `answer`.
         """
-        asking = await self._affording.asking(job, error, ctx.facts.turn.id)
-        for_owner = self._affording.is_owner(job.inbound)
+        asking = await self._affording.asking(job, error, ctx.facts.turn.id, generation)
+        for_owner = generation.owner.is_owner(job.inbound)
         said = sentences.failure(error, ctx.facts.turn.id, for_owner=for_owner)
         said += f" {sentences.ASKS_OWNER}" if asking else ""
         line = sentences.failed_in_history
@@ -112,12 +117,18 @@ class Commit:
             said,
             lambda done: line(error, done),
             filled,
+            generation,
             refusal=refusal_by(error, ctx.facts.turn.id),
             asking=asking,
         )
 
     async def stop(
-        self, job: Job, ctx: TurnContext, reason: StopReason | str, filled: Filled
+        self,
+        job: Job,
+        ctx: TurnContext,
+        reason: StopReason | str,
+        filled: Filled,
+        generation: Generation,
     ) -> int:
         """End a turn that was stopped. Behind its person's /stop nothing new is said: what they
         have seen of the answer ends there.
@@ -137,7 +148,14 @@ class Commit:
             said = sentences.CUT_SHORT if _seen(filled) else ""
         line = sentences.stopped_in_history
         return await self._without_answer(
-            job, ctx, "aborted", said, lambda done: line(why, done), filled, asked=asked
+            job,
+            ctx,
+            "aborted",
+            said,
+            lambda done: line(why, done),
+            filled,
+            generation,
+            asked=asked,
         )
 
     async def _without_answer(
@@ -148,14 +166,15 @@ class Commit:
         said: str,
         line: _Line,
         filled: Filled,
-        refusal: Refusal | None = None,
+        generation: Generation,
         *,
+        refusal: Refusal | None = None,
         asking: Asking | None = None,
         asked: bool = False,
     ) -> int:
         turn = ctx.facts.turn
         shown = "\n\n".join(filter(None, (_seen(filled), said)))
-        messages = messages_of_answer(shown, tail="") if said else ()
+        messages = _clean(messages_of_answer(shown, tail="") if said else (), generation)
         last = filled.cut_short()
         if asked and not last.drafted:
             messages = messages[: len(last.ids)]
@@ -195,8 +214,7 @@ class Commit:
         first_reply = job.inbound.message_id if job.inbound.chat_kind == "group" else 0
         rows: list[Delivery] = []
         texts = [message for message in messages if not message.media]
-        for number, rendered in enumerate(messages):
-            message = without_secrets(rendered, self._redactor)
+        for number, message in enumerate(messages):
             edits = filled.ids[number] if number < min(len(filled.ids), len(texts)) else 0
             if number == len(messages) - 1:
                 message = replace(message, buttons=buttons)
@@ -251,6 +269,18 @@ class Commit:
         rows = await self._database.transact(write, brief=True)
         self._outbox.put(*rows)
         return len(rows)
+
+
+def _clean(messages: Sequence[Rendered], generation: Generation) -> Sequence[Rendered]:
+    """No secret is stored in what will be sent."""
+    return [without_secrets(message, generation.redactor) for message in messages]
+
+
+def _badge(facts: Facts, generation: Generation) -> str:
+    """The pack's name where a person could wonder who answered, "" = nowhere else."""
+    several = len(generation.library.names) > 1
+    private = facts.chat_kind == "private" and not facts.address.thread_id
+    return facts.pack.name if several and private and facts.address.platform == "tg" else ""
 
 
 def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:

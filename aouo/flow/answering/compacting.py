@@ -86,7 +86,7 @@ class Compacting:
         if generation.model.brief:
             await self._desk.answer(job, notices.CannotSummarise())
             return
-        deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
+        deadline = Deadline(generation.limits.turn_timeout_s)
         view = self._contexts.view(job, plan.begun, generation)
         ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
 
@@ -162,7 +162,7 @@ def rotate(tx: Tx, ctx: TurnContext, draft: Draft, now: str) -> tuple[str, int]:
 async def _draft(ctx: TurnContext, plan: Plan, generation: Generation, focus: str) -> Draft:
     compactor, model = generation.compactor, ctx.model
     scale = compactor.estimator.scale(model.provider, model.model)
-    budget = budget_tokens(generation.settings.advanced.context_window or model.context_window, 0)
+    budget = budget_tokens(generation.limits.context_window or model.context_window, 0)
     return await compactor.draft(ctx, plan.reach, plan.entries, budget, scale, focus=focus)
 
 

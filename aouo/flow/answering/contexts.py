@@ -16,16 +16,13 @@ from aouo.flow.questions.approving import approving_of
 from aouo.flow.questions.asking import Asking
 from aouo.flow.questions.patience import Patience
 from aouo.guard.action import Action, Outcome
-from aouo.guard.chain import Guard
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.bus import Bus
-from aouo.plumbing.redact import Redactor
 from aouo.queue.gates import Waiting
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline
-from aouo.spending.quota import Quota
 from aouo.store.database import Database
 from aouo.tools.registry import ToolContext
 from aouo.tools.results import NAME as RESULT_READ
@@ -44,9 +41,6 @@ class Contexts:
         outbox: Outbox,
         bus: Bus,
         waiting: Waiting,
-        guard: Guard,
-        quota: Quota,
-        redactor: Redactor,
         capabilities: Mapping[str, Capabilities],
     ) -> None:
         self._database = database
@@ -54,9 +48,6 @@ class Contexts:
         self._outbox = outbox
         self._bus = bus
         self._waiting = waiting
-        self._guard = guard
-        self._quota = quota
-        self._redactor = redactor
         self._capabilities = capabilities
         self.recall = Recall()
 
@@ -87,7 +78,7 @@ class Contexts:
             deadline=deadline,
             view=view,
         )
-        approving = approving_of(job, facts, patience, generation.settings)
+        approving = approving_of(job, facts, patience, generation)
         tool_context = ToolContext(
             adapter=view,
             session_id=facts.turn.session_id,
@@ -107,7 +98,7 @@ class Contexts:
 
         async def call_tool(action: Action, proposed: bool) -> Outcome:
             run = toolbox.runner(action.call.name, tool_context)
-            outcome = await self._guard.call(action, run, approving, proposed=proposed)
+            outcome = await generation.guard.call(action, run, approving, proposed=proposed)
             if outcome.kept:
                 toolbox.reveal((RESULT_READ,))
             return outcome
@@ -118,9 +109,9 @@ class Contexts:
             view=view,
             toolbox=toolbox,
             prepare=lambda call: action_of(call, facts, toolbox),
-            propose=self._guard.propose,
+            propose=generation.guard.propose,
             call_tool=call_tool,
-            day=self._quota.day(),
+            day=generation.quota.day(),
             recalled=self.recall.of(facts),
             publish=self._bus.publish,
         )
@@ -129,24 +120,23 @@ class Contexts:
     def view(self, job: Job, begun: Begun, generation: Generation) -> LiveView:
         """What the turn shows in its conversation while it runs."""
         address = job.inbound.address
-        settings = generation.settings
+        showing = generation.showing
         return LiveView(
             outbox=self._outbox,
             database=self._database,
             clock=self._clock,
             address=address,
             turn_id=begun.turn.id,
-            streaming=address.platform == "tg" and settings.telegram.streaming != "off",
-            drafts=settings.telegram.streaming == "draft"
+            streaming=address.platform == "tg" and showing.streaming != "off",
+            drafts=showing.streaming == "draft"
             and job.inbound.chat_kind == "private"
             and not address.thread_id,
-            max_parts=settings.telegram.max_parts,
+            max_parts=showing.max_parts,
             capabilities=self._capabilities.get(address.platform, Capabilities()),
             said_id=job.inbound.message_id,
             reply=job.inbound.chat_kind == "group",
             live=begun.live,
-            redactor=self._redactor,
-            for_owner=address.platform == "cli"
-            or job.inbound.person.id == str(settings.telegram.owner),
-            names_tools=settings.ui.show_tool_calls,
+            redactor=generation.redactor,
+            for_owner=generation.owner.is_owner(job.inbound),
+            names_tools=showing.names_tools,
         )

@@ -49,7 +49,7 @@ def toolbox_of(facts: Facts, generation: Generation) -> Toolbox:
     return Toolbox(
         generation.registry,
         permitted=pack.manifest.permissions.tools if pack else DEFAULT_TOOLS,
-        enabled=generation.settings.tools.enabled,
+        enabled=generation.enabled,
         skills=tuple(skill.name for skill in facts.pack.skills),
         skill=lambda name: generation.library.resolve_skill(facts.pack.name, name).shown,
         off_record=facts.turn.off_record,
@@ -63,7 +63,7 @@ def openers(pack: str, generation: Generation, *, off_record: bool) -> Openers:
     """What a turn of this pack, "" = of none, may open with what was sent."""
     found = generation.library.get(pack)
     permitted = found.manifest.permissions.tools if found else DEFAULT_TOOLS
-    allowed = generation.registry.allowed(permitted, generation.settings.tools.enabled, pack)
+    allowed = generation.registry.allowed(permitted, generation.enabled, pack)
     return openers_of(allowed, off_record=off_record)
 
 

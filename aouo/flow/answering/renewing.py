@@ -21,7 +21,6 @@ from aouo.outbound.wording import sentences
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decisions import RunTurn
-from aouo.spending.quota import Quota
 from aouo.store import deliveries, jobs, routes, turns
 from aouo.store.database import Database, Tx
 from aouo.turn.compaction import KEPT_SHARE, budget_tokens, cut
@@ -42,14 +41,12 @@ class Renewing:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        quota: Quota,
         contexts: Contexts,
         running: Running,
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._quota = quota
         self._contexts = contexts
         self._running = running
 
@@ -67,7 +64,7 @@ class Renewing:
         plan = await self._plan(job, wanted, generation, model)
         if plan is None:
             return None
-        deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
+        deadline = Deadline(generation.limits.turn_timeout_s)
         view = self._contexts.view(job, plan.begun, generation)
         ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
         ctx.model = model
@@ -105,7 +102,7 @@ class Renewing:
             )
 
         session_id = await self._database.read(session_of)
-        if not session_id or not await self._quota.is_near_its_cap(session_id):
+        if not session_id or not await generation.quota.is_near_its_cap(session_id):
             return None
         if generation.compactor.rests(session_id):
             return None
@@ -115,14 +112,14 @@ class Renewing:
         self, job: Job, ctx: TurnContext, plan: Plan, generation: Generation, deadline: Deadline
     ) -> Draft | StopReason | None:
         """None = there is no summary."""
-        settings, compactor = generation.settings.advanced, generation.compactor
+        limits, compactor = generation.limits, generation.compactor
         scale = compactor.estimator.scale(ctx.model.provider, ctx.model.model)
         keep = min(
             scale.entries([entry.message for entry in plan.entries]) * KEPT_SHARE,
-            settings.session_tokens_max / LEAST_TURNS,
+            limits.session_tokens_max / LEAST_TURNS,
         )
         parts = cut(plan.entries, int(keep), scale)
-        budget = budget_tokens(settings.context_window or ctx.model.context_window, 0)
+        budget = budget_tokens(limits.context_window or ctx.model.context_window, 0)
 
         async def work() -> Draft | None:
             if not parts.older:

@@ -31,17 +31,15 @@ from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
 from aouo.plumbing.bus import Bus
-from aouo.plumbing.redact import Redactor
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.routing.decisions import RunTurn
-from aouo.spending.quota import Quota
 from aouo.store import jobs
 from aouo.store.database import Database, Tx
 from aouo.store.off_record import is_once
 from aouo.turn.calls import Calls
 from aouo.turn.caps import TurnCaps
-from aouo.turn.context import Abort, Ack, Ending, Facts, Nack, TurnContext
+from aouo.turn.context import Abort, Ack, Ending, Nack, TurnContext
 from aouo.turn.execute import Executor
 from aouo.turn.journal import Journal, record_all
 from aouo.turn.loop import run_turn
@@ -64,10 +62,8 @@ class Turns:
         bus: Bus,
         desk: Desk,
         running: Running,
-        quota: Quota,
         affording: Affording,
         contexts: Contexts,
-        redactor: Redactor,
         intake: Intake,
         renewing: Renewing,
         editing: Editing,
@@ -79,7 +75,6 @@ class Turns:
         self._bus = bus
         self._desk = desk
         self._running = running
-        self._quota = quota
         self._affording = affording
         self._editing = editing
         self._leases = leases
@@ -90,7 +85,6 @@ class Turns:
             database=database,
             clock=clock,
             outbox=outbox,
-            redactor=redactor,
             affording=affording,
         )
 
@@ -116,7 +110,7 @@ class Turns:
 
     async def _run(self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation) -> None:
         begun_s = time.perf_counter()
-        model = await self._affording.model_for(job.inbound.address, generation.model)
+        model = await self._affording.model_for(job.inbound.address, generation)
         ready = await self._ready(job, wanted, model, generation)
         if ready is None:
             return
@@ -133,7 +127,7 @@ class Turns:
         )
         self._tell_begun(begun)
         view = self._contexts.view(job, begun, generation)
-        deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
+        deadline = Deadline(generation.limits.turn_timeout_s)
         ctx = self._contexts.context(job, begun, generation, view, slot, deadline)
         ctx.model = model
         ctx.listen = lambda: self._editing.tell(ctx, job)
@@ -181,10 +175,10 @@ class Turns:
         self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
     ) -> str | None:
         """The words of the files that came, None = there will be no turn."""
-        deadline = Deadline(float(generation.settings.advanced.turn_timeout_s))
+        deadline = Deadline(generation.limits.turn_timeout_s)
         off_record = job.off_record or wanted.off_record
         may_open = openers(wanted.pack, generation, off_record=off_record)
-        reader = Reader(model, wanted.pack, may_open)
+        reader = Reader(model, wanted.pack, may_open, generation.senses, generation.quota)
         try:
             taken = await self._running.run(
                 job.id, deadline, lambda: self._intake.take_in(job, wanted.said, reader)
@@ -233,7 +227,7 @@ class Turns:
         """Let the turn run beside what shows it, until it ends or is stopped."""
         journal = Journal(database=self._database, clock=self._clock, job=job)
         calls = Calls(journal=journal)
-        executor = _executor(generation, calls, self._quota)
+        executor = _executor(generation, calls)
 
         async def work() -> Ending:
             async with asyncio.TaskGroup() as group:
@@ -282,43 +276,28 @@ class Turns:
         """
         match ended:
             case Ack():
-                in_telegram = ctx.facts.address.platform == "tg"
-                return await self._commit.answer(
-                    job,
-                    ctx,
-                    ended,
-                    filled,
-                    badge=_badge(ctx.facts, generation),
-                    max_parts=generation.settings.telegram.max_parts if in_telegram else 0,
-                )
+                return await self._commit.answer(job, ctx, ended, filled, generation)
             case Nack(error):
                 log_failure(error, ctx)
-                return await self._commit.fail(job, ctx, error, filled)
+                return await self._commit.fail(job, ctx, error, filled, generation)
             case Abort(reason):
-                return await self._commit.stop(job, ctx, reason, filled)
+                return await self._commit.stop(job, ctx, reason, filled, generation)
             case StopReason():
-                return await self._commit.stop(job, ctx, ended, filled)
+                return await self._commit.stop(job, ctx, ended, filled, generation)
 
 
 def _has_files(job: Job) -> bool:
     return isinstance(job.inbound.content, Attached | Album)
 
 
-def _executor(generation: Generation, calls: Calls, quota: Quota) -> Executor:
-    provider = generation.settings.provider
+def _executor(generation: Generation, calls: Calls) -> Executor:
+    wish = generation.wish
     return Executor(
         calls=calls,
-        quota=quota,
+        quota=generation.quota,
         estimator=generation.compactor.estimator,
-        max_tokens=provider.max_tokens,
-        temperature=provider.temperature,
-        effort=provider.effort,
-        caps=TurnCaps(generation.settings.advanced.session_tokens_max),
+        max_tokens=wish.max_tokens,
+        temperature=wish.temperature,
+        effort=wish.effort,
+        caps=TurnCaps(generation.limits.session_tokens_max),
     )
-
-
-def _badge(facts: Facts, generation: Generation) -> str:
-    """A person sees which pack answered where that could be in doubt."""
-    several = len(generation.library.names) > 1
-    private = facts.chat_kind == "private" and not facts.address.thread_id
-    return facts.pack.name if several and private and facts.address.platform == "tg" else ""

@@ -40,7 +40,7 @@ from aouo.facts.errors import (
     RegionRefused,
 )
 from aouo.facts.events import Album, Attached
-from aouo.facts.notices import Lack, MediaNotice
+from aouo.facts.notices import MediaNotice
 from aouo.facts.ports import ChatModel, Clock, Files, stamp
 from aouo.facts.transcript import Image
 from aouo.facts.work import Job, KeptFile
@@ -48,11 +48,11 @@ from aouo.flow.files import media_files
 from aouo.flow.files.activity import typing
 from aouo.flow.files.media_reach import Openers, Reach, reach_of
 from aouo.flow.files.media_words import words_of
-from aouo.speech.services import Ears, Heard, TermsAsked
+from aouo.flow.generation import Senses
+from aouo.speech.services import Heard, TermsAsked
 from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
 from aouo.store.database import Database, Tx
-from aouo.turn.sight import Sight
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -72,25 +72,22 @@ class _Missed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Senses:
-    """What understands files; None, or a lack, = it is not set up."""
-
-    files: Files | None
-    ears: Ears | Lack
-    eyes: Sight | None
-
-
-@dataclass(frozen=True, slots=True)
 class Reader:
-    """Who will read the words: a model in a pack, with what it may open files with."""
+    """Who will read the words: a model in a pack, with what it may open files with.
+
+    `senses` understand files for it, within the limits of `quota`.
+    """
 
     model: ChatModel
     pack: str
     openers: Openers
+    senses: Senses
+    quota: Quota
 
 
 class Intake:
-    """Takes in the files of jobs. `folder` is the home's media folder; `show` an activity."""
+    """Takes in the files of jobs. `folder` is the home's media folder; `show` an activity;
+    `files` fetches what came, None = nobody can."""
 
     def __init__(
         self,
@@ -98,15 +95,13 @@ class Intake:
         database: Database,
         clock: Clock,
         folder: Path,
-        senses: Senses,
-        quota: Quota,
+        files: Files | None,
         show: Callable[[ConversationAddress, str], Awaitable[None]],
     ) -> None:
         self._database = database
         self._clock = clock
         self._folder = folder
-        self._senses = senses
-        self._quota = quota
+        self._files = files
         self._show = show
 
     async def take_in(self, job: Job, said: str, reader: Reader) -> str | MediaNotice:
@@ -120,7 +115,7 @@ class Intake:
         try:
             for position, item in enumerate(content.items):
                 if not (item.referred or (position in kept and kept[position].understood)):
-                    self._refuse_early(item, reader.model)
+                    _refuse_early(item, reader)
             async with typing(self._show, self._clock, job.inbound.address):
                 for position, item in enumerate(content.items):
                     try:
@@ -154,7 +149,7 @@ class Intake:
     ) -> KeptFile:
         """Fetch one file and understand it, unless that was done before."""
         if item.referred:
-            self._refuse_early(item, reader.model)
+            _refuse_early(item, reader)
         one = kept.get(position) or await self._fetch(job, position, item)
         return one if one.understood else await self._understand(job, item, one, reader)
 
@@ -169,19 +164,12 @@ class Intake:
         """Remove the files of a job that was off the record."""
         media_files.remove(self._folder, job.id)
 
-    def _refuse_early(self, item: Attachment, model: ChatModel) -> None:
-        """What is not set up needs no download."""
-        if item.is_heard and isinstance(self._senses.ears, str):
-            raise _Missed(notices.HearingNotSetUp(item.in_words, self._senses.ears))
-        if item.kind == "photo" and not model.sees and self._senses.eyes is None:
-            raise _Missed(notices.SeeingNotSetUp())
-
     async def _fetch(self, job: Job, position: int, item: Attachment) -> KeptFile:
-        if self._senses.files is None:
+        if self._files is None:
             raise _Missed(notices.FileNotReached(item.in_words))
         path = f"{media_files.folder_of(job.inbound.address)}/{job.id}_{position}_{item.file_name}"
         try:
-            size = await self._senses.files.fetch(item, self._folder / path)
+            size = await self._files.fetch(item, self._folder / path)
         except FileTooBig as error:
             notice = notices.FileTooLarge(item.in_words, error.limit_bytes)
             raise _Missed(notice) from error
@@ -197,14 +185,14 @@ class Intake:
         self, job: Job, item: Attachment, kept: KeptFile, reader: Reader
     ) -> KeptFile:
         """Hear or look at a file that is here, and write down what it says."""
-        row = Spent("", self._quota.day(), pack=reader.pack, person=job.inbound.person.id)
+        row = Spent("", reader.quota.day(), pack=reader.pack, person=job.inbound.person.id)
         spent: list[Spent] = []
         text = ""
         try:
             if item.is_heard:
-                text = await self._hear(item, kept, row, spent)
+                text = await self._hear(item, kept, reader, row, spent)
             elif item.kind == "photo" and not reader.model.sees:
-                text = await self._look(item, kept, row, spent)
+                text = await self._look(item, kept, reader, row, spent)
         finally:
             if spent and not text:
                 await self._write(job, kept, spent)
@@ -212,11 +200,13 @@ class Intake:
         await self._write(job, kept, spent)
         return kept
 
-    async def _hear(self, item: Attachment, kept: KeptFile, row: Spent, spent: list[Spent]) -> str:
-        ears, file = self._senses.ears, self._folder / kept.path
+    async def _hear(
+        self, item: Attachment, kept: KeptFile, reader: Reader, row: Spent, spent: list[Spent]
+    ) -> str:
+        ears, file = reader.senses.ears, self._folder / kept.path
         assert not isinstance(ears, str)
         try:
-            await self._quota.check()
+            await reader.quota.check()
             heard: Heard = await self._patiently(lambda: ears.transcribe(file))
         except Refused as error:
             raise _Missed(notices.MediaRefused(error)) from error
@@ -237,8 +227,10 @@ class Intake:
             raise _Missed(notices.NothingHeard(item.in_words, heard.unclear))
         return heard.text
 
-    async def _look(self, item: Attachment, kept: KeptFile, row: Spent, spent: list[Spent]) -> str:
-        eyes = self._senses.eyes
+    async def _look(
+        self, item: Attachment, kept: KeptFile, reader: Reader, row: Spent, spent: list[Spent]
+    ) -> str:
+        eyes = reader.senses.eyes
         assert eyes is not None
         images = await asyncio.to_thread(self._load, {0: kept})
         if not images:
@@ -288,6 +280,14 @@ class Intake:
             except OSError as error:
                 log.warning("picture_gone", path=one.path, error=str(error))
         return tuple(images)
+
+
+def _refuse_early(item: Attachment, reader: Reader) -> None:
+    """What is not set up needs no download."""
+    if item.is_heard and isinstance(reader.senses.ears, str):
+        raise _Missed(notices.HearingNotSetUp(item.in_words, reader.senses.ears))
+    if item.kind == "photo" and not reader.model.sees and reader.senses.eyes is None:
+        raise _Missed(notices.SeeingNotSetUp())
 
 
 def _is_picture(one: KeptFile) -> bool:

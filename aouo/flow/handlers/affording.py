@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
@@ -18,11 +18,12 @@ from aouo.facts.notices import Notice
 from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
 from aouo.facts.taps import LeaveUnanswered, RaiseBudget, UseCheaperModel
 from aouo.facts.work import Delivery, Job
+from aouo.flow.generation import Generation
+from aouo.flow.leases import Leases
 from aouo.flow.questions import outcomes
-from aouo.flow.questions.approving import elsewhere, owners_chat
+from aouo.flow.questions.approving import elsewhere
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
-from aouo.spending.quota import Quota
 from aouo.store import budgets, deliveries, gone, jobs, media, routes, turns
 from aouo.store.database import Database, Tx
 
@@ -56,9 +57,7 @@ class Asking:
 class Affording:
     """Decides refusals as their buttons are tapped, each once, and runs the refused words again.
 
-    `model_of` makes the model of a (provider, name); `owner` is the id of the one person who may
-    raise a budget, besides whoever sits at the terminal; they are asked in their private chat, so
-    often in an hour.
+    Only the owner may raise a budget: they are asked in their private chat.
     """
 
     def __init__(
@@ -67,37 +66,29 @@ class Affording:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        quota: Quota,
-        owner: str,
-        asks_per_hour: int,
-        model_of: Callable[[str, str], Awaitable[ChatModel]],
+        leases: Leases,
         wake: Callable[[Lane], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._quota = quota
-        self._owner = owner
-        self._asks_per_hour = asks_per_hour
-        self._model_of = model_of
+        self._leases = leases
         self._wake = wake
-        self._models: dict[tuple[str, str], ChatModel] = {}
 
-    def is_owner(self, inbound: Inbound) -> bool:
-        return inbound.origin == "cli" or inbound.person.id == self._owner
-
-    async def asking(self, job: Job, error: Exception, turn_id: str) -> Asking | None:
+    async def asking(
+        self, job: Job, error: Exception, turn_id: str, generation: Generation
+    ) -> Asking | None:
         """The card with which the owner is asked to raise the budget that stopped a turn, None =
         it was something else, or they read it in this very chat, or they are not asked."""
         inbound = job.inbound
-        chat = owners_chat(inbound.address, self._owner)
-        if not isinstance(error, BudgetExceeded) or chat is None or not self._owner:
+        chat = generation.owner.chat_apart(inbound.address)
+        if not isinstance(error, BudgetExceeded) or chat is None:
             return None
         hour_ago = iso(self._clock.now() - _HOUR)
 
         def may(tx: Tx) -> bool:
             asked = deliveries.raises_asked_since(tx, hour_ago)
-            return asked < self._asks_per_hour and not gone.is_closed(tx, chat)
+            return asked < generation.approvals.per_hour and not gone.is_closed(tx, chat)
 
         card = notices.RaiseAsked(
             error.kind,
@@ -113,11 +104,12 @@ class Affording:
             Asking(chat, sentences.word(card), turn_id) if await self._database.read(may) else None
         )
 
-    async def model_for(self, address: ConversationAddress, usual: ChatModel) -> ChatModel:
+    async def model_for(self, address: ConversationAddress, generation: Generation) -> ChatModel:
         """The model that was chosen here for today, or the usual one."""
-        if not self._quota.budgeted:
+        usual, quota = generation.model, generation.quota
+        if not quota.budgeted:
             return usual
-        day = self._quota.day()
+        day = quota.day()
 
         def chosen(tx: Tx) -> tuple[str, str] | None:
             route = routes.find(tx, address)
@@ -127,17 +119,15 @@ class Affording:
         if choice is None or choice == (usual.provider, usual.model):
             return usual
         try:
-            if choice not in self._models:
-                self._models[choice] = await self._model_of(*choice)
+            return await generation.other_model(*choice)
         except SetupError as error:
             log.warning("chosen_model_unusable", model=choice[1], error=str(error))
             return usual
-        return self._models[choice]
 
     async def tap(self, job: Job, tap: BudgetTap) -> None:
         """Decide a refusal, or explain why not."""
         inbound = job.inbound
-        now, day = stamp(self._clock), self._quota.day()
+        now, day = stamp(self._clock), self._leases.now.quota.day()
         turn_id = tap.turn_id
 
         def write(tx: Tx) -> tuple[str, list[Delivery]]:
@@ -162,17 +152,19 @@ class Affording:
         """Whether the button can have been in this chat."""
         if tapped.address == asked_at:
             return True
-        return self.is_owner(tapped) and tapped.address == owners_chat(asked_at, self._owner)
+        owner = self._leases.now.owner
+        return owner.is_owner(tapped) and tapped.address == owner.chat_apart(asked_at)
 
     def _objection(self, tap: BudgetTap, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
         """Why this tap does nothing, "" = it does."""
         if refusal.state != "open":
             return sentences.TAP_EXPIRED
+        is_owner = self._leases.now.owner.is_owner(tapped)
         if isinstance(tap, RaiseBudget):
-            return "" if self.is_owner(tapped) else sentences.TAP_FOR_THE_OWNER
+            return "" if is_owner else sentences.TAP_FOR_THE_OWNER
         if isinstance(tap, UseCheaperModel) and not refusal.model:
             return sentences.TAP_UNKNOWN
-        mine = asked.person.id == tapped.person.id or self.is_owner(tapped)
+        mine = asked.person.id == tapped.person.id or is_owner
         return "" if mine else sentences.TAP_NOT_YOURS
 
     def _decide(

@@ -14,7 +14,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.attachments import Attachment
 from aouo.facts.commands import INSTALL
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig, PackError
-from aouo.facts.events import Album, Attached, Inbound
+from aouo.facts.events import Album, Attached
 from aouo.facts.installs import Change
 from aouo.facts.notices import Notice
 from aouo.facts.notices_install import (
@@ -25,6 +25,7 @@ from aouo.facts.notices_install import (
     PackInstalled,
     PackOffered,
 )
+from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Files
 from aouo.facts.taps import AcceptPack, DeclinePack
 from aouo.facts.work import Job
@@ -84,7 +85,7 @@ class Installing:
         desk: Desk,
         clock: Clock,
         outbox: Outbox,
-        is_owner: Callable[[Inbound], bool],
+        owner: Callable[[], Owner],
         bundled: Callable[[], dict[str, Path]],
         files: Files | None,
         folder: Path,
@@ -94,7 +95,7 @@ class Installing:
         self._desk = desk
         self._clock = clock
         self._outbox = outbox
-        self._is_owner = is_owner
+        self._owner = owner
         self._bundled = bundled
         self._files = files
         self._folder = folder
@@ -102,7 +103,7 @@ class Installing:
 
     async def run(self, job: Job, rest: str) -> None:
         """Look through the pack that is meant, and ask."""
-        if not self._is_owner(job.inbound):
+        if not self._owner().is_owner(job.inbound):
             await self._desk.answer(job, notices.OwnersCommand(INSTALL.name))
             return
         try:
@@ -141,7 +142,7 @@ class Installing:
     async def offer(self, job: Job, pack: str) -> None:
         """Show the card of a pack that comes with aouo, or explain why not."""
         objection = ""
-        if not self._is_owner(job.inbound):
+        if not self._owner().is_owner(job.inbound):
             objection = sentences.TAP_FOR_THE_OWNER
         elif pack not in self._bundled():
             objection = sentences.TAP_UNKNOWN
@@ -156,7 +157,7 @@ class Installing:
         inbound = job.inbound
         change = await self._shop.look(tap.change_id)
         objection = ""
-        if not self._is_owner(inbound):
+        if not self._owner().is_owner(inbound):
             objection = sentences.TAP_FOR_THE_OWNER
         elif change is None:
             objection = sentences.TAP_UNKNOWN

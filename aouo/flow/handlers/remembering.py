@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import tzinfo
 
 from aouo.commands import memory
@@ -31,7 +32,7 @@ class Remembering:
         clock: Clock,
         desk: Desk,
         keeping: Keeping,
-        zone: tzinfo | None,
+        zone: Callable[[], tzinfo | None],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -57,7 +58,7 @@ class Remembering:
         if pack is None:
             return pick(tx, call, self._desk.library)
         files = self._keeping.files(pack, owner_of(tx, call.inbound))
-        return Result(memory.card(tx, call, pack, files, self._zone))
+        return Result(memory.card(tx, call, pack, files, self._zone()))
 
     async def show(self, job: Job, name: str) -> None:
         """Show a whole file."""
@@ -96,7 +97,7 @@ class Remembering:
                     call,
                     pack,
                     self._keeping.files(pack, owner),
-                    self._zone,
+                    self._zone(),
                     undone=undoing.file if isinstance(undoing, Undone) else "",
                     nothing_undone=not isinstance(undoing, Undone),
                     edited=undoing.files if isinstance(undoing, EditedMeanwhile) else (),
@@ -128,7 +129,7 @@ class Remembering:
             if not file:
                 return Result(_USAGE)
             files, done = self._keeping.files(pack, owner), file if emptied else ""
-            return Result(memory.card(tx, call, pack, files, self._zone, emptied=done))
+            return Result(memory.card(tx, call, pack, files, self._zone(), emptied=done))
 
         await self._desk.command(job, show)
 

@@ -8,13 +8,14 @@ from typing import TypeAlias
 
 import structlog
 
-from aouo.config.settings import Settings
+from aouo.config.settings import Approvals
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
 from aouo.facts.notices import Elsewhere
 from aouo.facts.ports import Rendered, iso
 from aouo.facts.work import Delivery, Gate, Job
+from aouo.flow.generation import Generation
 from aouo.flow.questions.patience import Patience
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
@@ -42,19 +43,12 @@ _NOT_REACHED = (
 _CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
 
 
-def approving_of(job: Job, facts: Facts, patience: Patience, settings: Settings) -> Approving:
+def approving_of(job: Job, facts: Facts, patience: Patience, generation: Generation) -> Approving:
     """The owner's approvals for one turn; whoever sits at a terminal is the owner."""
-    address = facts.address
-    owner = facts.person.id if address.platform == "cli" else str(settings.telegram.owner)
-    asked = Asked(owner, owners_chat(address, owner), elsewhere(job.inbound))
-    limits = settings.security.approvals
-    return Approving(patience, asked, Limits(limits.wait_s, limits.per_hour))
-
-
-def owners_chat(address: ConversationAddress, owner: str) -> ConversationAddress | None:
-    """Where the owner is asked about what happens at `address`, None = there."""
-    here = address.platform == "cli" or address.chat_id == owner
-    return None if here else ConversationAddress(address.platform, owner)
+    address, owner = facts.address, generation.owner
+    person = facts.person.id if address.platform == "cli" else owner.id
+    asked = Asked(person, owner.chat_apart(address), elsewhere(job.inbound))
+    return Approving(patience, asked, generation.approvals)
 
 
 def elsewhere(inbound: Inbound) -> Elsewhere:
@@ -71,14 +65,6 @@ class Asked:
     waiting: Elsewhere
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long a question waits, and how many the owner is asked in an hour, by all turns."""
-
-    wait_s: float
-    per_hour: int
-
-
 _Opened: TypeAlias = Allowed | Blocked | tuple[Gate, Delivery]
 
 
@@ -90,7 +76,7 @@ class Approving:
     whether the call may have happened.
     """
 
-    def __init__(self, patience: Patience, asked: Asked, limits: Limits) -> None:
+    def __init__(self, patience: Patience, asked: Asked, limits: Approvals) -> None:
         self._patience = patience
         self._asked = asked
         self._limits = limits

@@ -94,7 +94,8 @@ class KnownModel:
 
     A model that refuses a picture is asked once more without it, and told so; if it takes none at
     all, it counts from then on as one that does not see. `eyes`: another model describes pictures
-    to those. `room` is what is known of the room for its answers.
+    to those. `base_url` is where its service answers, `room` what is known of the room for its
+    answers.
     """
 
     brief = False
@@ -105,9 +106,11 @@ class KnownModel:
         facts: Facts,
         ask: Callable[[], Awaitable[Inquiry]],
         *,
+        base_url: str = "",
         eyes: bool = False,
         room: Room | None = None,
     ) -> None:
+        self.base_url = base_url
         self._inner = inner
         self._ask = ask
         self._room = room or Room()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.app.retention import prune
 from aouo.emulator import HOUSEHOLD, ChatMessage
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says
@@ -68,7 +67,7 @@ async def test_long_data_is_known_after_a_restart_and_until_its_message_is_forgo
         await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
         await said(world, f"[callback] {LONG}")
         clock.jump(31 * 24 * 3600)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         answer = await bot.people.tap(ADA, ADA, shown.id, shown.buttons[0].data)
         await said(world, OLD)
 

@@ -11,15 +11,15 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import pytest
 
-from aouo.app.retention import keep_tidy
-from aouo.app.wiring import App
+from aouo.app.retention import Tidying
 from aouo.cli.control import ask
+from aouo.config.settings import Retention
 from aouo.installer.unfinished import at_rest
+from aouo.store.database import Database
 from tests.fakes.clock import FastClock
 from tests.path.world import ADA, World
 
@@ -210,16 +210,17 @@ class Over(BaseException):
 
 
 async def test_what_cannot_be_pruned_is_tried_again_the_next_day(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     tries = iter([RecursionError("deep"), OSError(5, "Input/output error"), Over()])
 
-    async def fail(app: object) -> None:
+    async def fail(self: Tidying) -> None:
         raise next(tries)
 
-    monkeypatch.setattr("aouo.app.retention.prune", fail)
+    monkeypatch.setattr(Tidying, "prune", fail)
+    database, clock = Database(tmp_path / "aouo.db"), FastClock(speed=1e9)
     with pytest.raises(Over):
-        await keep_tidy(cast("App", SimpleNamespace(clock=FastClock(speed=1e9))))
+        await Tidying(database=database, clock=clock, folder=tmp_path, days=Retention).run()
 
 
 async def test_a_damaged_database_of_a_pack_ends_nothing(world: World) -> None:

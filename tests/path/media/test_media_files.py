@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from aouo.app.retention import prune
 from tests.fakes.clock import FastClock
 from tests.fakes.documents import pdf
 from tests.fakes.model_server import Body, words_of
@@ -243,7 +242,7 @@ async def test_files_are_pruned_by_age_and_then_nothing_is_known_of_them(world: 
         await send(bot, b"hello", "a.txt")
         await bot.people.next_message(ADA)
         await settled(bot)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         assert len(await bot.rows("SELECT * FROM media")) == 1
         clock.jump(3 * 24 * 3600)  # it prunes by itself once a day
         await eventually(lambda: _is_empty(bot))

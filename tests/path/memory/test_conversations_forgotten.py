@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from aouo.app.retention import prune
 from tests.fakes.clock import FastClock
 from tests.path.looking import prompts, settled
 from tests.path.world import World
@@ -27,10 +26,10 @@ async def test_old_turns_lose_their_words_and_newer_ones_keep_theirs(world: Worl
         clock.jump(6 * DAY_S)
         await bot.ask("now the zebra")
         await settled(bot)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         kept = [word for word in ("elephant", "heron", "zebra") if stored(world, word)]
         clock.jump(2 * DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         left = [
             word
             for word in ("elephant", "heron", "pelican", "rhino", "zebra")
@@ -57,6 +56,6 @@ async def test_nothing_goes_by_default_nor_what_is_not_over(world: World) -> Non
         await bot.ask("the elephant was here")
         await settled(bot)
         clock.jump(900 * DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
 
         assert stored(world, "elephant")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.app.retention import prune
 from tests.fakes.clock import FastClock
 from tests.path.coming_in.test_edits import offered
 from tests.path.coming_in.test_reactions import kept
@@ -33,10 +32,10 @@ async def test_updates_are_deleted_when_they_are_old_enough(world: World, clock:
         await bot.ask("hello")
         await settled(bot)
         clock.jump(DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         after_one_day = await updates(bot)
         clock.jump(1.5 * DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         after_three = await updates(bot)
 
     assert (after_one_day, after_three) == (1, 0)
@@ -55,7 +54,7 @@ async def test_a_message_is_answered_anew_only_while_its_edit_is_kept(
         offer = await offered(world)
         await settled(bot)
         clock.jump(3 * DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         late = await bot.people.tap(ADA, ADA, offer.id, offer.buttons[0].data)
         await settled(bot)
 
@@ -73,7 +72,7 @@ async def test_an_edit_of_a_message_long_past_offers_nothing(
         await said(world, "hello")
         await settled(bot)
         clock.jump(3 * DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         await bot.people.edit(ADA, ADA, first.id, "good morning")
         await bot.ask("good night")
         await settled(bot)
@@ -90,10 +89,10 @@ async def test_a_reaction_that_nobody_was_told_of_goes_with_the_deliveries(
         await bot.people.react(ADA, ADA, answer.id, "👍")
         await kept(bot, 1)
         clock.jump(DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         after_one_day = await kept(bot, 1)
         clock.jump(1.5 * DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         after_three = await kept(bot, 1)
         await bot.ask("And tea?")
 
@@ -109,7 +108,7 @@ async def test_with_zero_days_all_of_it_stays(world: World, clock: FastClock) ->
         await bot.people.react(ADA, ADA, answer.id, "👍")
         reactions = await kept(bot, 1)
         clock.jump(900 * DAY_S)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         stayed = await updates(bot), await kept(bot, 1)
         await bot.people.edit(ADA, ADA, first.id, "good morning")
         await offered(world)

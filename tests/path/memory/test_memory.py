@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from aouo.app.retention import prune
 from aouo.emulator import ChatMessage
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, words_of
@@ -253,7 +252,7 @@ async def test_versions_are_forgotten_with_what_was_said(world: World) -> None:
     async with world.running() as bot:
         await bot.ask("first")
         clock.jump(4 * 24 * 3600)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
 
         assert await bot.rows("SELECT * FROM memory_versions") == []
 

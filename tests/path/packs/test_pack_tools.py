@@ -409,7 +409,7 @@ async def test_where_nothing_confines_a_tool_the_model_reads_why(world: World) -
     world.model.call("desk__total", {"numbers": [1]})
     world.model.say("it cannot")
     async with world.running() as bot:
-        bot.app.sandbox._level = Refused("bubblewrap is not installed", "Install it.")
+        bot.app.leases.now.sandbox._level = Refused("bubblewrap is not installed", "Install it.")
         answer = await bot.ask("1?")
 
     assert answer.text == "it cannot"
@@ -455,7 +455,7 @@ async def test_a_file_that_was_sent_here_is_open_to_a_packs_tool_for_reading(
     folder = desk(world.home)
     (folder / "tools" / "reading.py").write_text(READING)
     async with world.running() as bot:
-        bot.app.sandbox._level = HERE[level]
+        bot.app.leases.now.sandbox._level = HERE[level]
         await sent(world, bot, "another file")
         name = await sent(world, bot, "eleven char")
         told = [words_of(m) for m in world.model.requests[-1]["messages"][1:]]

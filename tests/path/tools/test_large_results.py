@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from aouo.app.retention import prune
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Reply, Says, words_of
@@ -182,10 +181,10 @@ async def test_results_go_when_messages_go(world: World, clock: FastClock) -> No
     async with world.running() as bot:
         await bot.ask("report")
         clock.jump(24 * 3600)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         kept = await bot.rows("SELECT id FROM results")
         clock.jump(24 * 3600)
-        await prune(bot.app)
+        await bot.app.tidying.prune()
         left = await bot.rows("SELECT id FROM results")
 
     assert (len(kept), left) == (1, [])

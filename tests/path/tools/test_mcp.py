@@ -97,7 +97,7 @@ async def test_a_model_loads_a_servers_tools_and_calls_them(world: World, journa
     async with world.running() as bot:
         answer = await bot.ask("2 + 3?")
         alive = [is_alive(pid) for pid in starts(journal)]
-        facts = bot.app.mcp.facts()
+        facts = bot.app.leases.now.servers.facts()
 
     assert answer.text == "five"
     assert "mcp__fake__add" not in shown(world, 0)
@@ -116,7 +116,7 @@ async def test_a_server_is_not_started_before_somebody_needs_it(
     desk(world, {"fake": stdio(journal)})
     async with world.running() as bot:
         await bot.ask("hello")
-        facts = bot.app.mcp.facts()
+        facts = bot.app.leases.now.servers.facts()
 
     assert (starts(journal), facts["mcp:fake"]["state"]) == ([], "not connected")
 
@@ -140,7 +140,7 @@ async def test_a_server_that_is_down_is_said_to_the_model_and_the_bot_answers(
     world.model.say("it is down")
     async with world.running() as bot:
         answer = await bot.ask("use it")
-        facts = bot.app.mcp.facts()
+        facts = bot.app.leases.now.servers.facts()
 
     assert answer.text == "it is down"
     why = "there is no program 'no-such-program'"
