@@ -9,6 +9,7 @@ from aouo.app.base import Base
 from aouo.app.generations import Built
 from aouo.installer.changes import owners_chat
 from aouo.installer.installed import as_if, changed, going_on, scanned
+from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
 from aouo.store import installs
 from aouo.triggers.scheduling import ZoneOf
@@ -44,7 +45,7 @@ class Refreshing:
     def packs(self, zone_of: ZoneOf) -> Packs:
         """What installs, upgrades and removes, with this behind each change."""
         base, leases = self._base, self._built.leases
-        return Packs(
+        kit = PackKit(
             home=base.home,
             clock=base.clock,
             database=base.database,
@@ -57,3 +58,4 @@ class Refreshing:
             zone_of=zone_of,
             owners_chat=owners_chat(base.settings),
         )
+        return Packs(kit)

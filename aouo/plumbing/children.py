@@ -21,6 +21,8 @@ _INHERITED = re.compile(
     r"PATH|HOME|LANG|LC_\w+|TMPDIR|(DY)?LD_LIBRARY_PATH|PYTHON(PATH|HOME)|VIRTUAL_ENV"
     r"|(OMP|GGML)_\w+"
 )
+_KILLED_S = 5.0
+"""A process that left the group may hold a pipe of the dead child open for ever."""
 
 
 def clean_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -77,4 +79,6 @@ async def end(
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_KILLED_S):
+            await process.wait()

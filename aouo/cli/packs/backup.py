@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from aouo.cli.asking import asked
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.packs.install import asked
 from aouo.cli.packs.named import installed
 from aouo.facts.errors import SetupError
 from aouo.installer.restoring import known
