@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from aouo.config.settings import Settings
 from aouo.installer.changes import TERMINAL, owners_chat
@@ -21,7 +22,7 @@ from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
-from aouo.plumbing.verbs import Facts, Nothing, Verb, Verbs
+from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.plumbing.zones import zone_of
 from aouo.store.opening import opened
 from aouo.triggers.schedules import Schedules
@@ -67,7 +68,9 @@ class SwitchSchedule:
     on: bool
 
 
-def home_verbs(packs: Packs, library: Callable[[], Library], schedules: Schedules) -> Verbs:
+def home_verbs(
+    packs: Packs, library: Callable[[], Library], schedules: Schedules
+) -> Mapping[str, Verb[Any]]:
     """The verbs about packs and schedules; those about packs raise `PackError`s."""
     verbs = _HomeVerbs(packs, library, schedules)
     return {
@@ -145,7 +148,7 @@ class _HomeVerbs:
 
 
 @asynccontextmanager
-async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Verbs]:
+async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str, Verb[Any]]]:
     """The verbs on a home whose lock the caller holds, because no bot runs there.
 
     Raises:

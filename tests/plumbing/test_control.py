@@ -63,7 +63,7 @@ async def serving(folder: Path) -> AsyncGenerator[Home]:
         yield home
 
 
-def items(home: Home, verb: str, **arguments: object) -> tuple[list[Facts], str, str]:
+def items(home: Home, verb: str, **arguments: Any) -> tuple[list[Facts], str, str]:
     """What a stream said before its end, its complaint and the cure."""
     said: list[Facts] = []
     try:

@@ -58,7 +58,7 @@ def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     if there and not yes and (as_json or not _agreed(what)):
         _tell_unchanged(as_json, {"pack": name, "done": False})
         return
-    facts = {**asked("pack_remove", pack=name, purge=purge), "done": True}
+    facts = {**asked("pack_remove", timeout_s=PATIENCE_S, pack=name, purge=purge), "done": True}
     if as_json:
         print_json(facts)
     elif facts["purged"]:
@@ -93,7 +93,7 @@ def _tell_unchanged(as_json: bool, facts: Facts) -> None:
 
 def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
     """Offer, ask, and carry it out or not; nobody waits for an answer while a person thinks."""
-    offered = asked("pack_offer", source=_absolute(source), upgrade=name)
+    offered = asked("pack_offer", timeout_s=PATIENCE_S, source=_absolute(source), upgrade=name)
     facts = {**offered, "done": False}
     agreed = False
     try:
@@ -104,9 +104,9 @@ def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
                 agreed = agreed or _agreed(f"{offered['kind'].capitalize()} it?")
     finally:
         if not agreed:
-            asked("pack_decline", id=offered["id"])
+            asked("pack_decline", timeout_s=PATIENCE_S, id=offered["id"])
     if agreed:
-        asked("pack_accept", id=offered["id"])
+        asked("pack_accept", timeout_s=PATIENCE_S, id=offered["id"])
         facts["done"] = True
     return facts
 
