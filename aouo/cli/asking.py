@@ -24,7 +24,7 @@ def asked(verb: str, *, timeout_s: float = 10, **arguments: object) -> Facts:
     if not is_locked(home):
         return asyncio.run(_done_at_rest(home, verb, arguments))
     try:
-        return ask(home, verb, timeout_s=timeout_s, **arguments)
+        return ask(home, verb, timeout_s=timeout_s, begins_s=None, **arguments)
     except NotRunning:
         raise NoAnswer(
             f"aouo (pid {running_pid(home)}) holds {home.path} and does not answer yet.",
