@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,14 @@ from aouo.facts.events import Button, Inbound, Person, Text, told
 from aouo.facts.ports import iso
 from aouo.flow.generation import Generation
 from aouo.installer.unfinished import Takeover
-from aouo.installer.verbs import pack_verbs
+from aouo.installer.verbs import home_verbs
 from aouo.outbound.wording import sentences
-from aouo.plumbing.control import Control, Request
+from aouo.plumbing.control import Control
 from aouo.plumbing.orphans import bury
+from aouo.plumbing.verbs import Facts, Nothing, Stream, Verb
 from aouo.providers.fallback import FallbackModel
 from aouo.routing import lexer
 from aouo.sandbox.levels import in_words
-from aouo.triggers.schedules import switch_verb
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -38,6 +39,29 @@ log = structlog.get_logger()
 DRAIN_S = 20.0
 FLUSH_S = 5.0
 _SOCKET = "Listening to aouo status, stop and the other commands of a terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A terminal says `text`, or taps the button that sends `data`."""
+
+    chat: str = "local"
+    text: str = ""
+    data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A terminal listens to its conversation."""
+
+    chat: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Somebody listens to the events of one session, "" = of all."""
+
+    session: str = ""
 
 
 class Runtime:
@@ -65,16 +89,18 @@ class Runtime:
             SetupError: Telegram refuses us, or another instance polls.
         """
         app = self._app
-        verbs = {
-            "status": self._status,
-            "stop": self._stop_verb,
-            "restart": self._restart,
-            "say": self._say,
-            "idle": self._idle,
-            **pack_verbs(app.packs, lambda: app.leases.library),
-            "cron_switch": partial(switch_verb, app.schedules),
-        }
-        control = Control(verbs, {"chat": self._chat, "watch": self._watch})
+        control = Control(
+            {
+                "status": Verb(Nothing, self._status),
+                "stop": Verb(Nothing, self._stop_verb),
+                "restart": Verb(Nothing, self._restart),
+                "say": Verb(Say, self._say),
+                "idle": Verb(Nothing, self._idle),
+                "chat": Stream(Chat, self._chat),
+                "watch": Stream(Watch, self._watch),
+                **home_verbs(app.packs, lambda: app.leases.library, app.schedules),
+            }
+        )
         try:
             await app.packs.recover(self._takeover)
             async with self._takeover.of("Ending what was of people taken off the list"):
@@ -146,7 +172,7 @@ class Runtime:
         for task in self._background:
             task.cancel()
 
-    async def _status(self, request: Request) -> dict[str, Any]:
+    async def _status(self, request: Nothing) -> Facts:
         del request
         app = self._app
         waiting = await app.database.read(_waiting)
@@ -174,20 +200,20 @@ class Runtime:
             },
         }
 
-    async def _stop_verb(self, request: Request) -> dict[str, Any]:
+    async def _stop_verb(self, request: Nothing) -> Facts:
         del request
         self.stop()
         return {}
 
-    async def _restart(self, request: Request) -> dict[str, Any]:
+    async def _restart(self, request: Nothing) -> Facts:
         del request
         self.restart = True
         self.stop()
         return {}
 
-    async def _chat(self, request: Request) -> AsyncIterator[dict[str, Any]]:
+    async def _chat(self, request: Chat) -> AsyncGenerator[Facts]:
         """What is said in a terminal's conversation; ends when the other side goes."""
-        waiting, leave = self._app.terminal.watch(str(request.get("chat", "local")))
+        waiting, leave = self._app.terminal.watch(request.chat)
         try:
             yield {"kind": "ready"}
             while True:
@@ -195,10 +221,9 @@ class Runtime:
         finally:
             leave()
 
-    async def _watch(self, request: Request) -> AsyncIterator[dict[str, Any]]:
+    async def _watch(self, request: Watch) -> AsyncGenerator[Facts]:
         """The events of one session, or of all, as they happen; ends when the other side goes."""
-        session_id = str(request.get("session", ""))
-        waiting, leave = self._app.bus.subscribe(session_id=session_id)
+        waiting, leave = self._app.bus.subscribe(session_id=request.session)
         try:
             yield {"kind": "ready"}
             while True:
@@ -206,19 +231,15 @@ class Runtime:
         finally:
             leave()
 
-    async def _idle(self, request: Request) -> dict[str, Any]:
+    async def _idle(self, request: Nothing) -> Facts:
         """Answers when everything that was said is answered."""
         del request
         await idle(self._app.database, self._app.clock)
         return {}
 
-    async def _say(self, request: Request) -> dict[str, Any]:
+    async def _say(self, request: Say) -> Facts:
         """A terminal says something, or taps the button that sends `data`."""
-        said = terminal_inbound(
-            str(request.get("chat", "local")),
-            str(request.get("text", "")),
-            data=str(request.get("data", "")),
-        )
+        said = terminal_inbound(request.chat, request.text, data=request.data)
         await self._app.inbox.submit(said)
         return {}
 

@@ -9,6 +9,7 @@ from aouo.app.shared import Shared
 from aouo.flow.generation import Generation
 from aouo.flow.leases import Leases
 from aouo.installer.installed import changed
+from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
 from aouo.packs.library import Library
 from aouo.triggers.scheduling import ZoneOf
@@ -45,7 +46,7 @@ class Refreshing:
     def packs(self, zone_of: ZoneOf) -> Packs:
         """What installs, upgrades and removes, with a refresh after each change."""
         shared, leases = self.shared, self._leases
-        return Packs(
+        kit = PackKit(
             home=shared.home,
             clock=shared.clock,
             database=shared.database,
@@ -58,3 +59,4 @@ class Refreshing:
             zone_of=zone_of,
             owner=lambda: leases.now.owner,
         )
+        return Packs(kit)

@@ -18,14 +18,13 @@ import structlog
 from aouo.app.base import Base
 from aouo.app.proxied import session_through
 from aouo.config.settings import Settings
-from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home
 from aouo.plumbing.mounts import file_system, is_network
 from aouo.plumbing.waking import watch
-from aouo.store.database import Database
-from aouo.store.migrate import migrate
+from aouo.store.opening import opened
 from aouo.telegram.channel import TelegramChannel
 
 if TYPE_CHECKING:
@@ -67,10 +66,7 @@ async def open_app(
 async def _base(home: Home, settings: Settings, clock: Clock, stack: AsyncExitStack) -> Base:
     if is_network(kind := file_system(home.path)):
         log.warning("home_on_network", file_system=kind, home=str(home.path))
-    database = Database(home.database)
-    stack.push_async_callback(database.close)
-    await database.open()
-    await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
+    database = await stack.enter_async_context(opened(home.database, clock))
     session = await stack.enter_async_context(session_through(clock=clock))
     telegram = None
     if settings.telegram.bot_token.get_secret_value():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
@@ -10,13 +9,12 @@ from typing import Any
 
 import click
 
+from aouo.cli.asking import asked
 from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.cli.control import ask
 from aouo.commands.scheduling import line_of
 from aouo.facts.errors import SetupError
 from aouo.facts.work import Scheduled
 from aouo.outbound.wording.schedules import NOT_STARTED
-from aouo.plumbing.home import is_locked
 from aouo.store import schedules
 from aouo.store.reading import reading
 from aouo.triggers.scheduling import ZoneOf
@@ -67,14 +65,9 @@ def resume(schedule_id: str, as_json: bool) -> None:
 
 def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
     """Through the running bot, or under the home's lock when none runs: one process writes."""
-    home = current_home()
     if schedule_id not in [row.id for row in _all()]:
         raise NoSuchSchedule(f"There is no schedule {schedule_id!r}.", fix="See `aouo cron list`.")
-    if is_locked(home):
-        told = ask(home, "cron_switch", id=schedule_id, on=on)
-    else:
-        told = asyncio.run(_switch_at_rest(schedule_id, on=on))
-    changed: Mapping[str, Any] | None = told["schedule"]
+    changed: Mapping[str, Any] | None = asked("cron_switch", id=schedule_id, on=on)["schedule"]
     if changed is None:
         raise NoSuchSchedule(f"There is no schedule {schedule_id!r} any more.")
     if as_json:
@@ -84,14 +77,6 @@ def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
     line = line_of(row, _zones())
     state = f"on, next {line.due or 'never: it is over'}" if on else "off"
     click.echo(f"{line.name}, {line.when}: {state}.")
-
-
-async def _switch_at_rest(schedule_id: str, *, on: bool) -> dict[str, Any]:
-    from aouo.triggers.schedules import at_rest, switch_verb
-
-    home = current_home()
-    async with at_rest(home, load(home).settings) as port:
-        return await switch_verb(port, {"id": schedule_id, "on": on})
 
 
 def _all() -> list[Scheduled]:

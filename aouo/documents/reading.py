@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import re
-import signal
-import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import IO, Any
 
 from aouo.facts.errors import ToolFailed
+from aouo.plumbing import children
 
 LIMIT_S = 20.0
 _MAX_ANSWER_BYTES = 4_000_000
-_CHILD_ENV = re.compile(r"PATH|HOME|LANG|LC_\w+|PYTHONPATH|VIRTUAL_ENV|LD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +58,12 @@ async def read(source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S)
     Raises:
         ToolFailed: no document, damaged, too large or too slow to read; says which.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",  # its folder's modules are no top-level modules
+    process = await children.spawn(
+        *children.PYTHON,
         "-m",
         "aouo.documents.child",
         json.dumps(asdict(job)),
         stdin=asyncio.subprocess.PIPE if isinstance(source, bytes) else source,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={key: value for key, value in os.environ.items() if _CHILD_ENV.fullmatch(key)},
-        start_new_session=True,
     )
     try:
         async with asyncio.timeout(limit_s):
@@ -82,10 +73,7 @@ async def read(source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S)
             f"It could not be read in {limit_s:g} s. A smaller file, or a range, may work."
         ) from error
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        await children.end(process)
     return _read_of(answer)
 
 

@@ -6,27 +6,26 @@ Each step may be done twice, so whoever finds a change half done after a kill do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable
 
 import structlog
 
 from aouo.facts.errors import PackError
 from aouo.facts.installs import Change, Install
-from aouo.facts.people import Owner
-from aouo.facts.ports import Clock, iso, stamp
+from aouo.facts.ports import iso, stamp
+from aouo.installer.kit import PackKit
 from aouo.packs.databases import MigratedDatabase
 from aouo.packs.format.problems import errors
 from aouo.packs.library import Library
 from aouo.packs.load import Pack, load_pack
 from aouo.packs.shipping.archive import content_hash
 from aouo.packs.shipping.place import Places
-from aouo.packs.stores import PackStores
 from aouo.plumbing import failpoint
 from aouo.plumbing.home import Home
 from aouo.store import installs, memory_versions, onboarding, schedules
-from aouo.store.database import Database, Tx
+from aouo.store.database import Tx
 from aouo.triggers import scheduling
-from aouo.triggers.scheduling import Place, ZoneOf
+from aouo.triggers.scheduling import Place
 
 log = structlog.get_logger()
 TERMINAL = "terminal"
@@ -34,33 +33,10 @@ TERMINAL = "terminal"
 
 
 class PackChanges:
-    """Puts packs in place and takes them away; whoever asks has the pack for himself.
+    """Puts packs in place and takes them away; the caller has the pack alone (`PackKit.alone`)."""
 
-    `scan` reads what is installed as if packs were pinned to these digests, `refresh` reads it
-    as it is and lets new turns begin with it. The chat of the `owner` gets the schedules of what
-    was installed at a terminal.
-    """
-
-    def __init__(
-        self,
-        *,
-        home: Home,
-        clock: Clock,
-        database: Database,
-        stores: PackStores,
-        scan: Callable[[Mapping[str, str]], Awaitable[Library]],
-        refresh: Callable[[], Awaitable[None]],
-        zone_of: ZoneOf,
-        owner: Callable[[], Owner],
-    ) -> None:
-        self._home = home
-        self._clock = clock
-        self._database = database
-        self._stores = stores
-        self._scan = scan
-        self._refresh = refresh
-        self._zone_of = zone_of
-        self._owner = owner
+    def __init__(self, kit: PackKit) -> None:
+        self._kit = kit
 
     async def carry_out(self, change: Change) -> None:
         """Do what was begun, or all that is left of it after a kill.
@@ -75,9 +51,9 @@ class PackChanges:
 
     async def _put(self, change: Change) -> None:
         """Bring the pack's databases to it, let it take its place, and see that it loads."""
-        places = Places.of(self._home.packs, change.id, change.pack)
-        before = await self._database.read(lambda tx: installs.of(tx, change.pack))
-        await asyncio.to_thread(self._stores.release, change.pack)
+        places = Places.of(self._kit.home.packs, change.id, change.pack)
+        before = await self._kit.database.read(lambda tx: installs.of(tx, change.pack))
+        await asyncio.to_thread(self._kit.stores.release, change.pack)
 
         def note(migrated: MigratedDatabase) -> None:
             if migrated.backup is not None:
@@ -85,62 +61,63 @@ class PackChanges:
 
         try:
             pack = await asyncio.to_thread(_unchanged, places, change)
-            await asyncio.to_thread(self._stores.migrate_all, pack, note)
+            await asyncio.to_thread(self._kit.stores.migrate_all, pack, note)
             failpoint.reached("after a pack's databases are migrated")
             await asyncio.to_thread(places.put)
             failpoint.reached("after a pack took its place")
-            found = await self._scan({change.pack: change.digest})
+            found = await self._kit.scan({change.pack: change.digest})
             if found.get(change.pack) is None:
                 raise PackError(_why_not(found, change.pack))
             await self._record(change, pack)
         except Exception as error:  # cancelled is not failed: the next start ends what was begun
             await self._undo(change, places, before, error)
-            await self._refresh()
+            await self._kit.refresh()
             raise
         failpoint.reached("after a pack is recorded")
-        await self._refresh()
+        await self._kit.refresh()
         await asyncio.to_thread(places.clear)
 
     async def _record(self, change: Change, pack: Pack) -> None:
-        moment = self._clock.now()
+        moment = self._kit.clock.now()
         now = iso(moment)
-        owner, new_here = self._owner(), change.kind == "install" and change.person == TERMINAL
+        owner, new_here = self._kit.owner(), change.kind == "install" and change.person == TERMINAL
         also = [Place(owner.chat, "private", owner.id)] if new_here and owner.chat else []
 
         def write(tx: Tx) -> tuple[str, ...]:
             installs.record(tx, change, now)
-            zones = self._zone_of
+            zones = self._kit.zone_of
             scheduling.reconcile(tx, pack.manifest, moment, zones, consent=True, also=also)
             installs.settle(tx, change.id, now)
             return installs.close_asked(tx, change.pack, now)
 
-        await clear(self._home, change.pack, await self._database.transact(write, durable=True))
+        closed = await self._kit.database.transact(write, durable=True)
+        await clear(self._kit.home, change.pack, closed)
 
     async def _undo(
         self, change: Change, places: Places, before: Install | None, error: BaseException
     ) -> None:
-        now, why = stamp(self._clock), str(error) or repr(error)
-        await asyncio.to_thread(self._stores.release, change.pack)
+        now, why = stamp(self._kit.clock), str(error) or repr(error)
+        await asyncio.to_thread(self._kit.stores.release, change.pack)
         await asyncio.to_thread(places.put_back)
         migrated = [MigratedDatabase(file, "", backup) for file, backup in places.noted()]
-        await asyncio.to_thread(self._stores.restore, migrated)
+        await asyncio.to_thread(self._kit.stores.restore, migrated)
 
         def write(tx: Tx) -> None:
             installs.restore(tx, change, before, why, now)
 
-        await self._database.transact(write, durable=True)
+        await self._kit.database.transact(write, durable=True)
         await asyncio.to_thread(places.clear)
         log.error("pack_change_failed", pack=change.pack, error=why)
 
     async def _take_away(self, change: Change) -> None:
-        places = Places.of(self._home.packs, change.id, change.pack)
-        await asyncio.to_thread(self._stores.release, change.pack)
+        places = Places.of(self._kit.home.packs, change.id, change.pack)
+        await asyncio.to_thread(self._kit.stores.release, change.pack)
         await asyncio.to_thread(places.take_away)
         failpoint.reached("after a pack was taken away")
         if change.purge:
-            await asyncio.to_thread(self._stores.purge, change.pack)
+            await asyncio.to_thread(self._kit.stores.purge, change.pack)
             failpoint.reached("after a pack's data is purged")
-        now = stamp(self._clock)
+        now = stamp(self._kit.clock)
 
         def write(tx: Tx) -> tuple[str, ...]:
             if change.purge:
@@ -151,10 +128,10 @@ class PackChanges:
             installs.settle(tx, change.id, now)
             return installs.close_asked(tx, change.pack, now)
 
-        closed = await self._database.transact(write, durable=True)
+        closed = await self._kit.database.transact(write, durable=True)
         failpoint.reached("after a pack is forgotten")
-        await clear(self._home, change.pack, closed)
-        await self._refresh()
+        await clear(self._kit.home, change.pack, closed)
+        await self._kit.refresh()
         await asyncio.to_thread(places.clear)
 
 

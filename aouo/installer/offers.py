@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -11,24 +10,22 @@ from pathlib import Path
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.installs import Change, ChangeKind, ChangeState, Install
-from aouo.facts.ports import Clock, iso, stamp
+from aouo.facts.ports import iso, stamp
 from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import clear
+from aouo.installer.kit import PackKit
 from aouo.packs.compare import compare
 from aouo.packs.evals.process import run_evals
 from aouo.packs.format.problems import did_you_mean
-from aouo.packs.library import Library
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.place import Places
 from aouo.packs.shipping.signing import Signature
 from aouo.packs.shipping.sources import fetch_source
-from aouo.packs.stores import PackStores
 from aouo.packs.summary import Summary, summarize, summarize_folder
 from aouo.plumbing import failpoint
-from aouo.plumbing.home import Home
 from aouo.plumbing.trees import remove
 from aouo.store import installs
-from aouo.store.database import Database, Tx
+from aouo.store.database import Tx
 
 OFFER_STANDS = timedelta(days=1)
 
@@ -36,22 +33,8 @@ OFFER_STANDS = timedelta(days=1)
 class PackOffers:
     """Changes nothing that is installed; of what nobody says yes to nothing is kept."""
 
-    def __init__(
-        self,
-        *,
-        home: Home,
-        clock: Clock,
-        database: Database,
-        stores: PackStores,
-        library: Callable[[], Library],
-        trusted_keys: Callable[[], Mapping[str, str]],
-    ) -> None:
-        self._home = home
-        self._clock = clock
-        self._database = database
-        self._stores = stores
-        self._library = library
-        self._trusted_keys = trusted_keys
+    def __init__(self, kit: PackKit) -> None:
+        self._kit = kit
 
     async def offer(
         self, source: str, person: str, *, upgrade: str = "", lasting: bool = True
@@ -68,7 +51,7 @@ class PackOffers:
         """
         source = source or await self._source_of(upgrade)
         change_id = ulid().lower()
-        waiting = Places.of(self._home.packs, change_id, "").waiting
+        waiting = Places.of(self._kit.home.packs, change_id, "").waiting
         try:
             app = await fetch_source(source, waiting)
             return await self._consider(change_id, source if lasting else "", person, app, upgrade)
@@ -78,9 +61,9 @@ class PackOffers:
 
     async def _source_of(self, name: str) -> str:
         """Raises: PackError: it was not installed from anywhere."""
-        install = await self._database.read(lambda tx: installs.of(tx, name))
+        install = await self._kit.database.read(lambda tx: installs.of(tx, name))
         if install is None or not install.source:
-            known = tuple(await self._database.read(installs.all_of))
+            known = tuple(await self._kit.database.read(installs.all_of))
             raise PackError(
                 f"{name!r} was not installed from anywhere{did_you_mean(name, known) or '.'}",
                 fix="Name the folder, file or address of the new version.",
@@ -90,13 +73,13 @@ class PackOffers:
     async def _consider(
         self, change_id: str, source: str, person: str, app: Path, upgrade: str
     ) -> Offer:
-        new = await asyncio.to_thread(summarize_folder, app, self._trusted_keys())
+        new = await asyncio.to_thread(summarize_folder, app, self._kit.trusted_keys())
         if upgrade and new.name != upgrade:
             raise PackError(f"That is the pack {new.name}, not {upgrade}.")
         kind = self._kind(new.name)
         if upgrade and kind == "install":
             raise PackError(f"{upgrade} is not installed.", fix="Use `aouo pack install`.")
-        before = await self._database.read(lambda tx: installs.of(tx, new.name))
+        before = await self._kit.database.read(lambda tx: installs.of(tx, new.name))
         old = await asyncio.to_thread(self._installed, new.name, before)
         same = before is not None and old is not None and old.content == new.content
         if not same:
@@ -111,10 +94,10 @@ class PackOffers:
             source,
             new.signature.key,
             person,
-            stamp(self._clock),
+            stamp(self._kit.clock),
         )
         await self._write_down(change)
-        keeps = kind == "install" and await asyncio.to_thread(self._stores.keeps, new.name)
+        keeps = kind == "install" and await asyncio.to_thread(self._kit.stores.keeps, new.name)
         found = replace(
             compare(old, new),
             elsewhere=not upgrade and _is_elsewhere(kind, before, change),
@@ -128,7 +111,8 @@ class PackOffers:
             installs.offer(tx, change)
             return closed
 
-        await clear(self._home, change.pack, await self._database.transact(write, durable=True))
+        closed = await self._kit.database.transact(write, durable=True)
+        await clear(self._kit.home, change.pack, closed)
         failpoint.reached("after a pack is offered")
 
     async def _play(self, change: Change) -> None:
@@ -137,11 +121,11 @@ class PackOffers:
         Raises:
             PackError: it does not; nothing of it is kept.
         """
-        app = Places.of(self._home.packs, change.id, change.pack).app
+        app = Places.of(self._kit.home.packs, change.id, change.pack).app
         if change.kind != "upgrade" or not any((app / "evals").glob("*.yml")):
             return
         try:
-            results = await run_evals(app, pack=change.pack, home=self._home.path)
+            results = await run_evals(app, pack=change.pack, home=self._kit.home.path)
             if failed := [f"{one.name} ({one.file})" for one in results if not one.passed]:
                 raise PackError(
                     f"{change.pack} {change.version} does not pass its own evals: "
@@ -158,13 +142,13 @@ class PackOffers:
         Raises:
             PackError: somebody began or ended it meanwhile, so its folders are theirs.
         """
-        now = stamp(self._clock)
-        closed = await self._database.transact(
+        now = stamp(self._kit.clock)
+        closed = await self._kit.database.transact(
             lambda tx: installs.close(tx, change.id, state, now, why)
         )
         if not closed:
             raise settled()
-        await asyncio.to_thread(Places.of(self._home.packs, change.id, change.pack).clear)
+        await asyncio.to_thread(Places.of(self._kit.home.packs, change.id, change.pack).clear)
 
     def _check(self, app: Path) -> None:
         """Raises: PackError: a pack that it needs is missing, or what is stored could not become
@@ -173,30 +157,30 @@ class PackOffers:
         if pack is None:
             return
         for need in pack.manifest.depends_on:
-            if need.name not in self._library().packs:
+            if need.name not in self._kit.library().packs:
                 raise PackError(f"{pack.name} needs the pack {need.name}.", fix="Install it first.")
-        self._stores.check(pack)
+        self._kit.stores.check(pack)
 
     def _installed(self, name: str, install: Install | None) -> Summary | None:
         """What is installed under this name; None = nothing that loads."""
-        pack = self._library().get(name)
+        pack = self._kit.library().get(name)
         if pack is None:
             return None
         key = install.signer if install else ""
-        known = {text: name for name, text in self._trusted_keys().items()}
+        known = {text: name for name, text in self._kit.trusted_keys().items()}
         signature = Signature("valid" if key in known else "unknown_key", key=key) if key else None
         return summarize(pack, signature)
 
     def _kind(self, name: str) -> ChangeKind:
         """Raises: PackError: its place is taken by something that is not ours to replace."""
-        target = self._home.packs / name
+        target = self._kit.home.packs / name
         if target.is_symlink():
             raise PackError(
                 f"{name} is linked from {target.resolve()}.",
                 fix=f"Edit it there, or remove the link first: aouo pack uninstall {name}",
             )
-        installed = self._library().get(name)
-        if installed and installed.folder.parent != self._home.packs:
+        installed = self._kit.library().get(name)
+        if installed and installed.folder.parent != self._kit.home.packs:
             raise PackError(
                 f"{name} comes from {installed.folder}, a folder of packs.scan_dirs.",
                 fix="Change it there, or take that folder out of packs.scan_dirs.",
@@ -210,7 +194,7 @@ class PackOffers:
 
     async def look(self, change_id: str) -> Change | None:
         """A change as it stands."""
-        return await self._database.read(lambda tx: installs.get(tx, change_id))
+        return await self._kit.database.read(lambda tx: installs.get(tx, change_id))
 
     async def decline(self, change_id: str) -> Change:
         """Nothing is installed, and nothing of it is kept.
@@ -236,10 +220,10 @@ class PackOffers:
 
     def is_stale(self, change: Change) -> bool:
         """Whether it was asked about for longer than a question stands."""
-        return change.created_at < iso(self._clock.now() - OFFER_STANDS)
+        return change.created_at < iso(self._kit.clock.now() - OFFER_STANDS)
 
     async def _offered(self, change_id: str) -> Change:
-        change = await self._database.read(lambda tx: installs.get(tx, change_id))
+        change = await self._kit.database.read(lambda tx: installs.get(tx, change_id))
         if change is None or change.state != "offered":
             raise settled()
         return change

@@ -7,8 +7,6 @@ killed in the middle leaves the old pack or the new one, and the next start ends
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import structlog
@@ -16,11 +14,11 @@ import structlog
 from aouo.facts.errors import PackError
 from aouo.facts.ids import ulid
 from aouo.facts.installs import Change
-from aouo.facts.people import Owner
-from aouo.facts.ports import Clock, stamp
+from aouo.facts.ports import stamp
 from aouo.flow.handlers.installing import Offer
 from aouo.installer.changes import PackChanges
 from aouo.installer.installed import changed
+from aouo.installer.kit import PackKit
 from aouo.installer.offers import PackOffers, settled
 from aouo.installer.restoring import PackRestoring
 from aouo.installer.unfinished import AGAIN, UNDONE, Takeover, doing, said
@@ -28,76 +26,26 @@ from aouo.packs.format.problems import did_you_mean
 from aouo.packs.library import Library
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.place import leftovers
-from aouo.packs.stores import PackStores
 from aouo.plumbing import failpoint
-from aouo.plumbing.home import Home
 from aouo.plumbing.shield import finish
 from aouo.plumbing.trees import remove
 from aouo.store import installs
-from aouo.store.database import Database
 from aouo.triggers import scheduling
-from aouo.triggers.scheduling import Place, ZoneOf
+from aouo.triggers.scheduling import Place
 
 log = structlog.get_logger()
 
 
 class Packs:
-    """Changes what is installed, one change at a time.
+    """Changes what is installed, one change at a time."""
 
-    `alone` has a pack for oneself, `scan` reads what is installed as if packs were pinned to
-    these digests, `refresh` reads it as it is and lets new turns begin with it.
-    """
-
-    def __init__(
-        self,
-        *,
-        home: Home,
-        clock: Clock,
-        database: Database,
-        stores: PackStores,
-        library: Callable[[], Library],
-        alone: Callable[[str], AbstractAsyncContextManager[None]],
-        scan: Callable[[Mapping[str, str]], Awaitable[Library]],
-        refresh: Callable[[], Awaitable[None]],
-        trusted_keys: Callable[[], Mapping[str, str]],
-        zone_of: ZoneOf,
-        owner: Callable[[], Owner],
-    ) -> None:
-        self._home = home
-        self._clock = clock
-        self._database = database
-        self.stores = stores
-        self._library = library
-        self._scan = scan
-        self._alone = alone
-        self.refresh = refresh
-        self._zone_of = zone_of
-        self._offers = PackOffers(
-            home=home,
-            clock=clock,
-            database=database,
-            stores=stores,
-            library=library,
-            trusted_keys=trusted_keys,
-        )
-        self._changes = PackChanges(
-            home=home,
-            clock=clock,
-            database=database,
-            stores=stores,
-            scan=scan,
-            refresh=refresh,
-            zone_of=zone_of,
-            owner=owner,
-        )
-        self._restoring = PackRestoring(
-            home=home,
-            clock=clock,
-            database=database,
-            stores=stores,
-            library=library,
-            zone_of=zone_of,
-        )
+    def __init__(self, kit: PackKit) -> None:
+        self._kit = kit
+        self.stores = kit.stores
+        self.refresh = kit.refresh
+        self._offers = PackOffers(kit)
+        self._changes = PackChanges(kit)
+        self._restoring = PackRestoring(kit)
         self._one_by_one = asyncio.Lock()
 
     async def offer(
@@ -121,26 +69,26 @@ class Packs:
         change = await self._offers.agreed(change_id, person)
         async with self._one_by_one:
             await self._end_begun(change.pack)
-            begun = await self._database.transact(
+            begun = await self._kit.database.transact(
                 lambda tx: installs.begin(tx, change_id, person), durable=True
             )
             if not begun:
                 raise settled()
             failpoint.reached("after a change of packs has begun")
-            async with self._alone(change.pack):
+            async with self._kit.alone(change.pack):
                 await finish(self._changes.carry_out(change))
         log.info("pack_installed", pack=change.pack, version=change.version, kind=change.kind)
         return change
 
     async def propose(self, pack: str, place: Place) -> None:
         """Store what a pack wants to do by itself, for the conversation it was installed in."""
-        found = self._library().get(pack)
+        found = self._kit.library().get(pack)
         if found is None:
             return
-        now = self._clock.now()
-        await self._database.transact(
+        now = self._kit.clock.now()
+        await self._kit.database.transact(
             lambda tx: scheduling.propose(
-                tx, found.manifest, place, now, self._zone_of, consent=True
+                tx, found.manifest, place, now, self._kit.zone_of, consent=True
             )
         )
 
@@ -150,30 +98,30 @@ class Packs:
         Raises:
             PackError: there is no such pack in the home.
         """
-        target = self._home.packs / name
+        target = self._kit.home.packs / name
         named = 0 < len(name) < 128 and not name.startswith(".") and not set(name) & set("/\0")
         if not named or not (target.is_symlink() or target.exists()):
-            hint = did_you_mean(name, self._library().names)
-            raise PackError(f"There is no pack {name!r} in {self._home.packs}{hint or '.'}")
-        found = self._library().get(name)
+            hint = did_you_mean(name, self._kit.library().names)
+            raise PackError(f"There is no pack {name!r} in {self._kit.home.packs}{hint or '.'}")
+        found = self._kit.library().get(name)
         self._refuse_needed(name)
         version = found.manifest.version if found else ""
-        now = stamp(self._clock)
+        now = stamp(self._kit.clock)
         change = Change(
             ulid().lower(), name, "remove", "begun", version, "", "", "", person, now, "", purge
         )
         async with self._one_by_one:
             await self._end_begun(name)
-            await self._database.transact(lambda tx: installs.offer(tx, change), durable=True)
+            await self._kit.database.transact(lambda tx: installs.offer(tx, change), durable=True)
             failpoint.reached("after a change of packs has begun")
-            async with self._alone(name):
+            async with self._kit.alone(name):
                 await finish(self._changes.carry_out(change))
         log.info("pack_removed", pack=name, purged=purge)
         return change
 
     def _refuse_needed(self, name: str) -> None:
         """Raises: PackError: packs that are installed depend on this one."""
-        packs = self._library().packs.values()
+        packs = self._kit.library().packs.values()
         needing = [p.name for p in packs if any(d.name == name for d in p.manifest.depends_on)]
         if needing:
             raise PackError(
@@ -187,20 +135,20 @@ class Packs:
             PackError: it cannot be; what the pack keeps is as it was.
         """
         unpacked = await asyncio.to_thread(
-            restoring.unpack, file, self._home, name, passphrase=passphrase
+            restoring.unpack, file, self._kit.home, name, passphrase=passphrase
         )
         try:
             async with self._one_by_one:
                 await asyncio.to_thread(self._restoring.check, unpacked)
-                async with self._alone(name):
+                async with self._kit.alone(name):
                     return await finish(self._restoring.put_back(unpacked))
         finally:
             await asyncio.to_thread(remove, unpacked.folder)
 
     async def unread(self) -> dict[str, str]:
         """What the folders of packs hold that is not what is loaded: why, by pack."""
-        then = self._library()
-        now = await self._scan({})
+        then = self._kit.library()
+        now = await self._kit.scan({})
         return {name: _unread(name, then, now) for name in changed(then, now)}
 
     async def recover(self, takeover: Takeover) -> None:
@@ -210,13 +158,13 @@ class Packs:
         """
         async with takeover.of("Restoring backups"):
             await self._restoring.recover(takeover)
-        for change in await self._database.read(installs.unsettled):
+        for change in await self._kit.database.read(installs.unsettled):
             if change.state == "begun":
                 try:
                     await self._end(change)
                 except Exception as error:
                     log.exception("pack_change_failed", pack=change.pack, error=repr(error))
-                    over = await self._database.read(
+                    over = await self._kit.database.read(
                         lambda tx, one=change: installs.get(tx, one.id)
                     )
                     stays = over is not None and over.state == "begun"
@@ -225,8 +173,8 @@ class Packs:
                 async with takeover.of(f"Forgetting the question about {change.pack}"):
                     await self.decline(change.id)
         # Where an undoing failed too, the old pack lies in such a folder.
-        kept = {change.id for change in await self._database.read(installs.unsettled)}
-        for folder in leftovers(self._home.packs, frozenset(kept)):
+        kept = {change.id for change in await self._kit.database.read(installs.unsettled)}
+        for folder in leftovers(self._kit.home.packs, frozenset(kept)):
             async with takeover.of(f"Removing {folder}"):
                 await asyncio.to_thread(remove, folder)
 
@@ -236,9 +184,9 @@ class Packs:
         Raises:
             PackError: it still does.
         """
-        for change in await self._database.read(lambda tx: installs.begun(tx, pack)):
+        for change in await self._kit.database.read(lambda tx: installs.begun(tx, pack)):
             try:
-                async with self._alone(pack):
+                async with self._kit.alone(pack):
                     await finish(self._end(change))
             except (PackError, OSError) as error:
                 raise PackError(
@@ -252,7 +200,7 @@ class Packs:
             await self._changes.carry_out(change)
         except Exception as error:
             why = said(error)
-            await self._database.transact(lambda tx: installs.hindered(tx, change.id, why))
+            await self._kit.database.transact(lambda tx: installs.hindered(tx, change.id, why))
             raise
 
 

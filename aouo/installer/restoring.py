@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 
 from aouo.facts.errors import PackError
-from aouo.facts.ports import Clock
+from aouo.installer.kit import PackKit
 from aouo.installer.unfinished import Takeover, putting_back
 from aouo.packs.data.storage import rehearse
-from aouo.packs.library import Library
 from aouo.packs.shipping import restoring
 from aouo.packs.shipping.backup_file import Introduction, Known
 from aouo.packs.shipping.restoring import Plan, Unpacked
-from aouo.packs.stores import PackStores
 from aouo.plumbing import failpoint
-from aouo.plumbing.home import Home
 from aouo.store import onboarding
-from aouo.store.database import Database, Tx
+from aouo.store.database import Tx
 from aouo.triggers import scheduling
-from aouo.triggers.scheduling import ZoneOf
 
 log = structlog.get_logger()
 
@@ -34,29 +29,15 @@ def known(tx: Tx, pack: str) -> Known:
 
 
 class PackRestoring:
-    """Whoever asks has the pack for himself, and the home."""
+    """The caller has the pack alone (`PackKit.alone`)."""
 
-    def __init__(
-        self,
-        *,
-        home: Home,
-        clock: Clock,
-        database: Database,
-        stores: PackStores,
-        library: Callable[[], Library],
-        zone_of: ZoneOf,
-    ) -> None:
-        self._home = home
-        self._clock = clock
-        self._database = database
-        self._stores = stores
-        self._library = library
-        self._zone_of = zone_of
+    def __init__(self, kit: PackKit) -> None:
+        self._kit = kit
 
     def check(self, unpacked: Unpacked) -> None:
         """Raises: PackError: the installed pack could not use the databases of this backup."""
         facts = unpacked.facts
-        pack = self._library().get(facts.pack)
+        pack = self._kit.library().get(facts.pack)
         if pack is None:
             return
         for file in unpacked.databases:
@@ -77,11 +58,11 @@ class PackRestoring:
         Raises:
             PackError: it cannot be done; nothing was changed.
         """
-        name, home = unpacked.facts.pack, self._home
+        name, home = unpacked.facts.pack, self._kit.home
         if name in await asyncio.to_thread(restoring.begun, home):
             await self.carry_on(name)  # what a process before this one could not end
-        there = await self._database.read(lambda tx: known(tx, name))
-        now = self._clock.now()
+        there = await self._kit.database.read(lambda tx: known(tx, name))
+        now = self._kit.clock.now()
         before = await asyncio.to_thread(restoring.begin, unpacked, home, now=now, known=there)
         try:
             return before, await self.carry_on(name)
@@ -91,8 +72,8 @@ class PackRestoring:
 
     async def recover(self, takeover: Takeover) -> None:
         """End what a former process had begun; what it had only unpacked goes."""
-        await asyncio.to_thread(restoring.sweep, self._home)
-        for name in await asyncio.to_thread(restoring.begun, self._home):
+        await asyncio.to_thread(restoring.sweep, self._kit.home)
+        for name in await asyncio.to_thread(restoring.begun, self._kit.home):
             async with takeover.of(putting_back(name)):
                 await self.carry_on(name)
 
@@ -104,28 +85,28 @@ class PackRestoring:
         """
         plan = await asyncio.to_thread(self._exchange, name)
         failpoint.reached("after a pack's data is exchanged")
-        problem = await self._database.transact(
+        problem = await self._kit.database.transact(
             lambda tx: self._know_again(tx, name, plan.known), durable=True
         )
         failpoint.reached("after what is known of a pack's data came back")
-        await asyncio.to_thread(restoring.conclude, self._home, name, plan)
+        await asyncio.to_thread(restoring.conclude, self._kit.home, name, plan)
         log.info("pack_restored", pack=name, schedules=problem or "restored")
         return problem
 
     def _exchange(self, name: str) -> Plan:
-        with self._stores.closed(name):
-            return restoring.exchange(self._home, name)
+        with self._kit.stores.closed(name):
+            return restoring.exchange(self._kit.home, name)
 
     def _know_again(self, tx: Tx, name: str, kept: Known) -> str:
         """Schedules come back as the installed pack has them."""
         if kept.onboarding is not None:
             rows = [introduction.model_dump() for introduction in kept.onboarding]
             onboarding.put_back(tx, name, rows)
-        now = self._clock.now()
+        now = self._kit.clock.now()
         try:
-            scheduling.restored(tx, name, kept.schedules, now, self._zone_of)
+            scheduling.restored(tx, name, kept.schedules, now, self._kit.zone_of)
         except ValueError as error:
             return str(error)
-        if pack := self._library().get(name):
-            scheduling.reconcile(tx, pack.manifest, now, self._zone_of, consent=False)
+        if pack := self._kit.library().get(name):
+            scheduling.reconcile(tx, pack.manifest, now, self._kit.zone_of, consent=False)
         return ""

@@ -1,18 +1,19 @@
-"""What a terminal may ask of packs: the same words for the running bot and for a home at rest."""
+"""What a terminal may ask of a home: one table for the running bot and for a home at rest."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from aouo.config.settings import Settings
 from aouo.facts.people import Owner
-from aouo.facts.ports import stamp
 from aouo.installer.changes import TERMINAL
 from aouo.installer.installed import as_if, changed, scanned
+from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
 from aouo.installer.unfinished import Takeover
@@ -20,20 +21,80 @@ from aouo.outbound.wording.packs import install_card
 from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.clock import SystemClock
-from aouo.plumbing.control import Request, Verb
 from aouo.plumbing.home import Home
+from aouo.plumbing.verbs import Facts, Nothing, Verb
 from aouo.plumbing.zones import zone_of
-from aouo.store.database import Database
-from aouo.store.migrate import migrate
+from aouo.store.opening import opened
+from aouo.triggers.schedules import Schedules
 
 
-def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Verb]:
-    """The verbs; each raises `PackError`s."""
+@dataclass(frozen=True, slots=True)
+class OfferPack:
+    """`source` "" = from where the pack `upgrade` came; `upgrade` "" = any pack."""
 
-    async def offer(request: Request) -> dict[str, Any]:
-        name = str(request.get("upgrade", ""))
-        ours = str(request.get("source", "")) in map(str, sample_packs())
-        made = await packs.offer(str(request.get("source", "")), TERMINAL, upgrade=name)
+    source: str = ""
+    upgrade: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOffer:
+    """The id that an offer was given."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePack:
+    """`purge`: what the pack keeps goes too."""
+
+    pack: str
+    purge: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePack:
+    """`file` is a backup; `passphrase` opens it, "" = it is not sealed."""
+
+    pack: str
+    file: str
+    passphrase: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchSchedule:
+    """Switch the schedule of this id on or off."""
+
+    id: str
+    on: bool
+
+
+def home_verbs(
+    packs: Packs, library: Callable[[], Library], schedules: Schedules
+) -> Mapping[str, Verb[Any]]:
+    """The verbs about packs and schedules; those about packs raise `PackError`s."""
+    verbs = _HomeVerbs(packs, library, schedules)
+    return {
+        "pack_offer": Verb(OfferPack, verbs.offer),
+        "pack_accept": Verb(AnswerOffer, verbs.accept),
+        "pack_decline": Verb(AnswerOffer, verbs.decline),
+        "pack_remove": Verb(RemovePack, verbs.remove),
+        "pack_restore": Verb(RestorePack, verbs.restore),
+        "pack_unread": Verb(Nothing, verbs.unread),
+        "pack_refresh": Verb(Nothing, verbs.refresh),
+        "reload": Verb(Nothing, verbs.refresh),
+        "cron_switch": Verb(SwitchSchedule, verbs.switch),
+    }
+
+
+class _HomeVerbs:
+    def __init__(self, packs: Packs, library: Callable[[], Library], schedules: Schedules) -> None:
+        self._packs = packs
+        self._library = library
+        self._schedules = schedules
+
+    async def offer(self, request: OfferPack) -> Facts:
+        ours = request.source in map(str, sample_packs())
+        made = await self._packs.offer(request.source, TERMINAL, upgrade=request.upgrade)
         change = made.change
         return {
             "id": change.id,
@@ -46,36 +107,32 @@ def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Ver
             "asks": [f"{one.topic}: {one.item or one.after}" for one in made.difference.asks],
         }
 
-    async def accept(request: Request) -> dict[str, Any]:
-        change = await packs.accept(str(request.get("id", "")), TERMINAL)
+    async def accept(self, request: AnswerOffer) -> Facts:
+        change = await self._packs.accept(request.id, TERMINAL)
         return {"pack": change.pack, "version": change.version, "kind": change.kind}
 
-    async def decline(request: Request) -> dict[str, Any]:
-        change = await packs.decline(str(request.get("id", "")))
-        return {"pack": change.pack}
+    async def decline(self, request: AnswerOffer) -> Facts:
+        return {"pack": (await self._packs.decline(request.id)).pack}
 
-    async def remove(request: Request) -> dict[str, Any]:
-        purge = bool(request.get("purge", False))
-        change = await packs.remove(str(request.get("pack", "")), TERMINAL, purge=purge)
-        return {"pack": change.pack, "purged": purge}
+    async def remove(self, request: RemovePack) -> Facts:
+        change = await self._packs.remove(request.pack, TERMINAL, purge=request.purge)
+        return {"pack": change.pack, "purged": request.purge}
 
-    async def restore(request: Request) -> dict[str, Any]:
-        before, problem = await packs.restore(
-            str(request.get("pack", "")),
-            Path(str(request.get("file", ""))),
-            str(request.get("passphrase", "")),
+    async def restore(self, request: RestorePack) -> Facts:
+        before, problem = await self._packs.restore(
+            request.pack, Path(request.file), request.passphrase
         )
         return {"before": str(before) if before else "", "schedules_problem": problem}
 
-    async def unread(request: Request) -> dict[str, Any]:
+    async def unread(self, request: Nothing) -> Facts:
         del request
-        return {"unread": await packs.unread()}
+        return {"unread": await self._packs.unread()}
 
-    async def refresh(request: Request) -> dict[str, Any]:
+    async def refresh(self, request: Nothing) -> Facts:
         del request
-        before = library()
-        await packs.refresh()
-        found = library()
+        before = self._library()
+        await self._packs.refresh()
+        found = self._library()
         broken = {name: list(map(str, problems)) for name, problems in found.broken.items()}
         return {
             "packs": list(found.names),
@@ -83,30 +140,23 @@ def pack_verbs(packs: Packs, library: Callable[[], Library]) -> Mapping[str, Ver
             "broken": broken,
         }
 
-    return {
-        "pack_offer": offer,
-        "pack_accept": accept,
-        "pack_decline": decline,
-        "pack_remove": remove,
-        "pack_restore": restore,
-        "pack_unread": unread,
-        "pack_refresh": refresh,
-        "reload": refresh,
-    }
+    async def switch(self, request: SwitchSchedule) -> Facts:
+        """The schedule as it is now, None = there is none of this id."""
+        switched = self._schedules.resume if request.on else self._schedules.pause
+        row = await switched(request.id)
+        return {"schedule": asdict(row) if row else None}
 
 
 @asynccontextmanager
-async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str, Verb]]:
+async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str, Verb[Any]]]:
     """The verbs on a home whose lock the caller holds, because no bot runs there.
 
     Raises:
         SetupError: the database cannot be used.
     """
     clock = SystemClock()
-    database = Database(home.database)
-    await database.open()
-    try:
-        await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
+    zones = partial(zone_of, default=settings.cron.timezone)
+    async with opened(home.database, clock) as database:
         shelf = [await scanned(home, settings, database)]
 
         def library() -> Library:
@@ -117,7 +167,7 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
 
         owner = Owner.of(settings.telegram.owner)
         stores = PackStores(home, library, clock, bot_owner=owner.data_name)
-        packs = Packs(
+        kit = PackKit(
             home=home,
             clock=clock,
             database=database,
@@ -127,13 +177,13 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             scan=partial(as_if, home, settings, database),
             refresh=refresh,
             trusted_keys=lambda: settings.packs.trusted_keys,
-            zone_of=partial(zone_of, default=settings.cron.timezone),
+            zone_of=zones,
             owner=lambda: owner,
         )
+        packs = Packs(kit)
         await packs.recover(Takeover())
         try:
-            yield pack_verbs(packs, library)
+            schedules = Schedules(database=database, clock=clock, zone_of=zones)
+            yield home_verbs(packs, library, schedules)
         finally:
             stores.close()
-    finally:
-        await database.close()

@@ -59,6 +59,8 @@ class Remote:
 
     async def hear(self) -> AsyncGenerator[dict[str, Any]]:
         async for said in self._request({"verb": "chat", "chat": CHAT}):
+            if said.get("ok") is False:
+                raise SetupError(f"The bot says: {said.get('error', 'no')}")
             yield said
 
     async def _request(self, request: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any]]:

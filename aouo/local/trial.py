@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from aouo.local.dev_reload import take_up_edits
 from aouo.local.inside import running
 from aouo.local.model_service import local_service, without_services
 from aouo.outbound.wording.sentences import ABOUT_MODEL
+from aouo.plumbing import children
 from aouo.plumbing.failing import one_setup_error
 from aouo.plumbing.home import Home, write_atomically
 from aouo.plumbing.logs import Logs, Nowhere
@@ -34,6 +34,7 @@ from aouo.store import jobs, turns
 
 ADA, BEN = 1001, 1002
 ANSWER_S = 120.0
+_EMULATOR_ENDS_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +220,8 @@ def _furnish(
 @asynccontextmanager
 async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGenerator[Local]:
     """The local Telegram as a child process; it ends when its standard input does."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
+    process = await children.spawn(
+        *children.PYTHON,
         "-m",
         "aouo.emulator",
         f"--port={port}",
@@ -228,11 +229,8 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
         *(f"--topic={name}" for name in topics),
         "--told-of-topics",
         "--with-parent",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,  # a terminal's Ctrl-C is for us; we end it
+        stderr=None,
     )
-    assert process.stdin
     assert process.stdout
     try:
         line = await process.stdout.readline()
@@ -241,5 +239,4 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
         told: dict[str, Any] = json.loads(line)
         yield Local(told["url"], told["page"], told["token"])
     finally:
-        process.stdin.close()
-        await process.wait()
+        await children.end(process, patience_s=_EMULATOR_ENDS_S)

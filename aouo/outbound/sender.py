@@ -26,11 +26,11 @@ from aouo.facts.work import Delivery, DeliveryState
 from aouo.outbound.flood_control import Pace
 from aouo.outbound.keyboards import sendable
 from aouo.outbound.ledger import Ledger
+from aouo.plumbing.backoff import Backoff
 from aouo.store.deliveries import ONLY_CHANGES
 
 log = structlog.get_logger()
-_RETRY_AT_MOST_S = 30.0
-_DOUBLED_AT_MOST = 7
+_BACKOFF = Backoff(first_s=0.5, factor=2, most_s=30)
 
 
 class Sender:
@@ -103,7 +103,7 @@ class Sender:
             self._park(error)
             await self._again(row, 0.0, str(error))
         except NotSent as error:
-            await self._again(row, _pause_s(row.attempts), str(error))
+            await self._again(row, _BACKOFF.pause_s(row.attempts + 1), str(error))
         except DeliveryUnknown as error:
             if row.edits or row.kind == "doubt":  # lost, it would leave a message without a word
                 await self._again(row, 1.0, str(error))
@@ -262,8 +262,3 @@ class Sender:
         if follows:  # before what is newer
             self.rows.appendleft(follows)
         self._settled(replace(row, state=state, message_id=message_id, error=error))
-
-
-def _pause_s(attempts: int) -> float:
-    """A message may be tried for days: the pauses stop growing."""
-    return min(0.5 * 2 ** min(attempts, _DOUBLED_AT_MOST), _RETRY_AT_MOST_S)

@@ -8,20 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeAlias, cast
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Any, cast
 
 import structlog
 
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, reachable
 from aouo.plumbing.trees import discard, remove
+from aouo.plumbing.verbs import Facts, Stream, Verb, Verbs
 
 log = structlog.get_logger()
-Request: TypeAlias = Mapping[str, Any]
-Verb: TypeAlias = Callable[[Request], Awaitable[dict[str, Any]]]
-Stream: TypeAlias = Callable[[Request], AsyncIterator[dict[str, Any]]]
 
 _KEPT: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 """The address is short-lived where the home's path is long: at the end Python would find something
@@ -31,9 +29,8 @@ else under it, and say so. We take the socket away ourselves."""
 class Control:
     """Answers verbs: each with one object, or with a stream of them."""
 
-    def __init__(self, verbs: Mapping[str, Verb], streams: Mapping[str, Stream]) -> None:
+    def __init__(self, verbs: Verbs) -> None:
         self._verbs = verbs
-        self._streams = streams
 
     @asynccontextmanager
     async def listening(
@@ -84,28 +81,32 @@ class Control:
             await _send(writer, {"ok": False, "error": "That is not a JSON object."})
             return
         known = cast("dict[str, Any]", request)
-        verb = str(known.get("verb", ""))
-        if verb in self._streams:
-            async for item in self._streams[verb](known):
-                await _send(writer, item)
-            await _send(writer, {"done": True})
-        elif verb in self._verbs:
-            await _send(writer, await self._said(verb, known))
-        else:
-            await _send(writer, {"ok": False, "error": f"There is no verb {verb!r}."})
-
-    async def _said(self, verb: str, request: Request) -> dict[str, Any]:
+        name = str(known.get("verb", ""))
+        verb = self._verbs.get(name)
         try:
-            return {"ok": True, **await self._verbs[verb](request)}
-        except SetupError as error:
-            answer = {"ok": False, "error": error.problem, "fix": error.fix}
-            return {**answer, "exit_code": error.exit_code}
+            match verb:
+                case None:
+                    last: Facts = {"ok": False, "error": f"There is no verb {name!r}."}
+                case Verb():
+                    last = {"ok": True, **await verb(known)}
+                case Stream():
+                    async with aclosing(verb(known)) as items:
+                        async for item in items:
+                            await _send(writer, item)
+                    last = {"done": True}
         except Exception as error:  # noqa: BLE001 - who asked hears it, and the bot goes on
-            log.error("control_failed", verb=verb, error=repr(error))
-            return {
-                "ok": False,
-                "error": f"That cannot be done: {str(error) or type(error).__name__}.",
-            }
+            if writer.is_closing():  # who asked has gone
+                return
+            last = _failure(name, error)
+        await _send(writer, last)
+
+
+def _failure(verb: str, error: Exception) -> Facts:
+    if isinstance(error, SetupError):
+        answer = {"ok": False, "error": error.problem, "fix": error.fix}
+        return {**answer, "exit_code": error.exit_code}
+    log.error("control_failed", verb=verb, error=repr(error))
+    return {"ok": False, "error": f"That cannot be done: {str(error) or type(error).__name__}."}
 
 
 async def _send(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:

@@ -43,8 +43,9 @@ from aouo.facts.errors import (
     UnexplainedRefusal,
 )
 from aouo.facts.transcript import ModelRequest
+from aouo.plumbing.backoff import Backoff
 
-MAX_PAUSE_S = 20.0
+BACKOFF = Backoff(first_s=1, factor=2, most_s=20, jitter=0.5)
 MAX_RETRY_AFTER_S = 60.0
 """A service that asks for a longer pause has failed for now."""
 MAX_COOLING_S = 3600.0
@@ -70,7 +71,7 @@ def pause_s(error: ProviderError, failures: int, spread: float) -> float:
         return error.retry_after_s * (1 + spread / 10)
     if isinstance(error, _NOT_SOON):
         return MAX_COOLING_S
-    return min(MAX_PAUSE_S, 2.0 ** min(failures - 1, 10)) * (1 + spread) / 2
+    return BACKOFF.pause_s(failures, chance=spread)
 
 
 def may_be_asked_again(error: ProviderError) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from aouo.facts.ids import ulid
+from aouo.plumbing import children
 from aouo.plumbing.shield import finish
 from aouo.plumbing.trees import remove
 from aouo.sandbox import bubblewrap, cgroup
@@ -144,15 +145,12 @@ async def _start(
     environ = {"PATH": SEARCHED, "LANG": "C.UTF-8", "TMPDIR": str(scratch), **dict(order.env)}
     if groups:
         environ["AOUO_GROUPS"] = " ".join(map(str, groups))
-    return await asyncio.create_subprocess_exec(
+    return await children.spawn(
         *words,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
         env=environ,
-        cwd="/" if isinstance(level, Bubblewrap) else order.folder,
-        pass_fds=(door.fileno(),) if door else (),
-        start_new_session=True,
+        stderr=asyncio.subprocess.PIPE,
+        folder="/" if isinstance(level, Bubblewrap) else order.folder,
+        handed_on=(door.fileno(),) if door else (),
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from aouo.plumbing import children
 from aouo.sandbox.order import End, Order, Ran
 from aouo.sandbox.taken import is_over
 
@@ -109,19 +108,7 @@ async def closed(process: asyncio.subprocess.Process) -> None:
         async with asyncio.timeout(2 * _GRACE_S), asyncio.TaskGroup() as group:
             for pipe in (process.stdout, process.stderr):
                 group.create_task(_drained(pipe))
-            await _end(process)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        _ask_to_end(process)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE_S):
-                await process.wait()
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+            await children.end(process, patience_s=_GRACE_S, ask=_ask_to_end)
 
 
 async def _drained(pipe: asyncio.StreamReader | None) -> None:

@@ -19,6 +19,7 @@ import structlog
 
 from aouo.facts.errors import ProviderBroke, ProviderBusy, ProviderRejected, ProviderTimeout
 from aouo.facts.notices import Lack
+from aouo.plumbing import children
 from aouo.providers.embedded import child as child_process
 from aouo.speech.audio import VOICE, Audio
 from aouo.speech.services import Heard, SpeechCall, Spend, unspent
@@ -141,7 +142,7 @@ class LocalSpeech:
         async with self._starting:
             child, self._child = self._child, None
             if child is not None:
-                await child_process.end(child.process)
+                await children.end(child.process, patience_s=child_process.STOP_TIMEOUT_S)
 
     async def _ask(self, wish: dict[str, str]) -> _Answer:
         """What the worker answers; asked once more where it broke down on this, or on another.
@@ -167,10 +168,10 @@ class LocalSpeech:
         try:
             answer = await self._answer(child, wish)
         except TimeoutError as error:
-            await child_process.end(child.process, patience_s=0)
+            await children.end(child.process)
             raise ProviderTimeout(f"{_WHO}: no sign of life in {self._patience_s:g} s") from error
         except (OSError, EOFError, ValueError) as error:
-            await child_process.end(child.process, patience_s=1)
+            await children.end(child.process, patience_s=1)
             raise _Gone(f"{type(error).__name__}, exit {child.process.returncode}") from error
         if "refused" in answer.said:
             raise ProviderRejected(f"{_WHO}: {answer.said['refused']}")
@@ -203,18 +204,19 @@ class LocalSpeech:
 
     async def _start(self) -> _Child:
         key = secrets.token_urlsafe(16)
-        process = await child_process.spawn(
+        process = await children.spawn(
+            *children.PYTHON,
             "-m",
             _WORKER,
             f"--ears={_ears_folder(self._models.ears)}",
             f"--voice-model={self._models.voice and _own(self._models.voice)}",
             f"--idle-s={self._idle_s}",
-            env=_CHILD_ENV,
+            env=children.clean_environment() | _CHILD_ENV,
         )
         try:
             child = _Child(process, await child_process.port_of(process, key, _WHO), key)
         except BaseException:
-            await child_process.end(process, patience_s=0)
+            await children.end(process)
             raise
         log.info("speech_worker_started", pid=process.pid)
         return child

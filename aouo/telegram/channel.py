@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from aouo.facts.events import Arrival, Button, Inbound
 from aouo.facts.people import Admission
 from aouo.facts.ports import Clock, Rendered, Rights
 from aouo.outbound.degrade import Capabilities
+from aouo.plumbing.backoff import Backoff
 from aouo.routing import lexer
 from aouo.store import topics, updates
 from aouo.store.database import Database
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 _MENU_TRIES = 5
+_MENU_BACKOFF = Backoff(first_s=2, factor=2, most_s=32)
+_GET_ME_BACKOFF = Backoff(first_s=2, factor=1, most_s=2)
 GENERAL = "1"
 CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True, album=True)
 
@@ -168,7 +172,7 @@ class TelegramChannel:
             except DeliveryError as error:
                 log.warning("command_menu_failed", error=str(error), tries=number)
                 asked_s = error.retry_after_s if isinstance(error, FloodControl) else 0.0
-                await self._clock.sleep(max(asked_s, 2.0**number))
+                await self._clock.sleep(_MENU_BACKOFF.pause_s(number, asked_s=asked_s))
                 continue
             return
 
@@ -216,15 +220,14 @@ class TelegramChannel:
         return self._messenger
 
     async def _get_me(self) -> dict[str, Any]:
-        told = False
-        while True:
+        for failures in count(1):
             try:
                 return await self._api.call("getMe", 15.0)
             except (ApiError, ApiUnreachable) as error:
-                if not told:
+                if failures == 1:
                     log.warning("get_me_failed", error=str(error))
-                told = True
-                await self._clock.sleep(2.0)
+                await self._clock.sleep(_GET_ME_BACKOFF.pause_s(failures))
+        raise AssertionError
 
     async def _store(self, raw: Sequence[dict[str, Any]], next_update_id: int) -> None:
         await self._loaded.wait()

@@ -21,12 +21,14 @@ from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileGone, FileNotFetched, FileTooBig
 from aouo.facts.ports import Clock
 from aouo.plumbing import failpoint
+from aouo.plumbing.backoff import Backoff
 from aouo.telegram import bot_api
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 
 log = structlog.get_logger()
 
 TRIES = 4
+_BACKOFF = Backoff(first_s=0.5, factor=4, most_s=8)
 _CALL_S = 15.0
 _SILENCE_S = 20.0
 _CHUNK_BYTES = 64 * 1024
@@ -73,15 +75,15 @@ class Downloads:
         """
         if item.size_bytes > self._limit_bytes:
             raise FileTooBig(item.size_bytes, self._limit_bytes)
-        for attempt in range(TRIES):
+        for attempt in range(1, TRIES + 1):
             try:
                 return await self._fetch(item, to)
             except _Passing as error:
                 why = str(error).replace(self._token, "***")
-                log.info("download_failed", kind=item.kind, attempt=attempt + 1, error=why)
-                if attempt == TRIES - 1:
+                log.info("download_failed", kind=item.kind, attempt=attempt, error=why)
+                if attempt == TRIES:
                     raise FileNotFetched(why) from None
-                await self._clock.sleep(max(0.5 * 4**attempt, error.wait_s))
+                await self._clock.sleep(_BACKOFF.pause_s(attempt, asked_s=error.wait_s))
             except OSError as error:  # our own disk
                 log.error("download_not_stored", error=str(error))
                 raise FileNotFetched(f"not stored: {error}") from error

@@ -15,6 +15,7 @@ import structlog
 
 from aouo.facts.errors import SetupError, TokenContested
 from aouo.facts.ports import Clock, stamp
+from aouo.plumbing.backoff import Backoff
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 
 log = structlog.get_logger()
@@ -32,8 +33,8 @@ ALLOWED_UPDATES = (
 )
 """A server that does not know a kind leaves it out."""
 _CONTESTED_AFTER_S = 20.0
-_RETRY_AT_MOST_S = 30.0
-_LOOK_AGAIN_S = 5.0
+_REFUSED = Backoff(first_s=1, factor=2, most_s=30)
+_UNREACHED = Backoff(first_s=1, factor=2, most_s=5)
 """Where nobody was reached, asking costs nobody anything."""
 
 
@@ -105,7 +106,7 @@ class Poller:
                 timeout_s = 0
                 continue
             except ApiUnreachable as error:
-                await self._wait_out(str(error), _LOOK_AGAIN_S)
+                await self._wait_out(str(error), _UNREACHED)
                 continue
             except ApiError as error:
                 await self._explain(error)
@@ -173,14 +174,14 @@ class Poller:
         log.warning("poll_contested", for_s=round(now_s - self._contested_since_s, 1))
         await self._clock.sleep(2.0)
 
-    async def _wait_out(self, problem: str, at_most_s: float = _RETRY_AT_MOST_S) -> None:
+    async def _wait_out(self, problem: str, backoff: Backoff = _REFUSED) -> None:
         """Back off; only the first failure is said, and the end of them."""
         self._failures += 1
         self.state.failing_since = self.state.failing_since or stamp(self._clock)
         self.state.problem = problem
         if self._failures == 1:
             log.warning("poll_failed", problem=problem)
-        await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), at_most_s))
+        await self._clock.sleep(backoff.pause_s(self._failures))
 
     def _succeeded(self) -> None:
         if self._failures:

@@ -22,6 +22,7 @@ from aiohttp import web
 
 from aouo.facts.errors import SetupError, TokenContested, place_of
 from aouo.facts.ports import Clock, stamp
+from aouo.plumbing.backoff import Backoff
 from aouo.plumbing.shield import finish
 from aouo.telegram.api import ApiError, ApiUnreachable, TelegramApi
 from aouo.telegram.connections import Connections
@@ -40,7 +41,7 @@ _STORE_S = 25.0
 _CALL_S = 15.0
 _LEAVE_S = 5.0
 _LOOK_EVERY_S = 60.0
-_RETRY_AT_MOST_S = 30.0
+_BACKOFF = Backoff(first_s=1, factor=2, most_s=30)
 _TAKEN_AWAY_AT_MOST = 3
 _SILENT = logging.getLogger("aouo.telegram.webhook")
 _SILENT.disabled = True
@@ -282,7 +283,7 @@ class Webhook:
         self._failed(problem)
         if self._failures == 1:
             log.warning("webhook_not_set", problem=problem)
-        await self._clock.sleep(min(0.5 * 2 ** min(self._failures, 7), _RETRY_AT_MOST_S))
+        await self._clock.sleep(_BACKOFF.pause_s(self._failures))
 
     def _failed(self, problem: str) -> None:
         self._failing_since = self._failing_since or stamp(self._clock)

@@ -16,6 +16,7 @@ import structlog
 from aouo.config.settings import McpServer
 from aouo.facts.errors import OutcomeUnknown, SetupError, ToolFailed
 from aouo.facts.ports import Clock
+from aouo.plumbing.backoff import Backoff
 from aouo.tools.mcp import Answer, prefix, tools_of
 from aouo.tools.registry import Tool
 from aouo.web.certificates import cure_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 CONNECT_S = 8.0
-MAX_PAUSE_S = 60.0
+_BACKOFF = Backoff(first_s=1, factor=2, most_s=60)
 _STDERR_LINES = 5
 _QUOTING = ("MCPError", "ValidationError")
 _OURS = ("Connection closed",)
@@ -187,16 +188,12 @@ class Server:
         if self._closed:
             return
         self._failures += 1
-        pause_s = 0.0 if self._failures == 1 else _pause_s(self._failures)
+        pause_s = _BACKOFF.pause_s(self._failures - 1)
         self._not_before_s = self._clock.monotonic_s() + pause_s
         self._why = why
 
     def _down(self) -> str:
         return f"The server {self._name!r} is down: {self._why or 'it ended'}."
-
-
-def _pause_s(failures: int) -> float:
-    return min(2.0 ** min(failures - 2, 6), MAX_PAUSE_S)
 
 
 class Servers:

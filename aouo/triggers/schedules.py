@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any, TypeVar
 
-from aouo.config.settings import Settings
-from aouo.facts.ports import Clock, stamp
+from aouo.facts.ports import Clock
 from aouo.facts.work import Scheduled
 from aouo.packs.format.manifest import Manifest
-from aouo.plumbing.clock import SystemClock
-from aouo.plumbing.home import Home
-from aouo.plumbing.zones import zone_of
 from aouo.store import schedules
 from aouo.store.database import Database, Tx
-from aouo.store.migrate import migrate
 from aouo.triggers import scheduling
 from aouo.triggers.scheduling import Place, Reconciled, ZoneOf
 
 T = TypeVar("T")
-
-
-@asynccontextmanager
-async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Schedules]:
-    """The port while no bot runs; the home's lock is held meanwhile.
-
-    Raises:
-        HomeLocked: another process works on the home.
-    """
-    clock = SystemClock()
-    with home.lock():
-        database = Database(home.database)
-        try:
-            await database.open()
-            await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
-            zones = partial(zone_of, default=settings.cron.timezone)
-            yield Schedules(database=database, clock=clock, zone_of=zones)
-        finally:
-            await database.close()
 
 
 class Schedules:
@@ -110,10 +83,3 @@ class Schedules:
 
     async def _change(self, work: Callable[[Tx, datetime], T]) -> T:
         return await self._database.transact(lambda tx: work(tx, self._clock.now()))
-
-
-async def switch_verb(port: Schedules, request: Mapping[str, Any]) -> dict[str, Any]:
-    """`cron_switch` of the control socket: `{"id", "on"}` there, `{"schedule"}` back or None."""
-    wanted = str(request.get("id", ""))
-    row = await (port.resume(wanted) if request.get("on") is True else port.pause(wanted))
-    return {"schedule": asdict(row) if row else None}

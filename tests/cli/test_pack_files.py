@@ -14,12 +14,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aouo.cli.main import aouo
-from aouo.config.file import load_settings
 from aouo.facts.address import ConversationAddress
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.restoring import inspect
+from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
-from aouo.triggers.schedules import at_rest
+from aouo.plumbing.zones import zone_of
+from aouo.store.opening import opened
+from aouo.triggers.schedules import Schedules
 from aouo.triggers.scheduling import Place
 
 Run: TypeAlias = Callable[..., Result]
@@ -281,7 +283,8 @@ async def propose(home: Home) -> None:
     pack = load_pack(home.packs / "shop").pack
     assert pack is not None
     place = Place(ConversationAddress("tg", "1"), "private", "1")
-    async with at_rest(home, load_settings(home.path, {}).settings) as port:
+    async with opened(home.database, SystemClock()) as database:
+        port = Schedules(database=database, clock=SystemClock(), zone_of=zone_of)
         await port.propose(pack.manifest, place, consent=True)
 
 

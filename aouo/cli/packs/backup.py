@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from aouo.cli.asking import PATIENCE_S, asked
 from aouo.cli.context import current_home, json_option, print_json
-from aouo.cli.packs.install import asked
 from aouo.cli.packs.named import installed
 from aouo.facts.errors import SetupError
 from aouo.installer.restoring import known
@@ -89,7 +89,13 @@ def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) 
     _tell_version(kept)
     if not yes:
         click.confirm(f"Replace what {kept.pack} keeps now?", abort=True, err=True)
-    done = asked("pack_restore", pack=kept.pack, file=str(file.absolute()), passphrase=passphrase)
+    done = asked(
+        "pack_restore",
+        timeout_s=PATIENCE_S,
+        pack=kept.pack,
+        file=str(file.absolute()),
+        passphrase=passphrase,
+    )
     if problem := done["schedules_problem"]:
         click.echo(f"Its schedules are as they were: {problem}.", err=True)
     if as_json:

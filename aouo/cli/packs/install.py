@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
-from aouo.app.proxied import secrets_of
-from aouo.cli.context import current_home, json_option, load, print_json
-from aouo.cli.control import NoAnswer, NotRunning, ask
+from aouo.cli.asking import PATIENCE_S, Facts, asked
+from aouo.cli.context import current_home, json_option, print_json
+from aouo.cli.control import NotRunning, ask
 from aouo.facts.errors import PackError
 from aouo.packs.format.problems import did_you_mean
-from aouo.plumbing.home import Home, is_locked, running_pid
+from aouo.plumbing.home import Home, is_locked
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-Facts: TypeAlias = dict[str, Any]
-Asking: TypeAlias = Callable[..., Awaitable[Facts]]
-"""Asks one verb of `app.pack_verbs`: its name, and its arguments."""
-
-_PATIENCE_S = 900.0
-"""An upgrade runs the pack's evals first, and lets its turns finish."""
+    pass
 
 _yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 
@@ -68,7 +58,7 @@ def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     if there and not yes and (as_json or not _agreed(what)):
         _tell_unchanged(as_json, {"pack": name, "done": False})
         return
-    facts = {**asked("pack_remove", pack=name, purge=purge), "done": True}
+    facts = {**asked("pack_remove", timeout_s=PATIENCE_S, pack=name, purge=purge), "done": True}
     if as_json:
         print_json(facts)
     elif facts["purged"]:
@@ -103,7 +93,7 @@ def _tell_unchanged(as_json: bool, facts: Facts) -> None:
 
 def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
     """Offer, ask, and carry it out or not; nobody waits for an answer while a person thinks."""
-    offered = asked("pack_offer", source=_absolute(source), upgrade=name)
+    offered = asked("pack_offer", timeout_s=PATIENCE_S, source=_absolute(source), upgrade=name)
     facts = {**offered, "done": False}
     agreed = False
     try:
@@ -114,9 +104,9 @@ def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
                 agreed = agreed or _agreed(f"{offered['kind'].capitalize()} it?")
     finally:
         if not agreed:
-            asked("pack_decline", id=offered["id"])
+            asked("pack_decline", timeout_s=PATIENCE_S, id=offered["id"])
     if agreed:
-        asked("pack_accept", id=offered["id"])
+        asked("pack_accept", timeout_s=PATIENCE_S, id=offered["id"])
         facts["done"] = True
     return facts
 
@@ -163,63 +153,12 @@ def _absolute(source: str) -> str:
     )
 
 
-def asked(verb: str, **arguments: object) -> Facts:
-    """Ask one verb, each on its own: a Ctrl-C at a question ends it at once."""
-
-    async def once() -> Facts:
-        async with _asking() as asking:
-            return await asking(verb, **arguments)
-
-    return asyncio.run(once())
-
-
-@asynccontextmanager
-async def _asking() -> AsyncGenerator[Asking]:
-    """Ask the running bot; where none runs, do it on the home itself."""
-    home = current_home()
-    if is_locked(home):
-
-        async def remote(verb: str, **arguments: object) -> Facts:
-            try:
-                return await asyncio.to_thread(
-                    ask, home, verb, timeout_s=_PATIENCE_S, begins_s=None, **arguments
-                )
-            except NotRunning:
-                raise NoAnswer(
-                    f"aouo (pid {running_pid(home)}) holds {home.path} and does not answer yet.",
-                    fix="Try again in a moment.",
-                ) from None
-
-        yield remote
-        return
-    async with _at_rest(home) as asking:
-        yield asking
-
-
-@asynccontextmanager
-async def _at_rest(home: Home) -> AsyncGenerator[Asking]:
-    from aouo.installer.verbs import at_rest
-    from aouo.plumbing.logs import Logs, Nowhere
-    from aouo.plumbing.redact import Redactor
-
-    home.create()
-    settings = load(home).settings
-    redactor = Redactor(secrets_of(settings))
-    with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
-        async with at_rest(home, settings) as verbs:
-
-            async def local(verb: str, **arguments: object) -> Facts:
-                return await verbs[verb](arguments)
-
-            yield local
-
-
 def refresh(home: Home) -> bool:
     """Let the running bot read what is installed anew; False = none runs yet."""
     if not is_locked(home):
         return False
     try:
-        ask(home, "pack_refresh", timeout_s=_PATIENCE_S)
+        ask(home, "pack_refresh", timeout_s=PATIENCE_S)
     except NotRunning:  # it only begins, or ends
         return False
     return True

@@ -49,6 +49,7 @@ from aouo.flow.files.activity import typing
 from aouo.flow.files.media_reach import Openers, Reach, reach_of
 from aouo.flow.files.media_words import words_of
 from aouo.flow.generation import Senses
+from aouo.plumbing.backoff import Backoff
 from aouo.speech.services import Heard, TermsAsked
 from aouo.spending.quota import Quota
 from aouo.store import jobs, media, usage
@@ -60,7 +61,8 @@ T = TypeVar("T")
 SEEN_BYTES = 4_000_000
 """A picture that came as a file is shown to the model up to this size."""
 _TRIES = 3
-_PAUSE_AT_MOST_S = 10.0
+_BACKOFF = Backoff(first_s=1, factor=2, most_s=2)
+_ASKED_AT_MOST_S = 10.0
 
 
 class _Missed(Exception):
@@ -254,9 +256,9 @@ class Intake:
             try:
                 return await ask()
             except ProviderBusy as error:
-                if error.retry_after_s > _PAUSE_AT_MOST_S:
+                if error.retry_after_s > _ASKED_AT_MOST_S:
                     raise
-                await self._clock.sleep(max(error.retry_after_s, 1.0 * attempt))
+                await self._clock.sleep(_BACKOFF.pause_s(attempt, asked_s=error.retry_after_s))
         return await ask()
 
     async def _write(self, job: Job, kept: KeptFile, spent: list[Spent]) -> None:

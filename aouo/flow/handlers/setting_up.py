@@ -25,12 +25,14 @@ from aouo.facts.work import Delivery, Job, Route
 from aouo.flow.desk import Desk
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
+from aouo.plumbing.backoff import Backoff
 from aouo.store import deliveries, jobs, routes, topics
 from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
 T = TypeVar("T")
 TRIES = 3
+_BACKOFF = Backoff(first_s=1, factor=2, most_s=2)
 WAIT_AT_MOST_S = 60.0
 COMES_BACK_S = 5.0
 """How long the service message of a topic may take whose creation nobody answered for."""
@@ -236,7 +238,7 @@ class SettingUp:
                 if wait_s > WAIT_AT_MOST_S:
                     raise
             except NotSent:
-                wait_s = 0.5 * 2**tried
+                wait_s = _BACKOFF.pause_s(tried)
             await self._clock.sleep(wait_s)
         return await call()
 

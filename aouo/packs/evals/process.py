@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
 from aouo.facts.errors import PackError
 from aouo.packs.evals.results import EvalResult, from_json
+from aouo.plumbing import children
 
 LIMIT_S = 600.0
-_KEPT = (
-    *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV"),
-    "AOUO_SECURITY__SANDBOX",
-)
+_SANDBOX = "AOUO_SECURITY__SANDBOX"
+"""What evals are told of the settings that our environment holds."""
 
 
 async def run_evals(
@@ -44,13 +41,11 @@ async def run_evals(
     command = [sys.executable, "-m", "aouo"]
     command += ["--home", str(home)] if home else []
     command += ["pack", "test", "--json", *(["--real"] if real else []), str(folder)]
-    process = await asyncio.create_subprocess_exec(
+    process = await children.spawn(
         *command,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
         env=dict(os.environ) if real else _without_secrets(os.environ),
-        start_new_session=True,
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
     )
     try:
         async with asyncio.timeout(limit_s):
@@ -58,10 +53,7 @@ async def run_evals(
     except TimeoutError:
         raise PackError(f"The evals of {name} did not end within {limit_s:g} s.") from None
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        await children.end(process)
     return _results(name, said, complaint)
 
 
@@ -79,4 +71,5 @@ def _results(name: str, said: bytes, complaint: bytes) -> tuple[EvalResult, ...]
 
 
 def _without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: environ[name] for name in _KEPT if name in environ}
+    told = {_SANDBOX: environ[_SANDBOX]} if _SANDBOX in environ else {}
+    return children.clean_environment(environ) | told

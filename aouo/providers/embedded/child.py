@@ -1,4 +1,4 @@
-"""A child process that serves us on a loopback port: how one is started, and how it ends.
+"""A child process that serves us on a loopback port: how it says that it is ready, or gone.
 
 It reads one line from stdin, the key that callers must show, and prints one JSON line,
 `{"port": …}` or `{"error": …}`. It ends when its stdin does, so that it never outlives the runtime.
@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import re
-import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,28 +15,6 @@ from aouo.facts.errors import ProviderBusy, ProviderTimeout
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 5.0
-
-# The child needs no secrets that may be in ours.
-_CHILD_ENV = re.compile(
-    "PATH|HOME|LANG|LC_.*|TMPDIR|(DY)?LD_LIBRARY_PATH|PYTHON(PATH|HOME)|VIRTUAL_ENV|(OMP|GGML)_.*"
-)
-
-
-async def spawn(
-    *arguments: str, env: Mapping[str, str] | None = None
-) -> asyncio.subprocess.Process:
-    """Start a Python with these arguments, and with `env` beside the little it inherits."""
-    inherited = {key: value for key, value in os.environ.items() if _CHILD_ENV.fullmatch(key)}
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",  # its folder's modules are no top-level modules
-        *arguments,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=inherited | dict(env or {}),
-        start_new_session=True,  # Ctrl-C is for the runtime; it ends the child when it is done
-    )
 
 
 async def port_of(process: asyncio.subprocess.Process, key: str, who: str = "local") -> int:
@@ -73,16 +47,3 @@ async def has_died(process: asyncio.subprocess.Process) -> bool:
         async with asyncio.timeout(1.0):
             await process.wait()
     return process.returncode is not None
-
-
-async def end(process: asyncio.subprocess.Process, *, patience_s: float = STOP_TIMEOUT_S) -> None:
-    """End the child by closing its stdin; by force if that does not help within `patience_s`."""
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        async with asyncio.timeout(patience_s):
-            await process.wait()
-    except TimeoutError:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()

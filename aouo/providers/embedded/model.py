@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from aouo.facts.errors import ProviderBusy, ProviderTimeout, SetupError
 from aouo.facts.transcript import ModelEvent, ModelRequest
+from aouo.plumbing import children
 from aouo.providers.chat.wire import chat_body, encode
 from aouo.providers.embedded import child as child_process
 from aouo.providers.embedded import server as local_server
@@ -139,7 +140,7 @@ class LocalModel:
         async with self._starting:
             child, self._child = self._child, None
             if child is not None:
-                await child_process.end(child.process)
+                await children.end(child.process, patience_s=child_process.STOP_TIMEOUT_S)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         for attempt in (1, 2):
@@ -173,7 +174,8 @@ class LocalModel:
             return self._child
 
     async def _start(self) -> _Child:
-        process = await child_process.spawn(
+        process = await children.spawn(
+            *children.PYTHON,
             local_server.__file__,
             f"--model={self._weights}",
             f"--threads={self._threads}",
@@ -188,7 +190,7 @@ class LocalModel:
                 process, endpoint, await _knows_tools(endpoint), await _parameters_of(endpoint)
             )
         except BaseException:
-            await child_process.end(process)
+            await children.end(process, patience_s=child_process.STOP_TIMEOUT_S)
             raise
 
     def _endpoint(self, port: int, key: str) -> ChatEndpoint:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from aouo.app.lifecycle import Say
 from aouo.emulator import HOUSEHOLD, NOTES
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, words_of
@@ -274,7 +275,7 @@ async def test_a_terminal_shows_what_it_can_and_the_model_is_told(
     world.model.say("final")
     async with world.running() as bot:
         said_there, leave = bot.app.terminal.watch("local")
-        await bot.runtime._say({"chat": "local", "text": "go"})
+        await bot.runtime._say(Say(text="go"))
         seen = [(await said_there.get())["text"] for _ in (*lines, "final")]
         leave()
         await settled(bot)

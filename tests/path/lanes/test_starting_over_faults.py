@@ -19,6 +19,7 @@ from aouo.app.retention import Tidying
 from aouo.cli.control import ask
 from aouo.config.settings import Retention
 from aouo.installer.unfinished import at_rest
+from aouo.plumbing.verbs import Nothing
 from aouo.store.database import Database
 from tests.fakes.clock import FastClock
 from tests.path.world import ADA, World
@@ -49,7 +50,7 @@ async def told(world: World, *wanted: str) -> dict[str, Any]:
             await bot.people.next_message(ADA, contains=text)
         await world.people.say(ADA, ADA, "are you there?")
         await bot.people.next_message(ADA, contains="are you there?")
-        status = await bot.runtime._status({})
+        status = await bot.runtime._status(Nothing())
         json.dumps(status)
         return status
 

@@ -14,6 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.plumbing.home import Home
+from aouo.plumbing.verbs import Nothing
 from aouo.sandbox.levels import Refused
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.lanes.test_kill_matrix import runner_port
@@ -389,7 +390,7 @@ async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:
     world.model.say("done")
     async with world.running() as bot:
         await bot.ask("go")
-        facts = await bot.runtime._status({})
+        facts = await bot.runtime._status(Nothing())
 
     assert results(world) == ['{"EUR": 3}', "QUIET"]
     assert facts["sandbox"] == "off: tools of packs run unconfined, as security.sandbox says"
@@ -398,7 +399,7 @@ async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:
 async def test_status_says_what_is_enforced_here(world: World) -> None:
     desk(world.home)
     async with world.running() as bot:
-        facts = await bot.runtime._status({})
+        facts = await bot.runtime._status(Nothing())
 
     assert facts["sandbox"].startswith(("bubblewrap", "Landlock", "tools of packs are refused"))
 

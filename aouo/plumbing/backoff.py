@@ -1,0 +1,32 @@
+"""How long to wait before something that failed is tried again; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Exponential backoff: `first_s` after the first failure in a row, `factor` (1 or more) times
+    as long after each further one, never over `most_s`. `jitter` (0 to 1) is the share of a pause
+    that chance decides, so that many who wait do not come back together."""
+
+    first_s: float
+    factor: float
+    most_s: float
+    jitter: float = 0.0
+
+    def pause_s(self, failures: int, *, asked_s: float = 0.0, chance: float = 1.0) -> float:
+        """Seconds to wait after so many failures in a row; 0 failures = no pause.
+
+        A pause that the other side asked for, `asked_s`, is kept even where it is over `most_s`.
+        `chance`, 0 to 1, decides about the share of the jitter.
+        """
+        if failures <= 0:
+            return asked_s
+        try:
+            grown_s = self.first_s * self.factor ** (failures - 1)
+        except OverflowError:  # it has failed for days
+            grown_s = self.most_s
+        pause_s = min(grown_s, self.most_s) * (1 - self.jitter * (1 - chance))
+        return max(asked_s, pause_s)

@@ -1,0 +1,84 @@
+"""Child processes of ours: a clean environment, a group of their own, an end that is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TypeAlias
+
+Pipe: TypeAlias = int | IO[bytes]
+
+PYTHON = (sys.executable, "-P")
+"""Our own Python; its folder's modules are no top-level modules."""
+_INHERITED = re.compile(
+    r"PATH|HOME|LANG|LC_\w+|TMPDIR|(DY)?LD_LIBRARY_PATH|PYTHON(PATH|HOME)|VIRTUAL_ENV"
+    r"|(OMP|GGML)_\w+"
+)
+_KILLED_S = 5.0
+"""A process that left the group may hold a pipe of the dead child open for ever."""
+
+
+def clean_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a child needs of our environment: places, languages, threads; no key, no setting."""
+    return {name: value for name, value in environ.items() if _INHERITED.fullmatch(name)}
+
+
+async def spawn(
+    *command: str,
+    env: Mapping[str, str] | None = None,
+    stdin: Pipe = subprocess.PIPE,
+    stdout: Pipe = subprocess.PIPE,
+    stderr: Pipe | None = subprocess.DEVNULL,
+    folder: Path | str | None = None,
+    handed_on: Sequence[int] = (),
+) -> asyncio.subprocess.Process:
+    """Start a program in a session of its own: a terminal's Ctrl-C is for us, and `end` ends it
+    with all it started. `env` is its whole environment, by default `clean_environment()`.
+    `handed_on` are file descriptors that stay open in it.
+    """
+    return await asyncio.create_subprocess_exec(
+        *command,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        env=clean_environment() if env is None else env,
+        cwd=folder,
+        pass_fds=handed_on,
+        start_new_session=True,
+    )
+
+
+def close_stdin(process: asyncio.subprocess.Process) -> None:
+    """Ask a child to end that does so when nobody can tell it anything any more."""
+    if process.stdin is not None:
+        process.stdin.close()
+
+
+async def end(
+    process: asyncio.subprocess.Process,
+    *,
+    patience_s: float = 0.0,
+    ask: Callable[[asyncio.subprocess.Process], None] = close_stdin,
+) -> None:
+    """Ask a child to end; after `patience_s`, or when cancelled, kill it and all it started."""
+    if process.returncode is not None:
+        return
+    ask(process)
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await process.wait()
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_KILLED_S):
+            await process.wait()

@@ -1,0 +1,69 @@
+"""Verbs of the control socket: what each is asked with, and who answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
+
+from aouo.facts.errors import SetupError
+
+Facts: TypeAlias = dict[str, Any]
+R = TypeVar("R")
+_IN_WORDS = {str: "a text", bool: "true or false"}
+
+
+class BadRequest(SetupError):
+    """Whoever asks left something out, or said it in another type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """A verb that is asked with nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb(Generic[R]):
+    """Is answered once. `request` is a dataclass of texts and booleans."""
+
+    request: type[R]
+    handler: Callable[[R], Awaitable[Facts]]
+
+    async def __call__(self, raw: Mapping[str, Any]) -> Facts:
+        """Raises: BadRequest, and whatever the handler raises."""
+        return await self.handler(parsed(self.request, raw))
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(Generic[R]):
+    """Is answered until there is no more to say, or who asked has gone."""
+
+    request: type[R]
+    handler: Callable[[R], AsyncGenerator[Facts]]
+
+    def __call__(self, raw: Mapping[str, Any]) -> AsyncGenerator[Facts]:
+        """Raises: BadRequest, at once; the items raise whatever the handler does."""
+        return self.handler(parsed(self.request, raw))
+
+
+Verbs: TypeAlias = Mapping[str, Verb[Any] | Stream[Any]]
+
+
+def parsed(request: type[R], raw: Mapping[str, Any]) -> R:
+    """The request that `raw` holds. Keys of another version are left aside.
+
+    Raises:
+        BadRequest: a field is missing or of another type; it says which, and quotes no value.
+    """
+    types = get_type_hints(request)
+    values: dict[str, Any] = {}
+    for field in fields(request):  # pyright: ignore[reportArgumentType]
+        if field.name not in raw:
+            if field.default is MISSING:
+                raise BadRequest(f"The request lacks {field.name!r}.")
+            continue
+        value = raw[field.name]
+        if type(value) is not types[field.name]:
+            raise BadRequest(f"{field.name!r} has to be {_IN_WORDS[types[field.name]]}.")
+        values[field.name] = value
+    return request(**values)

@@ -1,0 +1,27 @@
+"""Opens the runtime's database: its file, its migrations, and closed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aouo.facts.ports import Clock, stamp
+from aouo.store.database import Database
+from aouo.store.migrate import migrate
+
+
+@asynccontextmanager
+async def opened(file: Path, clock: Clock) -> AsyncGenerator[Database]:
+    """The database in `file`, whose home's lock the caller holds, with today's tables.
+
+    Raises:
+        SetupError: it cannot be used.
+    """
+    database = Database(file)
+    try:
+        await database.open()
+        await database.transact(lambda tx: migrate(tx, stamp(clock)), durable=True)
+        yield database
+    finally:
+        await database.close()

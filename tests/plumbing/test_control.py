@@ -1,0 +1,121 @@
+"""The control socket: a line of JSON there, one or more back, whatever is asked; rules of ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aouo.cli.control import NoAnswer, ask, stream
+from aouo.facts.errors import SetupError
+from aouo.plumbing.control import Control
+from aouo.plumbing.home import Home
+from aouo.plumbing.verbs import BadRequest, Facts, Nothing, Stream, Verb, Verbs, parsed
+
+WAIT_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    pack: str
+    purge: bool = False
+
+
+async def take(request: Take) -> Facts:
+    return {"pack": request.pack, "purge": request.purge}
+
+
+async def breaks(request: Nothing) -> AsyncGenerator[Facts]:
+    yield {"kind": "ready"}
+    raise ValueError("the disk is gone")
+
+
+async def refuses(request: Nothing) -> AsyncGenerator[Facts]:
+    yield {"kind": "ready"}
+    raise SetupError("It is over.", fix="Begin anew.")
+
+
+async def counts(request: Take) -> AsyncGenerator[Facts]:
+    yield {"pack": request.pack}
+
+
+VERBS: Verbs = {
+    "take": Verb(Take, take),
+    "breaks": Stream(Nothing, breaks),
+    "refuses": Stream(Nothing, refuses),
+    "counts": Stream(Take, counts),
+}
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncGenerator[Home]:
+    def failed(error: OSError) -> None:
+        raise error
+
+    home = Home(folder / "home")
+    home.create()
+    async with asyncio.timeout(WAIT_S), Control(VERBS).listening(home, failed):
+        yield home
+
+
+def items(home: Home, verb: str, **arguments: Any) -> tuple[list[Facts], str, str]:
+    """What a stream said before its end, its complaint and the cure."""
+    said: list[Facts] = []
+    try:
+        for item in stream(home, verb, **arguments):
+            said.append(item)  # noqa: PERF402 - kept even when the next one raises
+    except NoAnswer as error:
+        return said, error.problem, error.fix
+    return said, "", ""
+
+
+async def test_a_stream_that_breaks_says_why_and_the_next_request_is_answered(
+    tmp_path: Path,
+) -> None:
+    ready: list[Facts] = [{"kind": "ready"}]
+    async with serving(tmp_path) as home:
+        broken = await asyncio.to_thread(items, home, "breaks")
+        refused = await asyncio.to_thread(items, home, "refuses")
+        taken = await asyncio.to_thread(ask, home, "take", pack="notes", purge=True)
+
+    assert broken == (ready, "That cannot be done: the disk is gone.", "")
+    assert refused == (ready, "It is over.", "Begin anew.")
+    assert taken == {"pack": "notes", "purge": True}
+
+
+async def test_a_bad_request_is_refused_in_a_sentence_by_verbs_and_streams(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path) as home:
+        for verb in ("take", "counts"):
+            _, problem, _ = await asyncio.to_thread(items, home, verb)
+            _, wrong, _ = await asyncio.to_thread(items, home, verb, pack="a", purge="yes")
+
+            assert problem == "The request lacks 'pack'."
+            assert wrong == "'purge' has to be true or false."
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ({"pack": "notes"}, Take("notes")),
+        ({"verb": "take", "pack": "notes", "purge": True, "of_tomorrow": 1}, Take("notes", True)),
+        ({}, "The request lacks 'pack'."),
+        ({"pack": 7}, "'pack' has to be a text."),
+        ({"pack": None}, "'pack' has to be a text."),
+        ({"pack": "notes", "purge": 1}, "'purge' has to be true or false."),
+    ],
+)
+def test_a_request_is_a_value_or_one_sentence(raw: dict[str, Any], said: Take | str) -> None:
+    """Another version may say more than we know; no value is quoted, it may be a passphrase."""
+    try:
+        found: Take | str = parsed(Take, raw)
+    except BadRequest as error:
+        found = error.problem
+
+    assert found == said
