@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from aouo.facts.notices_install import PackOffered
 from aouo.outbound.markdown.render import render
+from aouo.outbound.wording import sentences
 from aouo.outbound.wording.packs import install_card
 from aouo.outbound.wording.quoting import _one_line, code, plain
 from aouo.packs.compare import compare
@@ -361,3 +363,19 @@ def test_a_card_shows_all_that_is_agreed_to_however_much_and_however_long() -> N
         assert path in card
         assert "curl" in card
         assert "08:13" in card
+
+
+@pytest.mark.parametrize("card", ["x" * 6_000, "**may** read\n\n" * 900, "😀" * 3_000])
+def test_a_card_that_is_too_long_for_one_message_has_no_yes(card: str) -> None:
+    """Nobody agrees to what they cannot read; Telegram counts UTF-16 code units."""
+    shown = sentences.word(PackOffered("c1", card, upgrade=False))
+
+    assert len(shown.text.encode("utf-16-le")) // 2 <= 4096
+    assert shown.text.endswith("read all of it with `aouo pack info`.")
+    assert shown.buttons == ()
+
+
+def test_a_card_that_fits_asks() -> None:
+    shown = sentences.word(PackOffered("c1", "It may read.", upgrade=False))
+
+    assert [button.label for button in shown.buttons[0]] == ["Install", "No"]
