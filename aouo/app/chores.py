@@ -9,12 +9,12 @@ from aouo.facts.errors import ProviderError, Refused
 from aouo.facts.events import TurnSettled
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
-from aouo.flow.leases import Leases
+from aouo.flow.generations import Generations
 from aouo.plumbing.bus import Bus
 from aouo.store import sessions, turns, usage
 from aouo.store.database import Database, Tx
 from aouo.store.sessions import Wanting
-from aouo.turn.asides import Payer
+from aouo.turn.side_calls import Payer
 
 log = structlog.get_logger()
 QUIET_S = 20.0
@@ -35,12 +35,12 @@ class Titles:
         database: Database,
         clock: Clock,
         bus: Bus,
-        leases: Leases,
+        generations: Generations,
     ) -> None:
         self._database = database
         self._clock = clock
         self._bus = bus
-        self._leases = leases
+        self._generations = generations
 
     async def run(self) -> None:
         """For ever: what a former process left, then after each turn what it left."""
@@ -50,7 +50,7 @@ class Titles:
                 await self._clock.sleep(QUIET_S)
                 while not events.empty():
                     events.get_nowait()
-                if not self._leases.now.model.brief:
+                if not self._generations.now.model.brief:
                     await self.give()
                 await events.get()
         finally:
@@ -69,14 +69,14 @@ class Titles:
 
     async def _give(self, wanting: Wanting) -> None:
         said = await self._database.transact(lambda tx: _begin(tx, wanting))
-        now = self._leases.now
+        now = self._generations.now
         spent: list[Spent] = []
         pack, person, turn_id = wanting.pack, wanting.person, wanting.turn_id
         row = Spent("title", now.quota.day(), pack=pack, person=person, turn_id=turn_id)
         payer = Payer(now.model, row, spent.append, lambda ms: None)
         title = ""
         try:
-            title = await now.asides.title(payer, _lines(said))
+            title = await now.side_calls.title(payer, _lines(said))
         except (ProviderError, Refused, TimeoutError) as error:
             log.warning("title_failed", session=wanting.session_id, error=repr(error))
 

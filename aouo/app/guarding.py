@@ -1,4 +1,4 @@
-"""What stands at the door to tools: the fence, the protection, and the shelf for long results."""
+"""Builds what guards tools: the fence, the protection, and the shelf for long results."""
 
 from __future__ import annotations
 

@@ -10,20 +10,20 @@ from aouo.flow.answering.compacting import Compacting
 from aouo.flow.answering.contexts import Contexts
 from aouo.flow.answering.renewing import Renewing
 from aouo.flow.answering.turns import Turns
-from aouo.flow.desk import Desk
 from aouo.flow.files.intake import Intake
-from aouo.flow.handlers.affording import Affording
+from aouo.flow.generations import Generations
+from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
+from aouo.flow.handlers.membership import leave_chat
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.reacting import note_reaction
 from aouo.flow.handlers.remembering import Remembering
 from aouo.flow.handlers.setting_up import SettingUp
-from aouo.flow.handlers.standing import leave_chat
 from aouo.flow.handlers.taps import Taps
 from aouo.flow.handlers.topics import TopicEvents
 from aouo.flow.job import Flow
-from aouo.flow.leases import Leases
+from aouo.flow.replies import Replies
 from aouo.installer.packs import Packs
 from aouo.installer.samples import sample_packs
 from aouo.outbound.degrade import Capabilities
@@ -35,12 +35,12 @@ from aouo.telegram.channel import CAPABILITIES
 
 def flow_of(
     shared: Shared,
-    leases: Leases,
+    generations: Generations,
     *,
     outbox: Outbox,
-    desk: Desk,
+    replies: Replies,
     running: Running,
-    affording: Affording,
+    budget_refusals: BudgetRefusals,
     editing: Editing,
     packs: Packs,
     zone: Callable[[], tzinfo],
@@ -60,9 +60,9 @@ def flow_of(
         clock=clock,
         outbox=outbox,
         bus=bus,
-        desk=desk,
+        replies=replies,
         running=running,
-        affording=affording,
+        budget_refusals=budget_refusals,
         contexts=contexts,
         editing=editing,
         intake=Intake(
@@ -79,17 +79,17 @@ def flow_of(
             contexts=contexts,
             running=running,
         ),
-        leases=leases,
+        generations=generations,
     )
     setting_up = SettingUp(
-        database=database, clock=clock, outbox=outbox, desk=desk, platform=shared.telegram
+        database=database, clock=clock, outbox=outbox, replies=replies, platform=shared.telegram
     )
     installing = Installing(
         shop=packs,
-        desk=desk,
+        replies=replies,
         clock=clock,
         outbox=outbox,
-        owner=lambda: leases.now.owner,
+        owner=lambda: generations.now.owner,
         bundled=lambda: {folder.name: folder for folder in sample_packs()},
         files=shared.telegram,
         folder=shared.home.media,
@@ -98,24 +98,24 @@ def flow_of(
     remembering = Remembering(
         database=database,
         clock=clock,
-        desk=desk,
+        replies=replies,
         keeping=shared.keeping,
         zone=zone,
     )
     menus = Menus(
         database=database,
         clock=clock,
-        desk=desk,
+        replies=replies,
         outbox=outbox,
         open_store=shared.stores.open,
     )
     taps = Taps(
-        desk=desk,
+        replies=replies,
         database=database,
         clock=clock,
         outbox=outbox,
         waiting=waiting,
-        affording=affording,
+        budget_refusals=budget_refusals,
         editing=editing,
         installing=installing,
         remembering=remembering,
@@ -125,13 +125,13 @@ def flow_of(
         database=database,
         clock=clock,
         outbox=outbox,
-        desk=desk,
+        replies=replies,
         contexts=contexts,
         running=running,
-        leases=leases,
+        generations=generations,
     )
     return Flow(
-        desk=desk,
+        replies=replies,
         turns=turns,
         taps=taps,
         commands={
@@ -142,7 +142,7 @@ def flow_of(
             "setup_topics": lambda job, rest, slot: setting_up.run(job),
         },
         editing=editing,
-        topics=TopicEvents(database=database, clock=clock, desk=desk),
+        topics=TopicEvents(database=database, clock=clock, replies=replies),
         reacting=lambda job: note_reaction(database, clock, job),
-        standing=lambda job, standing: leave_chat(database, outbox, desk, job, standing),
+        standing=lambda job, standing: leave_chat(database, outbox, replies, job, standing),
     )

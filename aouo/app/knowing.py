@@ -12,7 +12,7 @@ import structlog
 from aouo.app.owner import OwnerNotices
 from aouo.config.settings import Settings
 from aouo.facts.ports import ChatModel, Clock
-from aouo.flow.leases import Leases
+from aouo.flow.generations import Generations
 from aouo.outbound.wording import sentences
 from aouo.providers.fallback import FallbackModel
 from aouo.providers.known import catalogue
@@ -130,8 +130,8 @@ class Knowing:
     from it.
     """
 
-    def __init__(self, leases: Leases, clock: Clock, owner_notices: OwnerNotices) -> None:
-        self._leases = leases
+    def __init__(self, generations: Generations, clock: Clock, owner_notices: OwnerNotices) -> None:
+        self._generations = generations
         self._clock = clock
         self._owner_notices = owner_notices
         self._concerns: dict[str, tuple[Concern, ...]] = {}
@@ -144,7 +144,7 @@ class Knowing:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            for at, model in enumerate(models_in(self._leases.now.model)):
+            for at, model in enumerate(models_in(self._generations.now.model)):
                 if isinstance(model, KnownModel):
                     group.create_task(self._follow(model, key_of(at)))
 
@@ -163,7 +163,7 @@ class Knowing:
 
     async def _tell(self, model: KnownModel, key: str, said: Inquiry) -> None:
         today = self._clock.now().date()
-        window_set = bool(self._leases.now.limits.context_window)
+        window_set = bool(self._generations.now.limits.context_window)
         found = tuple(concerns(model, said, key, today, window_set=window_set))
         self._concerns[key] = found
         log.info(

@@ -73,7 +73,7 @@ class Runtime:
         self._stop = asyncio.Event()
         self._since = time.time()
         self._takeover = Takeover()
-        self._knowing = Knowing(app.leases, app.clock, app.owner_notices)
+        self._knowing = Knowing(app.generations, app.clock, app.owner_notices)
         self.restart = False
         self.ready = asyncio.Event()
         self.ended = asyncio.Event()
@@ -98,13 +98,13 @@ class Runtime:
                 "idle": Verb(Nothing, self._idle),
                 "chat": Stream(Chat, self._chat),
                 "watch": Stream(Watch, self._watch),
-                **home_verbs(app.packs, lambda: app.leases.library, app.schedules),
+                **home_verbs(app.packs, lambda: app.generations.library, app.schedules),
             }
         )
         try:
             await app.packs.recover(self._takeover)
             async with self._takeover.of("Ending what was of people taken off the list"):
-                await end_what_is_theirs(app.database, app.clock, _listed(app.leases.now))
+                await end_what_is_theirs(app.database, app.clock, _listed(app.generations.now))
             waiting = await app.outbox.recover()
             async with self._takeover.of("Erasing what was said off the record"):
                 await erase_unanswered(
@@ -145,7 +145,7 @@ class Runtime:
             await app.owner_notices.tell(sentences.unfinished(self._takeover.told))
         if app.telegram:
             ingress.append(group.create_task(self._load(app), name="load"))
-        log.info("started", packs=list(app.leases.library.names), waiting=waiting)
+        log.info("started", packs=list(app.generations.library.names), waiting=waiting)
         self.ready.set()
         return ingress
 
@@ -154,7 +154,7 @@ class Runtime:
         await app.telegram.load()
         while True:  # nobody waits for it: Telegram may be slow
             app.refreshing.menu_changed.clear()
-            await show_menu(app.telegram, app.leases.library)
+            await show_menu(app.telegram, app.generations.library)
             await app.refreshing.menu_changed.wait()
 
     async def _end(self, ingress: list[asyncio.Task[None]]) -> None:
@@ -176,7 +176,7 @@ class Runtime:
         del request
         app = self._app
         waiting = await app.database.read(_waiting)
-        model = app.leases.now.model
+        model = app.generations.now.model
         return {
             "pid": os.getpid(),
             "since": self._since,
@@ -185,13 +185,13 @@ class Runtime:
             "model": {"provider": model.provider, "model": model.model, "note": _note(model)},
             "models": _models(model),
             "concerns": self._knowing.told,
-            "packs": list(app.leases.library.names),
+            "packs": list(app.generations.library.names),
             "broken_packs": {
                 name: [str(problem) for problem in problems]
-                for name, problems in app.leases.library.broken.items()
+                for name, problems in app.generations.library.broken.items()
             },
-            "mcp": app.leases.now.servers.facts(),
-            "sandbox": in_words(await app.leases.now.sandbox.level()),
+            "mcp": app.generations.now.servers.facts(),
+            "sandbox": in_words(await app.generations.now.sandbox.level()),
             "lanes": {"running": app.bell.at_work, "waiting": waiting.get("ready", 0)},
             "unfinished": [str(item) for item in self._takeover.unfinished],
             "config": {

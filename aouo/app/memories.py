@@ -12,7 +12,7 @@ from aouo.packs.load import Pack
 
 
 class Memories:
-    """Opens memory files; `folder_of` tells where those of a pack lie for an owner."""
+    """Opens memory files; `folder_of` tells where those of a pack lie for a tenant."""
 
     def __init__(
         self, library: Callable[[], Library], folder_of: Callable[[str, str], Path]
@@ -21,17 +21,17 @@ class Memories:
         self._folder_of = folder_of
         self._open: dict[tuple[str, str], tuple[Pack | None, MemoryFiles]] = {}
 
-    def files(self, pack: str, owner: str) -> MemoryFiles:
-        """The memory files of a pack ("" = of none) for `owner`; made from its templates.
+    def files(self, pack: str, tenant: str) -> MemoryFiles:
+        """The memory files of a pack ("" = of none) for `tenant`; made from its templates.
 
         They remember what they have read, so they are kept until their pack is another one.
         """
         found = self._library().get(pack)
-        folder = self._folder_of(pack, owner)
-        made, files = self._open.get((pack, owner), (None, None))
+        folder = self._folder_of(pack, tenant)
+        made, files = self._open.get((pack, tenant), (None, None))
         if files is None or made is not found:
             files = self._made(found, folder)
-            self._open[pack, owner] = (found, files)
+            self._open[pack, tenant] = (found, files)
         return files
 
     def _made(self, found: Pack | None, folder: Path) -> MemoryFiles:
@@ -44,7 +44,7 @@ class Memories:
             max_bytes=found.manifest.memory.max_bytes,
         )
 
-    def read(self, pack: str, owner: str) -> Mapping[str, str]:
+    def read(self, pack: str, tenant: str) -> Mapping[str, str]:
         """What a prompt holds, by file name."""
-        files = self.files(pack, owner)
+        files = self.files(pack, tenant)
         return {name: files.shown(name) for name in files.names}

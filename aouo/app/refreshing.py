@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from aouo.app.shared import Shared
 from aouo.flow.generation import Generation
-from aouo.flow.leases import Leases
+from aouo.flow.generations import Generations
 from aouo.installer.installed import changed
 from aouo.installer.kit import PackKit
 from aouo.installer.packs import Packs
@@ -18,9 +18,9 @@ from aouo.triggers.scheduling import ZoneOf
 class Refreshing:
     """Swaps generations; `menu_changed` is set when the menu of commands may say less or more."""
 
-    def __init__(self, shared: Shared, leases: Leases) -> None:
+    def __init__(self, shared: Shared, generations: Generations) -> None:
         self.shared = shared
-        self._leases = leases
+        self._generations = generations
         self.menu_changed = asyncio.Event()
         self._one_by_one = asyncio.Lock()
 
@@ -30,33 +30,33 @@ class Refreshing:
         One at a time: what was read earlier never takes the place of what was read later.
         """
         async with self._one_by_one:
-            now = self._leases.now
+            now = self._generations.now
             await self.swap(now.renewed(await now.installable.scanned()))
 
     async def swap(self, generation: Generation) -> None:
         """From now on new work begins with `generation`; packs that changed are opened anew."""
-        for name in changed(self._leases.library, generation.library):
+        for name in changed(self._generations.library, generation.library):
             await asyncio.to_thread(self.shared.stores.release, name)
-        self._leases.swap(generation)
+        self._generations.swap(generation)
         self.menu_changed.set()
 
     async def _as_if(self, pinned: Mapping[str, str]) -> Library:
-        return await self._leases.now.installable.as_if(pinned)
+        return await self._generations.now.installable.as_if(pinned)
 
     def packs(self, zone_of: ZoneOf) -> Packs:
         """What installs, upgrades and removes, with a refresh after each change."""
-        shared, leases = self.shared, self._leases
+        shared, generations = self.shared, self._generations
         kit = PackKit(
             home=shared.home,
             clock=shared.clock,
             database=shared.database,
             stores=shared.stores,
-            library=lambda: leases.library,
-            alone=leases.change,
+            library=lambda: generations.library,
+            alone=generations.change,
             scan=self._as_if,
             refresh=self.refresh,
-            trusted_keys=lambda: leases.now.installable.trusted_keys,
+            trusted_keys=lambda: generations.now.installable.trusted_keys,
             zone_of=zone_of,
-            owner=lambda: leases.now.owner,
+            owner=lambda: generations.now.owner,
         )
         return Packs(kit)

@@ -14,7 +14,7 @@ from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.bus import Bus
 from aouo.plumbing.current import Current
-from aouo.spending.purse import Purse
+from aouo.spending.reservations import Reservations
 from aouo.tools.registry import Tool
 from aouo.turn.tokens import Estimator
 
@@ -34,7 +34,7 @@ class Shared(Base):
     stores: PackStores
     memories: Memories
     keeping: Keeping
-    purse: Purse
+    reservations: Reservations
     estimator: Estimator
 
 
@@ -62,6 +62,6 @@ def share(
         stores=stores,
         memories=memories,
         keeping=Keeping(database=base.database, clock=base.clock, files_of=memories.files),
-        purse=Purse(),
+        reservations=Reservations(),
         estimator=Estimator(),
     )

@@ -10,8 +10,8 @@ from functools import partial
 import structlog
 
 from aouo.app.base import Base
+from aouo.app.build_generation import build_generation
 from aouo.app.chores import Titles
-from aouo.app.generations import build_generation
 from aouo.app.handling import flow_of
 from aouo.app.owner import OwnerNotices, letting_in
 from aouo.app.refreshing import Refreshing
@@ -27,11 +27,11 @@ from aouo.facts.events import Inbound
 from aouo.facts.ids import ulid
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel, Clock, Messenger
-from aouo.flow.desk import Desk
-from aouo.flow.handlers.affording import Affording
-from aouo.flow.handlers.behind import Behind
+from aouo.flow.generations import Generations
+from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.editing import Editing
-from aouo.flow.leases import Leases
+from aouo.flow.handlers.waiting_notice import WaitingNotice
+from aouo.flow.replies import Replies
 from aouo.installer.packs import Packs
 from aouo.outbound.clean import CleanMessenger
 from aouo.outbound.ledger import Ledger
@@ -44,7 +44,7 @@ from aouo.plumbing.zones import zone_of
 from aouo.queue.inbox import Inbox
 from aouo.queue.lanes import Bell, Lanes
 from aouo.queue.running import Running
-from aouo.routing.door import Doorkeeper
+from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.store.database import Database
 from aouo.telegram.channel import TelegramChannel
@@ -65,13 +65,13 @@ class App:
     bus: Bus
     bell: Bell
     inbox: Inbox
-    behind: Behind
+    behind: WaitingNotice
     lanes: Lanes
     outbox: Outbox
     running: Running
     terminal: TerminalMessenger
     telegram: TelegramChannel | None
-    leases: Leases
+    generations: Generations
     titles: Titles
     tidying: Tidying
     owner_notices: OwnerNotices
@@ -94,22 +94,22 @@ async def build(
     if lost := await first.quota.recover():
         log.warning("calls_written_off", calls=lost)
     running = Running()
-    return _wire(shared, Leases(first, shared.library, running.give_back), running)
+    return _wire(shared, Generations(first, shared.library, running.give_back), running)
 
 
-def _wire(shared: Shared, leases: Leases, running: Running) -> App:
+def _wire(shared: Shared, generations: Generations, running: Running) -> App:
     """Join the stages of the path."""
     home, clock, database, telegram = shared.home, shared.clock, shared.database, shared.telegram
     bell, terminal = Bell(), TerminalMessenger()
 
     def owner() -> Owner:
-        return leases.now.owner
+        return generations.now.owner
 
     def redactor() -> Redactor:
-        return leases.now.redactor
+        return generations.now.redactor
 
     def zones(name: str = "") -> tzinfo:
-        return zone_of(name, leases.now.timezone)
+        return zone_of(name, generations.now.timezone)
 
     messengers: dict[str, Messenger] = {"cli": CleanMessenger(terminal, redactor)}
 
@@ -122,7 +122,7 @@ def _wire(shared: Shared, leases: Leases, running: Running) -> App:
     ledger = Ledger(
         database=database,
         clock=clock,
-        resend_unknown=lambda: leases.now.transport.resend_unknown,
+        resend_unknown=lambda: generations.now.transport.resend_unknown,
         owner=owner,
         moved=moved,
     )
@@ -132,8 +132,8 @@ def _wire(shared: Shared, leases: Leases, running: Running) -> App:
         messengers=messengers,
         stop_turns=lambda address: running.stop_chat(address.around.lane),
     )
-    affording = Affording(
-        database=database, clock=clock, outbox=outbox, leases=leases, wake=bell.ring
+    budget_refusals = BudgetRefusals(
+        database=database, clock=clock, outbox=outbox, generations=generations, wake=bell.ring
     )
 
     def is_owner(inbound: Inbound) -> bool:
@@ -143,50 +143,50 @@ def _wire(shared: Shared, leases: Leases, running: Running) -> App:
         {**HANDLERS, "stop": stopping(is_owner), "cron": cron(zones)},
         {
             "sessions": list_sessions,
-            "usage": spending(lambda: leases.now.quota.day(), is_owner),
+            "usage": spending(lambda: generations.now.quota.day(), is_owner),
         },
     )
-    behind = Behind(database=database, clock=clock, outbox=outbox)
+    behind = WaitingNotice(database=database, clock=clock, outbox=outbox)
     inbox = Inbox(
         database=database,
         clock=clock,
         owner=ulid(),
-        policy=lambda: Doorkeeper(Installed(leases.library.names)),
-        burst_s=lambda: leases.now.transport.burst_s,
+        policy=lambda: LanePolicy(Installed(generations.library.names)),
+        burst_s=lambda: generations.now.transport.burst_s,
         ready=bell.ring,
         redactor=redactor,
         behind=behind.look,
     )
-    desk = Desk(
+    replies = Replies(
         database=database,
         clock=clock,
         outbox=outbox,
         commands=commands,
-        library=lambda: leases.library,
+        library=lambda: generations.library,
         running=running,
         wake=bell.ring,
         moved=moved,
         owner=owner,
-        let_in=lambda person: letting_in(home, leases.now.admission.people, person),
+        let_in=lambda person: letting_in(home, generations.now.admission.people, person),
     )
     editing = Editing(database=database, clock=clock, outbox=outbox, wake=bell.ring)
-    refreshing = Refreshing(shared, leases)
+    refreshing = Refreshing(shared, generations)
     packs = refreshing.packs(zones)
     flow = flow_of(
         shared,
-        leases,
+        generations,
         packs=packs,
         outbox=outbox,
-        desk=desk,
+        replies=replies,
         running=running,
-        affording=affording,
+        budget_refusals=budget_refusals,
         editing=editing,
         zone=zones,
     )
     if telegram:
         telegram.attach(
             inbox,
-            admission=lambda: leases.now.admission,
+            admission=lambda: generations.now.admission,
             reached=partial(outbox.try_now, "tg"),
         )
         messengers["tg"] = CleanMessenger(telegram, redactor)
@@ -203,13 +203,13 @@ def _wire(shared: Shared, leases: Leases, running: Running) -> App:
         running=running,
         terminal=terminal,
         telegram=telegram,
-        leases=leases,
-        titles=Titles(database=database, clock=clock, bus=shared.bus, leases=leases),
+        generations=generations,
+        titles=Titles(database=database, clock=clock, bus=shared.bus, generations=generations),
         tidying=Tidying(
             database=database,
             clock=clock,
             folder=home.media,
-            days=lambda: leases.now.retention,
+            days=lambda: generations.now.retention,
         ),
         owner_notices=OwnerNotices(
             database=database,

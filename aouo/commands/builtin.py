@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from aouo.commands.registry import Call, Handler, Result
+from aouo.commands.registry import CommandCall, Handler, Result
 from aouo.facts import notices
 from aouo.facts.commands import COMMANDS, MENU
 from aouo.facts.errors import ToolFailed
@@ -21,7 +21,7 @@ SESSIONS_SHOWN = 8
 def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
     """`/stop`; the owner may stop anybody's turn."""
 
-    def stop(tx: Tx, call: Call, library: Library) -> Result:
+    def stop(tx: Tx, call: CommandCall, library: Library) -> Result:
         del library
         lane, person = call.inbound.address.lane, call.inbound.person.id
         dropped = jobs.drop_waiting(tx, lane, person, call.job, call.now)
@@ -42,7 +42,7 @@ def stopping(is_owner: Callable[[Inbound], bool]) -> Handler:
     return stop
 
 
-def show_help(tx: Tx, call: Call, library: Library) -> Result:
+def show_help(tx: Tx, call: CommandCall, library: Library) -> Result:
     pack = library.get(_route(tx, call).active_pack)
     skills = pack.skills.values() if pack else ()
     language = call.inbound.person.language
@@ -56,7 +56,7 @@ def show_help(tx: Tx, call: Call, library: Library) -> Result:
     return Result(notices.Help(tuple((entry.name, entry.line) for entry in ours), own))
 
 
-def start(tx: Tx, call: Call, library: Library) -> Result:
+def start(tx: Tx, call: CommandCall, library: Library) -> Result:
     packs = shown_packs(library, call.inbound.person.language)
     active = _route(tx, call).active_pack
     if active or len(packs) < 2:
@@ -65,12 +65,12 @@ def start(tx: Tx, call: Call, library: Library) -> Result:
     return Result(notices.Picker(packs, about=about, hello=True))
 
 
-def own_id(tx: Tx, call: Call, library: Library) -> Result:
+def own_id(tx: Tx, call: CommandCall, library: Library) -> Result:
     del tx, library
     return Result(notices.YourId(call.inbound.person.id))
 
 
-def whereami(tx: Tx, call: Call, library: Library) -> Result:
+def whereami(tx: Tx, call: CommandCall, library: Library) -> Result:
     address = call.inbound.address
     route = routes.find(tx, address)
     return Result(
@@ -87,12 +87,12 @@ def whereami(tx: Tx, call: Call, library: Library) -> Result:
     )
 
 
-def pick(tx: Tx, call: Call, library: Library) -> Result:
+def pick(tx: Tx, call: CommandCall, library: Library) -> Result:
     language = call.inbound.person.language
     return Result(notices.Picker(shown_packs(library, language), _route(tx, call).active_pack))
 
 
-def use(tx: Tx, call: Call, library: Library) -> Result:
+def use(tx: Tx, call: CommandCall, library: Library) -> Result:
     """`/use <pack>[:<skill>]`; the skill becomes the active one, stored qualified."""
     text, _, skill = (part.strip() for part in call.rest.partition(":"))
     if not text:
@@ -110,7 +110,7 @@ def use(tx: Tx, call: Call, library: Library) -> Result:
     return bind(tx, call, library, name, qualified)
 
 
-def bind(tx: Tx, call: Call, library: Library, pack: str, skill: str = "") -> Result:
+def bind(tx: Tx, call: CommandCall, library: Library, pack: str, skill: str = "") -> Result:
     """Bind the conversation; what waited for a pack is replayed."""
     route = _route(tx, call)
     routes.set_pack(tx, route, pack, call.now, skill=skill)
@@ -123,7 +123,7 @@ def bind(tx: Tx, call: Call, library: Library, pack: str, skill: str = "") -> Re
     return Result(notices.Bound(pack, before, about, named), replay=replayed > 0)
 
 
-def new(tx: Tx, call: Call, library: Library) -> Result:
+def new(tx: Tx, call: CommandCall, library: Library) -> Result:
     """A truly fresh session, without the skill of the one before; going back is explicit."""
     route = _route(tx, call)
     pack = route.active_pack or (library.names[0] if len(library.names) == 1 else "")
@@ -136,7 +136,7 @@ def new(tx: Tx, call: Call, library: Library) -> Result:
     return Result(notices.FreshSession(kept))
 
 
-def otr(tx: Tx, call: Call, library: Library) -> Result:
+def otr(tx: Tx, call: CommandCall, library: Library) -> Result:
     """Go off the record, or back on it."""
     del library
     route = _route(tx, call)
@@ -144,14 +144,16 @@ def otr(tx: Tx, call: Call, library: Library) -> Result:
     return Result(notices.OffRecord(not route.off_record))
 
 
-async def list_sessions(snapshot: Snapshot, call: Call, route: Route | None) -> notices.Sessions:
+async def list_sessions(
+    snapshot: Snapshot, call: CommandCall, route: Route | None
+) -> notices.Sessions:
     key = call.inbound.address.session_key(route.active_pack if route else "")
     found = await snapshot.ask(sessions.recent(key, SESSIONS_SHOWN))
     items = tuple((s.id, s.title, s.updated_at, s.messages) for s in found)
     return notices.Sessions(items, route.session_id if route else "")
 
 
-def open_session(tx: Tx, call: Call, token: str) -> Result:
+def open_session(tx: Tx, call: CommandCall, token: str) -> Result:
     """Go back to one of this conversation's sessions with its pack; `token` ends its id."""
     route = _route(tx, call)
     key = call.inbound.address.session_key(route.active_pack)
@@ -188,7 +190,7 @@ def _about(pack: Pack | None, language: str) -> str:
     return ": ".join(said) if said != tuple(filter(None, written)) else ""
 
 
-def pack_here(tx: Tx, call: Call, library: Library) -> str | None:
+def pack_here(tx: Tx, call: CommandCall, library: Library) -> str | None:
     """The pack that a conversation is with, "" = none is installed, None = it has to be chosen."""
     route = routes.find(tx, call.inbound.address)
     if route and route.active_pack:
@@ -196,7 +198,7 @@ def pack_here(tx: Tx, call: Call, library: Library) -> str | None:
     return None if len(library.names) > 1 else "".join(library.names)
 
 
-def _route(tx: Tx, call: Call) -> Route:
+def _route(tx: Tx, call: CommandCall) -> Route:
     inbound = call.inbound
     return routes.get_or_create(tx, inbound.address, inbound.chat_kind, call.now)
 

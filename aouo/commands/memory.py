@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime, tzinfo
 
-from aouo.commands.registry import Call
+from aouo.commands.registry import CommandCall
 from aouo.facts import notices
 from aouo.facts.history import Version
 from aouo.memory.files import MemoryFiles
 from aouo.store import memory_versions as versions
 from aouo.store.database import Tx
-from aouo.store.owners import owner_of
+from aouo.store.tenants import tenant_of
 
 _CHANGES = 3
 
 
 def card(
     tx: Tx,
-    call: Call,
+    call: CommandCall,
     pack: str,
     files: MemoryFiles,
     zone: tzinfo | None,
@@ -28,13 +28,13 @@ def card(
     emptied: str = "",
 ) -> notices.MemoryShown:
     """What the files hold now, the newest changes, and what an undo would take back."""
-    owner = owner_of(tx, call.inbound)
-    newest = versions.newest(tx, pack, owner, _CHANGES)
-    undo = versions.undoable(tx, pack, owner)
+    tenant = tenant_of(tx, call.inbound)
+    newest = versions.newest(tx, pack, tenant, _CHANGES)
+    undo = versions.undoable(tx, pack, tenant)
     by_hand = tuple(
         name
         for name in files.names
-        if files.is_readable(name) and versions.is_edited(tx, pack, owner, name, files.text(name))
+        if files.is_readable(name) and versions.is_edited(tx, pack, tenant, name, files.text(name))
     )
     return notices.MemoryShown(
         pack,
@@ -54,7 +54,9 @@ def kept(files: MemoryFiles, name: str) -> notices.KeptFile:
     return notices.KeptFile(files.file(name), len(text.encode("utf-8", "replace")), text)
 
 
-def _change(tx: Tx, call: Call, version: Version, zone: tzinfo | None) -> notices.MemoryChange:
+def _change(
+    tx: Tx, call: CommandCall, version: Version, zone: tzinfo | None
+) -> notices.MemoryChange:
     before, after = version.before.splitlines(), version.after.splitlines()
     cause, person = version.cause, call.inbound.person.id
     return notices.MemoryChange(
@@ -75,7 +77,7 @@ def _new_in(lines: list[str], others: list[str]) -> tuple[str, ...]:
     return tuple(line for line in lines if line.strip() and line not in there)
 
 
-def _message_here(call: Call, version: Version) -> int:
+def _message_here(call: CommandCall, version: Version) -> int:
     """The message to answer with the card: the one that the newest change came from."""
     address, cause = call.inbound.address, version.cause
     here = (cause.platform, cause.chat_id) == (address.platform, address.chat_id)

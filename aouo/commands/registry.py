@@ -20,7 +20,7 @@ from aouo.store.snapshots import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CommandCall:
     """One command as it reached its lane; `now` is the stored form of the time, `job` its job."""
 
     inbound: Inbound
@@ -39,8 +39,8 @@ class Result:
     dropped: tuple[int, ...] = ()  # jobs that are over, by id
 
 
-Handler: TypeAlias = Callable[[Tx, Call, Library], Result]
-Look: TypeAlias = Callable[[Snapshot, Call, Route | None], Awaitable[Notice]]
+Handler: TypeAlias = Callable[[Tx, CommandCall, Library], Result]
+Look: TypeAlias = Callable[[Snapshot, CommandCall, Route | None], Awaitable[Notice]]
 """What looks before the transaction that settles its job."""
 
 

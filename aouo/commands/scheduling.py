@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from aouo.commands.builtin import pack_here
-from aouo.commands.registry import Call, Handler, Result
+from aouo.commands.registry import CommandCall, Handler, Result
 from aouo.facts import notices
 from aouo.facts.schedule import NotASchedule, parse
 from aouo.facts.schedule_words import in_words, moment_in_words
@@ -22,7 +22,7 @@ _NAME_CHARS = 60
 def cron(zone_of: ZoneOf) -> Handler:
     """`/cron` lists; `/cron on ID` and `/cron off ID`, which its buttons send, switch and list."""
 
-    def show(tx: Tx, call: Call, library: Library) -> Result:
+    def show(tx: Tx, call: CommandCall, library: Library) -> Result:
         inbound = call.inbound
         now = datetime.fromisoformat(call.now)
         verb, _, wanted = call.rest.strip().partition(" ")
@@ -56,7 +56,7 @@ def line_of(row: Scheduled, zone_of: ZoneOf, *, here: str = "") -> notices.Sched
 
 
 def _switch(
-    tx: Tx, call: Call, library: Library, schedule_id: str, zone_of: ZoneOf, *, on: bool
+    tx: Tx, call: CommandCall, library: Library, schedule_id: str, zone_of: ZoneOf, *, on: bool
 ) -> None:
     """Switch one of this conversation's; of another one nothing is touched, nor told."""
     row = schedules.get(tx, schedule_id)

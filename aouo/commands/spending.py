@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from aouo.commands.registry import Call, Look
+from aouo.commands.registry import CommandCall, Look
 from aouo.facts import notices
 from aouo.facts.events import Inbound
 from aouo.facts.work import Route
@@ -16,7 +16,9 @@ from aouo.store.snapshots import Query, Snapshot
 def spending(day: Callable[[], str], is_owner: Callable[[Inbound], bool]) -> Look:
     """`day` is the local day; whoever `is_owner` sees the sums of everybody besides."""
 
-    async def show(snapshot: Snapshot, call: Call, route: Route | None) -> notices.SpendingReport:
+    async def show(
+        snapshot: Snapshot, call: CommandCall, route: Route | None
+    ) -> notices.SpendingReport:
         pack, person = route.active_pack if route else "", call.inbound.person.id
         today = day()
         week = (date.fromisoformat(today) - timedelta(days=6)).isoformat()

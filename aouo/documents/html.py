@@ -37,13 +37,13 @@ def markdown(page: str, base_url: str = "") -> str:
 
     Links are made whole with `base_url`. The page's title comes first.
     """
-    reader = _Reader(base_url)
+    reader = _TextParser(base_url)
     reader.feed(page)
     reader.close()
     return reader.result()
 
 
-class _Reader(HTMLParser):
+class _TextParser(HTMLParser):
     """Writes lines as tags come by."""
 
     def __init__(self, base_url: str) -> None:

@@ -40,7 +40,7 @@ class Read:
     note: str
 
 
-class Reader:
+class DocumentReader:
     """Reads documents, a few at a time: each child may take its share of the memory."""
 
     def __init__(self, at_once: int = 2) -> None:

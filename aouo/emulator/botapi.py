@@ -1,4 +1,4 @@
-"""The Bot API over HTTP: one door that reads, checks, runs, answers and notes every call."""
+"""The Bot API over HTTP: reads, checks, runs, answers and notes every call."""
 
 import asyncio
 import re

@@ -9,7 +9,7 @@ from aouo.emulator.jsons import JsonObject, as_array, as_object
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiCall:
     """One API call; `status` is None while it is open and where no answer was sent.
 
     `fault` names the fault it suffered, `at` is the emulator's clock at arrival.
@@ -37,14 +37,14 @@ class Journal:
     """Calls and violations since the start."""
 
     def __init__(self, signal: ChangeSignal) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ApiCall] = []
         self.violations: list[Violation] = []
         self._signal = signal
 
     def arrived(self, at: float, method: str, params: JsonObject) -> int:
         """Note a call; its number counts from 1."""
         number = len(self.calls) + 1
-        self.calls.append(Call(number, at, method, _shown(params)))
+        self.calls.append(ApiCall(number, at, method, _shown(params)))
         self._signal.bump()
         return number
 

@@ -10,11 +10,11 @@ from typing import Self
 
 from aiohttp import web
 
+from aouo.emulator.access import only_ours, shown_nowhere_else
 from aouo.emulator.botapi import BotApi
 from aouo.emulator.changes import ChangeSignal
 from aouo.emulator.client import EmulatorClient
 from aouo.emulator.control import Control
-from aouo.emulator.door import only_ours, shown_nowhere_else
 from aouo.emulator.faults import FaultPlan
 from aouo.emulator.flood import FloodControl
 from aouo.emulator.journal import Journal

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
+from aouo.emulator.access import on_this_machine
 from aouo.emulator.changes import ChangeSignal
-from aouo.emulator.door import on_this_machine
 from aouo.emulator.faults import FaultPlan
 from aouo.emulator.jsons import JsonObject, as_object
 from aouo.emulator.world import World

@@ -14,7 +14,7 @@ Stage = Literal["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"]
 class Spent:
     """One row to write. `day` is the local day, `2026-11-21`; money in USD.
 
-    `hold` is the id of the reservation that this row settles, "" = nothing was reserved.
+    `reservation` is the id of the reservation that this row settles, "" = nothing was reserved.
     """
 
     scope: str
@@ -28,7 +28,7 @@ class Spent:
     tokens: Usage = field(default_factory=Usage)
     cost_usd: float = 0.0
     duration_ms: int = 0
-    hold: str = ""
+    reservation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -465,7 +465,7 @@ class MayHaveArrived(OutcomeUnknown):
 
 
 class LostClaim(AouoError):
-    """A write with an older fence: another worker owns the job now."""
+    """A write with an older claim: another worker owns the job now."""
 
 
 class StopAsked(AouoError):

@@ -1,4 +1,4 @@
-"""Ids: a sortable random token, and session ids of the form kind, owner, token."""
+"""Ids: a sortable random token, and session ids of the form kind, conversation, token."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class SessionId:
     """One stream of history: its kind, the conversation that owns it, and a token."""
 
     kind: SessionKind
-    owner: str
+    conversation: str
     token: str
 
     def __str__(self) -> str:
-        return f"{self.kind}/{self.owner}/{self.token}"
+        return f"{self.kind}/{self.conversation}/{self.token}"
 
     @classmethod
-    def new(cls, kind: SessionKind, owner: str) -> SessionId:
-        """Rotation keeps the owner, so ids never grow."""
-        return cls(kind, owner, ulid())
+    def new(cls, kind: SessionKind, conversation: str) -> SessionId:
+        """Rotation keeps the conversation, so ids never grow."""
+        return cls(kind, conversation, ulid())
 
     @classmethod
     def parse(cls, text: str) -> SessionId:
@@ -69,7 +69,7 @@ class SessionId:
             ValueError: not a session id.
         """
         kind, _, rest = text.partition("/")
-        owner, _, token = rest.rpartition("/")
-        if kind not in get_args(SessionKind) or not owner or len(token) != 26:
+        conversation, _, token = rest.rpartition("/")
+        if kind not in get_args(SessionKind) or not conversation or len(token) != 26:
             raise ValueError(f"not a session id: {text!r}")
-        return cls(cast("SessionKind", kind), owner, token)
+        return cls(cast("SessionKind", kind), conversation, token)

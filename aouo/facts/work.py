@@ -29,8 +29,8 @@ Paused: TypeAlias = Literal["", "proposed", "person", "permission"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One claimed job. `fence` proves the claim; `starts` counts this one too; `stopped`: its
-    person said /stop in a former process.
+    """One claimed job. `claim_number` proves the claim; `starts` counts this one too; `stopped`:
+    its person said /stop in a former process.
 
     As its claim found them: the pack its conversation is bound to, whether a question to its
     person is open there, whether the conversation is off the record.
@@ -40,7 +40,7 @@ class Job:
     lane: Lane
     inbound: Inbound
     starts: int
-    fence: int
+    claim_number: int
     active_pack: str = ""
     asked: bool = False
     off_record: bool = False

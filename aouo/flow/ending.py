@@ -5,7 +5,7 @@ from __future__ import annotations
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Rendered
 from aouo.facts.work import Delivery
-from aouo.flow.questions import outcomes
+from aouo.flow.questions import settled_cards
 from aouo.outbound.wording import sentences
 from aouo.store import audit, deliveries, turns
 from aouo.store.database import Tx
@@ -24,7 +24,7 @@ def end_turn(
     else:
         line = sentences.stopped_in_history(why, turns.effects(tx, turn.id))
         turns.close_without_answer(tx, turn, "aborted", line, now)
-    rows += outcomes.close(tx, turn.id, now)
+    rows += settled_cards.close(tx, turn.id, now)
     audit.close_of_turn(tx, turn.id, now)
     deliveries.end_live(tx, turn.id, now)
     return rows

@@ -21,14 +21,14 @@ from aouo.speech.services import Ears
 from aouo.spending.quota import Quota
 from aouo.tools.mcp_servers import Servers
 from aouo.tools.registry import Registry
-from aouo.turn.asides import Asides
 from aouo.turn.compaction import Compactor
 from aouo.turn.pipelines import Pipelines
+from aouo.turn.side_calls import SideCalls
 from aouo.turn.sight import Sight
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TurnLimits:
     """How long a turn may take, and what it may fill; `context_window` 0 = the model's own."""
 
     turn_timeout_s: float
@@ -103,9 +103,9 @@ class Generation:
     """Makes the model of a (provider, name) that shall answer in place of the usual one."""
     pipelines: Pipelines
     compactor: Compactor
-    asides: Asides
+    side_calls: SideCalls
     quota: Quota
-    limits: Limits
+    limits: TurnLimits
     wish: Wish
     showing: Showing
     senses: Senses

@@ -13,10 +13,10 @@ from aouo.facts.errors import ChosenBefore, LostClaim, NothingToRetry, RouteRequ
 from aouo.facts.events import Standing
 from aouo.facts.work import Job
 from aouo.flow.answering.turns import Turns
-from aouo.flow.desk import Desk
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.taps import Taps
 from aouo.flow.handlers.topics import TopicEvents
+from aouo.flow.replies import Replies
 from aouo.queue.lanes import Slot
 from aouo.routing import decisions as to
 from aouo.routing.decide import decide
@@ -34,7 +34,7 @@ class Flow:
     def __init__(
         self,
         *,
-        desk: Desk,
+        replies: Replies,
         turns: Turns,
         taps: Taps,
         commands: Mapping[str, Obeys],
@@ -43,7 +43,7 @@ class Flow:
         reacting: Callable[[Job], Awaitable[None]],
         standing: Callable[[Job, Standing], Awaitable[None]],
     ) -> None:
-        self._desk = desk
+        self._replies = replies
         self._turns = turns
         self._taps = taps
         check_handled(commands, Runs.FLOW)
@@ -80,10 +80,10 @@ class Flow:
         if job.starts > STARTS_MAX:
             log.error("job_set_aside", starts=job.starts)
             why = "the process broke down on it three times"
-            await self._desk.set_aside(job, notices.SetAside(), why)
+            await self._replies.set_aside(job, notices.SetAside(), why)
             return
         job = await self._topics.first_message(job)
-        installed = self._desk.installed(job.active_pack)
+        installed = self._replies.installed(job.active_pack)
         # Words in the lane itself were said before the question: a turn that is taken up again
         # must not answer its own.
         answers = job.asked and job.lane.bypasses
@@ -97,13 +97,13 @@ class Flow:
         without a word, or it would end every process that takes it up.
         """
         notice, why = notices.Broken(f"job {job.id}"), "something broke"
-        desk = self._desk
+        replies = self._replies
         ways: tuple[Callable[[], Awaitable[None]], ...] = (
             lambda: self._unless_stopped(
-                job, lambda: desk.give_up(job, notice, state="done", why=why)
+                job, lambda: replies.give_up(job, notice, state="done", why=why)
             ),
-            lambda: desk.set_aside(job, notice, why, broken=True),
-            lambda: desk.put_aside(job),
+            lambda: replies.set_aside(job, notice, why, broken=True),
+            lambda: replies.put_aside(job),
         )
         for way in ways:
             try:
@@ -116,33 +116,33 @@ class Flow:
                 return
 
     async def _carry_out(self, job: Job, decision: to.Decision, slot: Slot) -> None:
-        desk, taps = self._desk, self._taps
+        replies, taps = self._replies, self._taps
         match decision:
             case to.RunTurn(again=True) if job.lane.bypasses:
-                await desk.leave_question(job)
+                await replies.leave_question(job)
             case to.ObeyCommand(name) if job.lane.bypasses and _leaves_question(name):
-                await desk.leave_question(job)
+                await replies.leave_question(job)
             case to.RunTurn() | to.PickPack() if job.lane.bypasses:
-                await desk.defer(job)  # the question it was to answer is closed by now
+                await replies.defer(job)  # the question it was to answer is closed by now
             case to.RunTurn():
                 try:
                     await self._turns.run(job, decision, slot)
                 except RouteRequiredError as error:  # taken up, and its pack is gone meanwhile
-                    await desk.park(job, error.requested)
+                    await replies.park(job, error.requested)
                 except NothingToRetry:
-                    await desk.answer(job, notices.NothingToRetry())
+                    await replies.answer(job, notices.NothingToRetry())
                 except ChosenBefore:
-                    await desk.done(job, "chosen before")
+                    await replies.done(job, "chosen before")
             case to.PickPack(_, gone):
-                await desk.park(job, gone)
+                await replies.park(job, gone)
             case to.ObeyCommand(name, rest) if name in self._commands:
                 await self._commands[name](job, rest, slot)
             case to.ObeyCommand(name, rest):
-                await desk.obey(job, name, rest)
+                await replies.obey(job, name, rest)
             case to.RefuseCommand(name, ""):
-                await desk.answer(job, notices.UnknownCommand(name))
+                await replies.answer(job, notices.UnknownCommand(name))
             case to.RefuseCommand(name, pack):
-                await desk.answer(job, notices.SkillOfOtherPack(name, pack))
+                await replies.answer(job, notices.SkillOfOtherPack(name, pack))
             case to.NameTopic():
                 await self._topics.name(job, decision)
             case to.ShutTopic(closed):
@@ -152,25 +152,25 @@ class Flow:
             case to.ObeyTap(tap):
                 await taps.obey(job, tap)
             case to.Refuse():
-                await desk.refuse(job, decision)
+                await replies.refuse(job, decision)
             case to.MoveChat(new_chat_id):
-                await desk.move_chat(job, new_chat_id)
+                await replies.move_chat(job, new_chat_id)
             case to.ApplyEdit():
                 await self._editing.apply(job)
             case to.NoteReaction():
                 await self._reacting(job)
             case to.StopDraft(draft_id):
-                await desk.stop_draft(job, draft_id)
+                await replies.stop_draft(job, draft_id)
             case to.NoteStanding(standing):
                 await self._standing(job, standing)
             case to.Explain(what):
-                await desk.answer(job, notices.CannotTake(what))
+                await replies.answer(job, notices.CannotTake(what))
             case to.PutAside():
                 log.error("job_unreadable")
                 why = "what came cannot be read"
-                await desk.set_aside(job, notices.CannotRead(), why)
+                await replies.set_aside(job, notices.CannotRead(), why)
             case to.Ignore(reason):
-                await desk.done(job, reason)
+                await replies.done(job, reason)
             case _:
                 assert_never(decision)
 

@@ -72,7 +72,7 @@ class Action:
     `tool` is the name as it is written down, `payload` what the call says, `arguments` the same as
     its tool takes it. `refusal` is why the call is not made, whoever would allow it. `read_only`
     and `mutates`: with these very arguments; a call may be neither. `digest` is the SHA-256 of
-    tool and payload, or of what could not be read; `seal` that of the arguments. `owner` is whose
+    tool and payload, or of what could not be read; `seal` that of the arguments. `tenant` is whose
     data it works on; `media` is the folder with the files that were sent to its conversation, below
     the home's; `paths` are what its arguments lead to right now.
 
@@ -87,7 +87,7 @@ class Action:
     pack: str
     turn_id: str
     digest: str
-    owner: str = ""
+    tenant: str = ""
     session_id: str = ""
     off_record: bool = False
     media: str = ""

@@ -100,7 +100,7 @@ class Fence:
         named = tuple(_named(action))
         if not named:
             return action
-        own = self.own(action.pack, action.owner)
+        own = self.own(action.pack, action.tenant)
         found: list[Touched] = []
         for key, text, at in named:
             if key and (why := refused(text)):
@@ -130,16 +130,16 @@ class Fence:
                     pass
         return question or Allowed("inside the fence")
 
-    def root_of(self, pack: str, owner: str, path: Path) -> Path | None:
+    def root_of(self, pack: str, tenant: str, path: Path) -> Path | None:
         """The folder below which new folders may be made for `path`, None = no such folder."""
-        own = self.own(pack, owner)
+        own = self.own(pack, tenant)
         if path.is_relative_to(own):
             return own
         areas = self._areas(self._files_of(pack), own) if self._mode == "allow" else self._opened()
         return next((area.root for area in areas if area.covers(path)), None)
 
     def _judge(self, action: Action, path: Path) -> Verdict:
-        own = self.own(action.pack, action.owner)
+        own = self.own(action.pack, action.tenant)
         if path.is_relative_to(own):
             return Allowed("the pack's own data folder")
         if self._sent and self._sent.opens(action, path):
@@ -164,14 +164,14 @@ class Fence:
         lasting = None if Path.home().resolve().is_relative_to(folder) else folder
         return Ask("outside security.allowed_paths", str(path), _writes_bytes(action), lasting)
 
-    def areas(self, pack: str, owner: str) -> tuple[tuple[Area, ...], tuple[Area, ...] | None]:
+    def areas(self, pack: str, tenant: str) -> tuple[tuple[Area, ...], tuple[Area, ...] | None]:
         """What a pack asks for, and what the owner has opened; None = everything."""
-        asked = tuple(self._areas(self._files_of(pack), self.own(pack, owner)))
+        asked = tuple(self._areas(self._files_of(pack), self.own(pack, tenant)))
         return asked, None if self._mode == "allow" else tuple(self._opened())
 
-    def own(self, pack: str, owner: str) -> Path:
+    def own(self, pack: str, tenant: str) -> Path:
         """The pack's own data folder, links followed."""
-        return self._folder_of(pack, owner).resolve()
+        return self._folder_of(pack, tenant).resolve()
 
     def _opened(self) -> Iterator[Area]:
         return self._areas(self._allowed, Path("/"))

@@ -26,7 +26,7 @@ class Naming:
         its conversation, are named as the model names them."""
         if not any(home in text for home in self._homes):
             return text
-        own = self._folder_of(action.pack, action.owner)
+        own = self._folder_of(action.pack, action.tenant)
         for folder, name in ((own, ""), (self._media / action.media, FOLDER)):
             for path in {str(folder), str(folder.resolve())}:
                 text = re.sub(f"{re.escape(path)}/(?=[^\\s/])", name, text)

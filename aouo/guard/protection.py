@@ -42,7 +42,7 @@ class Protection:
         named = tuple(self._named(action))
         if not named:
             return Allowed("no file")
-        own = self._folder_of(action.pack, action.owner).resolve()
+        own = self._folder_of(action.pack, action.tenant).resolve()
         closed = self.closed()
         for text, path in named:
             if path is None:
@@ -64,7 +64,7 @@ class Protection:
         """What the call is bound to, and what else in it may be a path, as text and path."""
         yield from ((str(touched.path), touched.path) for touched in action.paths)
         is_foreign = "__" in action.tool
-        bases = [self._folder_of(action.pack, action.owner).resolve()]
+        bases = [self._folder_of(action.pack, action.tenant).resolve()]
         if action.tool.startswith("mcp__"):
             bases.append(Path.home())  # where `app.mcp_link` starts a server
         for text in mentioned(action.payload, anywhere=is_foreign):

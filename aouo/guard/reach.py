@@ -25,14 +25,14 @@ class Reach:
         self._fence = fence
         self._protection = protection
 
-    def paths(self, pack: str, owner: str, payload: Mapping[str, Any]) -> tuple[Path, ...]:
+    def paths(self, pack: str, tenant: str, payload: Mapping[str, Any]) -> tuple[Path, ...]:
         """Files and folders that both lists cover, and those that an allowed call names.
 
         The guard has let the call through, so what it names and its pack may ask for is open.
         """
-        own = self._fence.own(pack, owner)
+        own = self._fence.own(pack, tenant)
         closed = self._protection.closed()
-        asked, opened = self._fence.areas(pack, owner)
+        asked, opened = self._fence.areas(pack, tenant)
         found = [path for area in asked for path in _both(area, opened)]
         for text in mentioned(payload):
             path = resolved(text, own)

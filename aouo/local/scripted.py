@@ -24,7 +24,7 @@ from aouo.facts.transcript import (
 from aouo.packs.evals.cases import Reply
 from aouo.packs.evals.checks import SeenCall
 from aouo.providers.chat.wire import chat_body, encode
-from aouo.turn.asides import is_aside
+from aouo.turn.side_calls import is_side_call
 
 _BEYOND = "(The eval scripts no further answer of the model.)"
 _ASIDE = "NONE"
@@ -53,7 +53,7 @@ class ScriptedModel:
         self._script = deque(script)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        if is_aside(request):
+        if is_side_call(request):
             reply = Reply(say=_ASIDE)
         else:
             reply = self._script.popleft() if self._script else Reply(say=_BEYOND)
@@ -125,7 +125,7 @@ class WatchedModel:
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        watched = not is_aside(request)
+        watched = not is_side_call(request)
         if watched:
             self._note(request)
         async with aclosing(self._inner.stream(request)) as events:

@@ -70,7 +70,7 @@ async def run(
     ):
         stop_on_signals(runtime)
         tell(f"ready: open {local.page} in a browser and write as Ada or Ben (Ctrl-C ends)")
-        model = app.leases.now.model
+        model = app.generations.now.model
         if model.provider == "local" and isinstance(model, Preparing):
             tell(HONEST_NOTE)
             tell("It reads no skills, so their commands need another model, for example:")

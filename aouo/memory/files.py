@@ -1,4 +1,4 @@
-"""A pack's memory files for one owner: small files that the model writes and people can edit."""
+"""A pack's memory files for one tenant: small files that the model writes and people can edit."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from aouo.store import memory_versions as versions
 from aouo.store.database import Database, Tx
 
 FilesOf: TypeAlias = Callable[[str, str], MemoryFiles]
-"""The memory files of a pack ("" = of none) for an owner."""
+"""The memory files of a pack ("" = of none) for a tenant."""
 _TRIES = 5
 
 
@@ -56,22 +56,22 @@ class Keeping:
         self._files_of = files_of
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
-    def files(self, pack: str, owner: str) -> MemoryFiles:
+    def files(self, pack: str, tenant: str) -> MemoryFiles:
         """The files themselves, for reading."""
-        return self._files_of(pack, owner)
+        return self._files_of(pack, tenant)
 
     async def append(
-        self, pack: str, owner: str, name: str, content: str, *, turn_id: str, call_id: str
+        self, pack: str, tenant: str, name: str, content: str, *, turn_id: str, call_id: str
     ) -> None:
         """Add an entry; the same call again changes nothing.
 
         Raises:
             ToolFailed: nothing was changed; says how to do it right.
         """
-        files = self._files_of(pack, owner)
+        files = self._files_of(pack, tenant)
         await self._change(
             pack,
-            owner,
+            tenant,
             name,
             lambda before: files.appended(name, before, content),
             lambda tx: versions.cause_of_call(tx, turn_id, call_id),
@@ -79,68 +79,68 @@ class Keeping:
         )
 
     async def replace(
-        self, pack: str, owner: str, name: str, content: str, *, turn_id: str, call_id: str
+        self, pack: str, tenant: str, name: str, content: str, *, turn_id: str, call_id: str
     ) -> None:
         """Put `content` in the place of everything; else as `append`."""
-        after = self._files_of(pack, owner).replaced(name, content)
+        after = self._files_of(pack, tenant).replaced(name, content)
         await self._change(
             pack,
-            owner,
+            tenant,
             name,
             lambda before: after,
             lambda tx: versions.cause_of_call(tx, turn_id, call_id),
             call_id,
         )
 
-    async def empty(self, pack: str, owner: str, name: str, cause: Cause, *, call_id: str) -> bool:
+    async def empty(self, pack: str, tenant: str, name: str, cause: Cause, *, call_id: str) -> bool:
         """Take everything out of a file for a person; False = it was empty. Else as `append`."""
 
         def make(before: str) -> str:
             return before if holds_nothing(before) else ""
 
-        return await self._change(pack, owner, name, make, lambda tx: cause, call_id)
+        return await self._change(pack, tenant, name, make, lambda tx: cause, call_id)
 
     async def undo(
-        self, pack: str, owner: str, cause: Cause, *, call_id: str, wanted: int = 0
+        self, pack: str, tenant: str, cause: Cause, *, call_id: str, wanted: int = 0
     ) -> Undoing:
         """Take the newest change back; the same call again says the same.
 
         `wanted` is the version that the person saw, 0 = whichever is the newest.
         """
-        async with self._alone(pack, owner):
-            return await finish(self._undo(pack, owner, cause, call_id, wanted))
+        async with self._alone(pack, tenant):
+            return await finish(self._undo(pack, tenant, cause, call_id, wanted))
 
-    async def settle_open(self, pack: str, owner: str) -> None:
+    async def settle_open(self, pack: str, tenant: str) -> None:
         """Find out about changes that a killed process was making."""
-        async with self._alone(pack, owner):
-            await self._settle_open(pack, owner)
+        async with self._alone(pack, tenant):
+            await self._settle_open(pack, tenant)
 
     async def _change(
         self,
         pack: str,
-        owner: str,
+        tenant: str,
         name: str,
         make: Callable[[str], str],
         cause_of: Callable[[Tx], Cause],
         call_id: str,
     ) -> bool:
-        async with self._alone(pack, owner):
-            return await finish(self._make(pack, owner, name, make, cause_of, call_id))
+        async with self._alone(pack, tenant):
+            return await finish(self._make(pack, tenant, name, make, cause_of, call_id))
 
     async def _make(
         self,
         pack: str,
-        owner: str,
+        tenant: str,
         name: str,
         make: Callable[[str], str],
         cause_of: Callable[[Tx], Cause],
         call_id: str,
     ) -> bool:
         """Whether the file is another one by this call, made now or before."""
-        files = self._files_of(pack, owner)
+        files = self._files_of(pack, tenant)
         file = files.file(name)
-        await self._settle_open(pack, owner)
-        if await self._database.read(lambda tx: versions.of_call(tx, pack, owner, call_id)):
+        await self._settle_open(pack, tenant)
+        if await self._database.read(lambda tx: versions.of_call(tx, pack, tenant, call_id)):
             return True
         for _ in range(_TRIES):
             before = files.text(file)
@@ -150,9 +150,9 @@ class Keeping:
             now = stamp(self._clock)
 
             def intend(tx: Tx, before: str = before, after: str = after, now: str = now) -> int:
-                versions.note_hand(tx, pack, owner, file, before, now)
+                versions.note_hand(tx, pack, tenant, file, before, now)
                 return versions.intend(
-                    tx, pack, owner, file, before, after, cause_of(tx), now, call_id=call_id
+                    tx, pack, tenant, file, before, after, cause_of(tx), now, call_id=call_id
                 )
 
             if await self._put(files, file, before, after, intend):
@@ -160,15 +160,17 @@ class Keeping:
         raise ToolFailed(f"{file} is being changed by other hands just now. Call again.")
 
     async def _undo(
-        self, pack: str, owner: str, cause: Cause, call_id: str, wanted: int
+        self, pack: str, tenant: str, cause: Cause, call_id: str, wanted: int
     ) -> Undoing:
-        await self._settle_open(pack, owner)
-        files = self._files_of(pack, owner)
-        if done := await self._database.read(lambda tx: versions.of_call(tx, pack, owner, call_id)):
+        await self._settle_open(pack, tenant)
+        files = self._files_of(pack, tenant)
+        if done := await self._database.read(
+            lambda tx: versions.of_call(tx, pack, tenant, call_id)
+        ):
             return Undone(done.file)
-        if edited := await self._note_hands(pack, owner, files):
+        if edited := await self._note_hands(pack, tenant, files):
             return EditedMeanwhile(edited)
-        target = await self._database.read(lambda tx: versions.undoable(tx, pack, owner))
+        target = await self._database.read(lambda tx: versions.undoable(tx, pack, tenant))
         if target is None or (wanted and target.id != wanted):
             return NothingToUndo()
         if target.file not in files.names or not files.is_readable(target.file):
@@ -179,7 +181,7 @@ class Keeping:
             return versions.intend(
                 tx,
                 pack,
-                owner,
+                tenant,
                 target.file,
                 target.after,
                 target.before,
@@ -191,7 +193,7 @@ class Keeping:
 
         if await self._put(files, target.file, target.after, target.before, intend):
             return Undone(target.file)
-        return EditedMeanwhile(await self._note_hands(pack, owner, files))
+        return EditedMeanwhile(await self._note_hands(pack, tenant, files))
 
     async def _put(
         self,
@@ -208,7 +210,7 @@ class Keeping:
         await self._database.transact(lambda tx: settle(tx, version))
         return swapped
 
-    async def _note_hands(self, pack: str, owner: str, files: MemoryFiles) -> tuple[str, ...]:
+    async def _note_hands(self, pack: str, tenant: str, files: MemoryFiles) -> tuple[str, ...]:
         """The files that other hands have changed, from now on with a version of that."""
         now = stamp(self._clock)
 
@@ -217,25 +219,25 @@ class Keeping:
                 file
                 for file in files.names
                 if files.is_readable(file)
-                and versions.note_hand(tx, pack, owner, file, files.text(file), now)
+                and versions.note_hand(tx, pack, tenant, file, files.text(file), now)
             )
 
         return await self._database.transact(note)
 
-    async def _settle_open(self, pack: str, owner: str) -> None:
-        if not await self._database.read(lambda tx: versions.intents(tx, pack, owner)):
+    async def _settle_open(self, pack: str, tenant: str) -> None:
+        if not await self._database.read(lambda tx: versions.intents(tx, pack, tenant)):
             return
-        files = self._files_of(pack, owner)
+        files = self._files_of(pack, tenant)
 
         def settle(tx: Tx) -> None:
-            for version in versions.intents(tx, pack, owner):
+            for version in versions.intents(tx, pack, tenant):
                 made = _holds(files, version.file, version.after)
                 (versions.settle if made else versions.drop)(tx, version.id)
 
         await self._database.transact(settle)
 
-    def _alone(self, pack: str, owner: str) -> asyncio.Lock:
-        return self._locks.setdefault((pack, owner), asyncio.Lock())
+    def _alone(self, pack: str, tenant: str) -> asyncio.Lock:
+        return self._locks.setdefault((pack, tenant), asyncio.Lock())
 
 
 def _holds(files: MemoryFiles, file: str, text: str) -> bool:

@@ -33,7 +33,7 @@ class MigratedDatabase:
     """One database after `migrate_all`; `backup` is None where nothing was to change."""
 
     path: Path
-    owner: str
+    tenant: str
     backup: Path | None
 
 
@@ -46,7 +46,7 @@ class _Opened:
 class PackDatabases:
     """Each database of each pack, opened once; may be asked from any thread.
 
-    A pack of scope `person` has one for each owner: the person in a private chat, the
+    A pack of scope `person` has one for each tenant: the person in a private chat, the
     conversation in a group. Others share theirs.
     """
 
@@ -57,8 +57,8 @@ class PackDatabases:
         self._open: dict[tuple[str, str], _Opened] = {}
         self._lock = threading.Lock()
 
-    def open(self, pack: str, owner: str) -> PackStore:
-        """The pack's database for `owner`, made or brought to the pack's schema if need be.
+    def open(self, pack: str, tenant: str) -> PackStore:
+        """The pack's database for `tenant`, made or brought to the pack's schema if need be.
 
         Raises:
             ToolFailed: the pack is not loaded, or its schema does not fit what is there, which
@@ -67,8 +67,8 @@ class PackDatabases:
         found = self._library().get(pack)
         if found is None:
             raise ToolFailed(f"The pack {pack!r} is not loaded.")
-        kept_for = owner if found.manifest.schema.scope == "person" else ""
-        key = (pack, kept_for)
+        tenant = tenant if found.manifest.schema.scope == "person" else ""
+        key = (pack, tenant)
         with self._lock:
             there = self._open.get(key)
             if there is not None and _same_storage(there.pack, found):
@@ -76,11 +76,11 @@ class PackDatabases:
             if there is not None:
                 del self._open[key]
                 there.store.close()
-            file = self._home.pack_database(pack, kept_for)
+            file = self._home.pack_database(pack, tenant)
             try:
-                store = self._prepare(found, file, kept_for)
+                store = self._prepare(found, file, tenant)
             except PackError as error:
-                log.error("pack_database_refused", pack=pack, owner=kept_for, problem=str(error))
+                log.error("pack_database_refused", pack=pack, tenant=tenant, problem=str(error))
                 raise ToolFailed(
                     f"Nothing can be kept or read: {error} Tell the person that whoever runs "
                     "this bot has to mend the pack; their rows are safe."
@@ -89,7 +89,7 @@ class PackDatabases:
             return store
 
     def databases_of(self, pack: str) -> list[Path]:
-        """The files there are: the shared one, then each owner's."""
+        """The files there are: the shared one, then each tenant's."""
         shared = self._home.pack_database(pack)
         return [file for file in (shared,) if file.is_file()] + sorted(
             file for file in (self._home.store / pack).glob("*.db") if file.is_file()
@@ -118,7 +118,7 @@ class PackDatabases:
             try:
                 rehearse(file, pack.manifest, pack.schema_sql, pack.migrations)
             except PackError as error:
-                raise _of_owner(pack, _owner_of(pack.name, file), error) from error
+                raise _of_tenant(pack, _tenant_of(pack.name, file), error) from error
 
     def migrate_all(self, pack: Pack, note: Note = unnoted) -> list[MigratedDatabase]:
         """Bring all databases there are to `pack`'s schema, each backed up before.
@@ -132,14 +132,14 @@ class PackDatabases:
         self.release(pack.name)
         done: list[MigratedDatabase] = []
         for file in self.databases_of(pack.name):
-            owner = _owner_of(pack.name, file)
+            tenant = _tenant_of(pack.name, file)
             try:
-                store = self._prepare(pack, file, owner, note)
+                store = self._prepare(pack, file, tenant, note)
             except PackError as error:
                 self.restore(done)
-                raise _of_owner(pack, owner, error) from error
+                raise _of_tenant(pack, tenant, error) from error
             store.close()
-            done.append(MigratedDatabase(file, owner, store.backup))
+            done.append(MigratedDatabase(file, tenant, store.backup))
         return done
 
     def restore(self, migrated: Iterable[MigratedDatabase]) -> None:
@@ -153,28 +153,34 @@ class PackDatabases:
             for opened in self._open.values():
                 opened.store.close()
 
-    def _prepare(self, pack: Pack, file: Path, owner: str, note: Note = unnoted) -> PackStore:
+    def _prepare(self, pack: Pack, file: Path, tenant: str, note: Note = unnoted) -> PackStore:
         def taken(backup: Path) -> None:
-            note(MigratedDatabase(file, owner, backup))
+            note(MigratedDatabase(file, tenant, backup))
 
         store = PackStore(
             file,
             pack.manifest,
             pack.schema_sql,
             migrations=pack.migrations,
-            backups=BackUps(self._home.backups / pack.name, owner, self._clock.now, taken),
+            backups=BackUps(self._home.backups / pack.name, tenant, self._clock.now, taken),
         )
         if store.backup is not None:
-            log.info("pack_database_changed", pack=pack.name, owner=owner, backup=store.backup.name)
+            log.info(
+                "pack_database_changed", pack=pack.name, tenant=tenant, backup=store.backup.name
+            )
         return store
 
 
 def unseen_rows(home: Home, pack: Pack) -> Path | None:
     """Where rows lie that nobody sees since `schema.scope` changed; None = there are none."""
-    shared, apart = home.pack_database(pack.name), home.store / pack.name
+    shared, tenant_folders = home.pack_database(pack.name), home.store / pack.name
     if pack.manifest.schema.scope == "person":
         return shared if shared.is_file() and has_rows(shared) else None
-    return apart if any(has_rows(file) for file in sorted(apart.glob("*.db"))) else None
+    return (
+        tenant_folders
+        if any(has_rows(file) for file in sorted(tenant_folders.glob("*.db")))
+        else None
+    )
 
 
 def _same_storage(old: Pack, new: Pack) -> bool:
@@ -185,11 +191,11 @@ def _same_storage(old: Pack, new: Pack) -> bool:
     )
 
 
-def _owner_of(pack: str, file: Path) -> str:
+def _tenant_of(pack: str, file: Path) -> str:
     """Whose database this is; "" = everybody's."""
     return file.stem if file.parent.name == pack else ""
 
 
-def _of_owner(pack: Pack, owner: str, error: PackError) -> PackError:
-    whose = f"of {owner}" if owner else "that everybody shares"
+def _of_tenant(pack: Pack, tenant: str, error: PackError) -> PackError:
+    whose = f"of {tenant}" if tenant else "that everybody shares"
     return PackError(f"The database of {pack.name} {whose} stays as it was: {error}")

@@ -13,7 +13,7 @@ from aouo.packs.format import needs
 from aouo.packs.format.examples import FILE as EXAMPLES
 from aouo.packs.format.examples import Example
 from aouo.packs.format.examples import parse as parse_examples
-from aouo.packs.format.fast_paths import FastPathReader
+from aouo.packs.format.fast_paths import FastPathParser
 from aouo.packs.format.folder import look_around
 from aouo.packs.format.i18n import Translations
 from aouo.packs.format.inside import NotInside, read_inside
@@ -106,7 +106,7 @@ def _loaded(
         said = said if folder.is_dir() else "there is no such folder"
         return _broken(folder, (*around, Problem(FILE, 0, "", said)))
     parsed = parse(text, strict=strict)
-    reader = _Reader(folder, parsed, strict)
+    reader = _PackLoader(folder, parsed, strict)
     pack = reader.pack(overrides, enabled_tools)
     found = _once((*around, *parsed.problems, *reader.found()))
     if parsed.manifest is None:
@@ -149,7 +149,7 @@ def _draft(folder: Path, parsed: Parsed) -> Manifest:
     return replace(manifest, schema=replace(manifest.schema, extends_columns=extends))
 
 
-class _Reader:
+class _PackLoader:
     """Reads the files that a manifest names, and without one those that are usual."""
 
     def __init__(self, folder: Path, parsed: Parsed, strict: bool) -> None:
@@ -209,7 +209,7 @@ class _Reader:
         return found
 
     def _fast_paths(self, skills: Mapping[str, Skill]) -> tuple[Menu, Translations]:
-        reader = FastPathReader(self._folder, self._manifest, self._softly)
+        reader = FastPathParser(self._folder, self._manifest, self._softly)
         found = reader.menu(skills), reader.translations()
         self.problems += reader.problems
         return found

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from aouo.facts.people import Owner
 from aouo.facts.ports import Clock
-from aouo.packs.apart import Apart
 from aouo.packs.data.storage import PackStore
 from aouo.packs.databases import MigratedDatabase, Note, PackDatabases, unnoted
 from aouo.packs.library import Library, Pack
+from aouo.packs.tenant_folders import TenantFolders
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import remove
 
@@ -21,8 +21,8 @@ NO_PACK = "_general"  # no pack can have this name
 class PackStores:
     """Opens what packs keep, once each; everything is closed together.
 
-    A pack of scope `person` keeps a database and files for each owner: the person in a private
-    chat, the conversation in a group. Others share theirs, but for memory (`app.apart`).
+    A pack of scope `person` keeps a database and files for each tenant: the person in a private
+    chat, the conversation in a group. Others share theirs, but for memory (`app.tenant_folders`).
     """
 
     def __init__(
@@ -34,13 +34,13 @@ class PackStores:
         bot_owner: str = Owner().data_name,
     ) -> None:
         self._home = home
-        self._apart = Apart(home, bot_owner)
+        self._tenant_folders = TenantFolders(home, bot_owner)
         self._library = library
         self._databases = PackDatabases(home, library, clock)
 
-    def open(self, pack: str, owner: str) -> PackStore:
+    def open(self, pack: str, tenant: str) -> PackStore:
         """See `PackDatabases.open`, as the others that only pass on."""
-        return self._databases.open(pack, owner)
+        return self._databases.open(pack, tenant)
 
     def databases_of(self, pack: str) -> list[Path]:
         return self._databases.databases_of(pack)
@@ -77,25 +77,25 @@ class PackStores:
             if not folder.is_symlink():  # the owner's own way elsewhere
                 remove(folder)
 
-    def file(self, pack: str, owner: str) -> Path:
-        """Where the pack's database for `owner` lies; it may not be there yet."""
-        return self._home.pack_database(pack, self._kept_for(pack, owner))
+    def file(self, pack: str, tenant: str) -> Path:
+        """Where the pack's database for `tenant` lies; it may not be there yet."""
+        return self._home.pack_database(pack, self._tenant_of(pack, tenant))
 
-    def folder(self, pack: str, owner: str) -> Path:
-        """The data folder of a pack ("" = of no pack) for `owner`; it may not be there yet."""
-        kept_for = self._kept_for(pack, owner)
-        self._apart.settle(pack, shared=not kept_for)
-        return self._home.pack_folder(pack or NO_PACK, kept_for)
+    def folder(self, pack: str, tenant: str) -> Path:
+        """The data folder of a pack ("" = of no pack) for `tenant`; it may not be there yet."""
+        tenant = self._tenant_of(pack, tenant)
+        self._tenant_folders.settle(pack, shared=not tenant)
+        return self._home.pack_folder(pack or NO_PACK, tenant)
 
-    def private(self, pack: str, owner: str) -> Path:
+    def private(self, pack: str, tenant: str) -> Path:
         """Where memory lies: in the data folder, or beside it where that is everybody's."""
-        folder = self.folder(pack, owner)
-        return folder if self._kept_for(pack, owner) else self._home.private_folder(pack, owner)
+        folder = self.folder(pack, tenant)
+        return folder if self._tenant_of(pack, tenant) else self._home.private_folder(pack, tenant)
 
-    def _kept_for(self, pack: str, owner: str) -> str:
+    def _tenant_of(self, pack: str, tenant: str) -> str:
         """Whose files these are, "" = everybody's."""
         found = self._library().get(pack)
-        return owner if found is None or found.manifest.schema.scope == "person" else ""
+        return tenant if found is None or found.manifest.schema.scope == "person" else ""
 
     def close(self) -> None:
         self._databases.close()

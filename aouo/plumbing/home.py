@@ -110,17 +110,17 @@ class Home:
     def control_socket(self) -> Path:
         return self.run / "control.sock"
 
-    def pack_database(self, pack: str, owner: str = "") -> Path:
-        """The pack's own database file; one for each owner where it keeps people apart."""
-        return self.store / pack / f"{owner}.db" if owner else self.store / f"{pack}.db"
+    def pack_database(self, pack: str, tenant: str = "") -> Path:
+        """The pack's own database file; one for each tenant where it keeps people apart."""
+        return self.store / pack / f"{tenant}.db" if tenant else self.store / f"{pack}.db"
 
-    def pack_folder(self, pack: str, owner: str = "") -> Path:
-        """The pack's data folder: memory files and artifacts; `owner` as for the database."""
-        return self.pack_data / pack / owner if owner else self.pack_data / pack
+    def pack_folder(self, pack: str, tenant: str = "") -> Path:
+        """The pack's data folder: memory files and artifacts; `tenant` as for the database."""
+        return self.pack_data / pack / tenant if tenant else self.pack_data / pack
 
-    def private_folder(self, pack: str, owner: str = "") -> Path:
-        """What a shared pack keeps of one owner, or of each; no pack's name has a dot."""
-        return self.pack_data / f"{pack}.private" / owner
+    def private_folder(self, pack: str, tenant: str = "") -> Path:
+        """What a shared pack keeps of one tenant, or of each; no pack's name has a dot."""
+        return self.pack_data / f"{pack}.private" / tenant
 
     def create(self) -> tuple[Path, ...]:
         """Make what is missing, for the owner's eyes only, and return what was made.

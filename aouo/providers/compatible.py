@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Unpack
 
 from aouo.facts.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
 from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
-from aouo.providers.chat.answers import AnswerReader
+from aouo.providers.chat.answers import ChatParser
 from aouo.providers.chat.bodies import Bodies
 from aouo.providers.chat.wire import wants_marks
 from aouo.providers.dialect import Dialect, alternatives, is_about_us
 from aouo.providers.failures import ParameterRefused
 from aouo.providers.printed import read_printed
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
-from aouo.providers.responses.answers import ResponsesReader
+from aouo.providers.responses.answers import ResponsesParser
 from aouo.providers.responses.bodies import ResponsesBodies
 from aouo.providers.responses.wire import Asked
 from aouo.providers.room import counted_together
@@ -38,7 +38,7 @@ class CompatibleModel(ServiceModel):
 
     def __init__(self, **service: Unpack[Service]) -> None:
         super().__init__(**service)
-        self.reader = partial(AnswerReader, model=self._model)
+        self.reader = partial(ChatParser, model=self._model)
         self._bodies = Bodies(model=self._model, provider=self._provider)
         self._responses = ResponsesBodies(Asked(self._provider, self._model))
         self._first = replace(
@@ -123,7 +123,7 @@ class CompatibleModel(ServiceModel):
     ) -> AsyncGenerator[ModelEvent, None]:
         if dialect.wire == "chat":
             return endpoint.stream(self._bodies.body(request, dialect))
-        reader = partial(ResponsesReader, model=self._model)
+        reader = partial(ResponsesParser, model=self._model)
         return endpoint.stream(self._responses.body(request, dialect), "/responses", reader)
 
     def _line(self) -> OpenAILine:

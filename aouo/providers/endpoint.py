@@ -18,7 +18,7 @@ from aouo.facts.errors import (
 )
 from aouo.facts.transcript import Finished, ModelEvent, TextDelta
 from aouo.plumbing import failpoint
-from aouo.providers.chat.answers import AnswerReader
+from aouo.providers.chat.answers import ChatParser
 from aouo.providers.failures import parse_body, refused
 from aouo.providers.http import Session, shared_client
 from aouo.providers.roads import broken
@@ -39,8 +39,8 @@ class Line(Protocol):
         ...
 
 
-class Reader(Protocol):
-    """Reads one answer in a service's format; see `answers.AnswerReader`."""
+class AnswerParser(Protocol):
+    """Reads one answer in a service's format; see `answers.ChatParser`."""
 
     @property
     def done(self) -> bool: ...
@@ -86,7 +86,7 @@ class ChatEndpoint:
         api_key: str,
         request_timeout_s: float,
         stream_idle_timeout_s: float,
-        reader: Callable[..., Reader] = AnswerReader,
+        reader: Callable[..., AnswerParser] = ChatParser,
         model: str = "",
         nearby: bool = False,
     ) -> None:
@@ -106,7 +106,7 @@ class ChatEndpoint:
         self,
         body: bytes,
         path: str = "/chat/completions",
-        reader_of: Callable[..., Reader] | None = None,
+        reader_of: Callable[..., AnswerParser] | None = None,
     ) -> AsyncGenerator[ModelEvent, None]:
         """Send `body` and yield what comes back; the socket is closed unless it was read out."""
         response = await self._open(path, body)

@@ -16,7 +16,7 @@ from aouo.providers.http import Session
 from aouo.providers.nearby import is_nearby
 
 if TYPE_CHECKING:
-    from aouo.providers.endpoint import ChatEndpoint, Line, Reader
+    from aouo.providers.endpoint import AnswerParser, ChatEndpoint, Line
 
 
 log = structlog.get_logger()
@@ -45,7 +45,7 @@ class ServiceModel(ABC):
     an answer in the service's format.
     """
 
-    reader: Callable[..., Reader]
+    reader: Callable[..., AnswerParser]
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ from aouo.facts.ports import Clock, iso, stamp
 from aouo.facts.work import Job
 from aouo.plumbing.redact import Redactor
 from aouo.queue import albums, gathering
-from aouo.store import asked, chats, gates, gone, jobs, kept, moves, routes, updates
+from aouo.store import asked, chats, gates, gone, jobs, moves, routes, tap_references, updates
 from aouo.store.database import Database, Tx
 
 log = structlog.get_logger()
@@ -303,7 +303,7 @@ class Inbox:
 
     def _file_job(self, tx: Tx, inbound: Inbound, now: datetime) -> list[Lane]:
         if isinstance(inbound.content, Button):
-            inbound = kept.resolve(tx, inbound, inbound.content)
+            inbound = tap_references.resolve(tx, inbound, inbound.content)
         gate = gates.open_for(tx, inbound.address, inbound.person.id)
         lane = self._policy().lane_of(inbound, answers_gate=gate is not None)
         if lane.bypasses:

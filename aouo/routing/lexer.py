@@ -21,7 +21,7 @@ class Words:
 def command(text: str) -> Command | None:
     """The command that `text` begins with; a slash in mid-text is not one.
 
-    `/name@bot` is accepted for any bot: whose command it is, is decided at the door.
+    `/name@bot` is accepted for any bot: whose command it is, is decided by the reader of updates.
     """
     text = text.strip()
     found = _COMMAND.match(text)

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from aouo.sandbox.order import Limits
+from aouo.sandbox.order import RunLimits
 
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "aouo-tool-"
@@ -33,7 +33,7 @@ def limits_processes(groups: tuple[Path, ...]) -> bool:
 
 @asynccontextmanager
 async def group(
-    within: tuple[Path, ...], name: str, limits: Limits
+    within: tuple[Path, ...], name: str, limits: RunLimits
 ) -> AsyncGenerator[tuple[Path, ...]]:
     """New groups with these limits; they go when nobody is in them any more, or soon after.
 
@@ -73,7 +73,7 @@ def _has(folder: Path, kind: str) -> bool:
     return (folder.parent == _ROOT and folder.name == kind) or folder.is_relative_to(_ROOT / kind)
 
 
-def _limit(folder: Path, limits: Limits) -> None:
+def _limit(folder: Path, limits: RunLimits) -> None:
     memory = limits.memory_bytes * _TREE_FACTOR
     for file, value in (
         ("pids.max", limits.processes),

@@ -29,7 +29,7 @@ def main() -> None:
         walls.new_mounts()
     if order["mounts"]:
         walls.mount(**order["mounts"])
-    if order["door"] >= 0:
+    if order["egress"] >= 0:
         _open_door(order, walls)
     walls.limit(order["limits"])
     _confine(order, walls)
@@ -104,7 +104,7 @@ def _open_door(order: dict[str, Any], walls: Any) -> None:
     if order["nested"]:
         walls.loopback_up()
     with (
-        socket.socket(socket.AF_UNIX, fileno=order["door"]) as runtime,
+        socket.socket(socket.AF_UNIX, fileno=order["egress"]) as runtime,
         socket.create_server(("127.0.0.1", 0), backlog=64) as listening,
     ):
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"

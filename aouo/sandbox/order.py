@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """What one run may take; memory, files and open files are for each of its processes.
 
     `scratch` is what is temporary: files and folders, and files that have no name any more.
@@ -59,7 +59,7 @@ class Order:
     programs: tuple[Path, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     online: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
 
 
 End: TypeAlias = Literal["exit", "time", "output", "room", "scratch"]

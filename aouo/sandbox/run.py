@@ -20,6 +20,7 @@ from aouo.plumbing import children
 from aouo.plumbing.shield import finish
 from aouo.plumbing.trees import remove
 from aouo.sandbox import bubblewrap, cgroup
+from aouo.sandbox.instructions import told
 from aouo.sandbox.levels import (
     INSIDE,
     Bubblewrap,
@@ -33,10 +34,9 @@ from aouo.sandbox.levels import (
 )
 from aouo.sandbox.order import Order, Ran
 from aouo.sandbox.programs import SEARCHED
-from aouo.sandbox.telling import told
 from aouo.sandbox.watching import Watch, closed
 
-Door: TypeAlias = Callable[[socket.socket], AbstractAsyncContextManager[None]]
+Egress: TypeAlias = Callable[[socket.socket], AbstractAsyncContextManager[None]]
 """Serves a listening socket inside a sandbox: all the network that is to be had there."""
 _DOOR_S = 5.0
 _JOIN = 'for f in $AOUO_GROUPS; do echo $$ > "$f" || exit 71; done; unset AOUO_GROUPS; exec "$@"'
@@ -72,11 +72,14 @@ class Sandbox:
         return self._level
 
     async def run(
-        self, order: Order, door: Door | None = None, is_full: Callable[[], bool] = lambda: False
+        self,
+        order: Order,
+        egress: Egress | None = None,
+        is_full: Callable[[], bool] = lambda: False,
     ) -> Ran:
         """Run it to its end, or to the end of its time; however this returns, nothing is left.
 
-        With `online`, `door` serves what the run asks of the network. It is also ended once
+        With `online`, `egress` serves what the run asks of the network. It is also ended once
         `is_full`, which is asked now and then in a thread, says so.
 
         Raises:
@@ -101,7 +104,7 @@ class Sandbox:
                     theirs.close()
             try:
                 if ours is not None:
-                    await stack.enter_async_context(_served(ours, door))
+                    await stack.enter_async_context(_served(ours, egress))
                 return await Watch(process, order, scratch, is_full).ran()
             finally:
                 await finish(closed(process))
@@ -131,10 +134,10 @@ async def _start(
     order: Order,
     scratch: Path,
     groups: Sequence[Path],
-    door: socket.socket | None,
+    egress: socket.socket | None,
 ) -> asyncio.subprocess.Process:
     words = [str(bubblewrap.python()), "-I", "-S", "-B", str(INSIDE.resolve())]
-    words += [told(level, order, scratch, door.fileno() if door else -1)]
+    words += [told(level, order, scratch, egress.fileno() if egress else -1)]
     if isinstance(level, Bubblewrap):
         words = [*bubblewrap.command(level, order, scratch), *words]
         scratch = Path(bubblewrap.SCRATCH[0])
@@ -150,12 +153,12 @@ async def _start(
         env=environ,
         stderr=asyncio.subprocess.PIPE,
         folder="/" if isinstance(level, Bubblewrap) else order.folder,
-        handed_on=(door.fileno(),) if door else (),
+        handed_on=(egress.fileno(),) if egress else (),
     )
 
 
 @asynccontextmanager
-async def _served(ours: socket.socket, door: Door | None) -> AsyncGenerator[None]:
+async def _served(ours: socket.socket, egress: Egress | None) -> AsyncGenerator[None]:
     """Serve the socket that the sandbox hands over; one that ends before has none."""
     ours.setblocking(False)
     ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -172,9 +175,9 @@ async def _served(ours: socket.socket, door: Door | None) -> AsyncGenerator[None
         sent = []
     finally:
         ours.close()
-    if not sent or door is None:
+    if not sent or egress is None:
         yield
         return
     with socket.socket(fileno=sent[0]) as listening:
-        async with door(listening):
+        async with egress(listening):
             yield

@@ -8,7 +8,7 @@ from aouo.facts.errors import BudgetExceeded, QuotaExceededError
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import Usage
 from aouo.spending.money import Prices, cheapest_that_fits, step_up
-from aouo.spending.purse import Limit, Name, OverLimit
+from aouo.spending.reservations import Limit, Name, OverLimit
 
 
 def quota_exceeded(error: OverLimit) -> QuotaExceededError:

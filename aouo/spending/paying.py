@@ -9,7 +9,7 @@ from dataclasses import replace
 from aouo.facts.accounts import Spent
 from aouo.facts.transcript import Finished, Usage
 from aouo.spending.money import Price, cost_usd
-from aouo.spending.purse import Hold
+from aouo.spending.reservations import Reservation
 
 _NOTHING = Usage()
 
@@ -21,12 +21,12 @@ class Paying:
     def __init__(
         self,
         worst: Spent,
-        hold: Hold,
+        reservation: Reservation,
         prices: Mapping[tuple[str, str], Price],
         *,
         durable: bool,
     ) -> None:
-        self._hold = hold
+        self._reservation = reservation
         self._prices = prices
         self._begun_s = time.perf_counter()
         self.durable = durable
@@ -69,7 +69,7 @@ class Paying:
     def end(self, tokens: int, usd: float, *, row: bool = True) -> None:
         """Count what was spent; `row` says that the table will tell it too."""
         self.over = True
-        self._hold.settle(self.worst.hold if row else "", tokens, usd)
+        self._reservation.settle(self.worst.reservation if row else "", tokens, usd)
 
     def _ms(self) -> int:
         return round((time.perf_counter() - self._begun_s) * 1000)

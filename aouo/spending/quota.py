@@ -41,7 +41,7 @@ from aouo.spending.money import (
 )
 from aouo.spending.over import budget_exceeded, quota_exceeded
 from aouo.spending.paying import Paying
-from aouo.spending.purse import Hold, Limit, Name, OverLimit, Purse
+from aouo.spending.reservations import Limit, Name, OverLimit, Reservation, Reservations
 from aouo.store import budgets, usage
 from aouo.store.database import Database
 
@@ -56,7 +56,7 @@ class Quota:
     is renewed before (`flow.renewing`).
 
     A day ends at local midnight. Without a budget nothing is written before a call. Whatever caps
-    and budgets say, what they are held against is one `purse`.
+    and budgets say, what they are held against is one `Reservations`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Quota:
         budget: Budget | None = None,
         pack_budgets: Callable[[], Mapping[str, PackBudget]] = dict,
         redactor: Redactor,
-        purse: Purse,
+        reservations: Reservations,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -80,7 +80,7 @@ class Quota:
         self._budget = budget or Budget()
         self._pack_budgets = pack_budgets
         self._redactor = redactor
-        self._purse = purse
+        self._reservations = reservations
         self._bounds = Bounds()
         self._looked_up = False
 
@@ -117,7 +117,7 @@ class Quota:
             return
         await self._catch_up(self.day())
         try:
-            self._purse.refuse(limits)
+            self._reservations.refuse(limits)
         except OverLimit as error:
             raise quota_exceeded(error) from None
 
@@ -185,20 +185,22 @@ class Quota:
         if not worst_usd:
             ceilings = []  # what costs nothing needs no room
         limited = bool(ceilings or capped)
-        day, hold = self.day(), Hold()
+        day, reservation = self.day(), Reservation()
         if limited:
-            day, hold, most = await self._room(model, row, most, prices, ceilings, least_tokens)
+            day, reservation, most = await self._room(
+                model, row, most, prices, ceilings, least_tokens
+            )
             worst_usd = _worst_usd(prices, most)
             request = replace(request, max_tokens=most.output_tokens)
         worst = replace(
             row,
             day=day,
-            hold=ulid() if limited else "",
+            reservation=ulid() if limited else "",
             provider=model.provider,
             model=model.model,
             cost_usd=worst_usd,
         )
-        paying = Paying(worst, hold, prices, durable=bool(ceilings))
+        paying = Paying(worst, reservation, prices, durable=bool(ceilings))
         if paying.durable:
             await self._write_down(paying)
         return paying, request
@@ -211,41 +213,41 @@ class Quota:
         prices: Mapping[tuple[str, str], Price],
         ceilings: Sequence[Ceiling],
         least_tokens: int,
-    ) -> tuple[str, Hold, Usage]:
+    ) -> tuple[str, Reservation, Usage]:
         """Hold room under every limit, waiting as long as calls at work take it; the day, and what
         of `most` there is room for."""
         while True:
             day = self.day()
             await self._catch_up(day)
             caps: list[tuple[Name, float, str]] = [
-                (("usd", kind, name), cap + self._purse.added(kind, name), key)
+                (("usd", kind, name), cap + self._reservations.added(kind, name), key)
                 for kind, name, cap, key in ceilings
             ]
             fits = most
             if caps:
-                left_usd = min(cap - self._purse.used(name) for name, cap, _ in caps)
+                left_usd = min(cap - self._reservations.used(name) for name, cap, _ in caps)
                 fits = affordable(most, prices.values(), left_usd, least_tokens)
             limits = self._token_limits(row.pack, fits)
             worst_usd = _worst_usd(prices, fits)
             limits += [Limit(name, cap, key, worst_usd) for name, cap, key in caps]
             try:
-                hold = self._purse.hold(limits)
+                reservation = self._reservations.reserve(limits)
             except OverLimit as error:
                 if error.limit.unit == "tokens":
                     raise quota_exceeded(error) from None
                 raise budget_exceeded(
-                    error, limits, model, fits, self._budget.prices, self._purse.used, day
+                    error, limits, model, fits, self._budget.prices, self._reservations.used, day
                 ) from None
-            if hold:
-                return day, hold, fits
-            await self._purse.change()
+            if reservation:
+                return day, reservation, fits
+            await self._reservations.change()
 
     async def _write_down(self, paying: Paying) -> None:
         """The worst case is in the table before the call is made."""
         worst = paying.worst
         now = stamp(self._clock)
         try:
-            await self._database.transact(lambda tx: budgets.hold(tx, worst, now))
+            await self._database.transact(lambda tx: budgets.reserve(tx, worst, now))
         except BaseException:
             await self._release(paying)
             raise
@@ -254,12 +256,12 @@ class Quota:
         """Nothing was spent."""
         paying.end(0, 0.0, row=False)
         if paying.durable:
-            hold_id = paying.worst.hold
-            await self._database.transact(lambda tx: budgets.release(tx, hold_id))
+            reservation_id = paying.worst.reservation
+            await self._database.transact(lambda tx: budgets.release(tx, reservation_id))
 
     async def _catch_up(self, day: str) -> None:
         money = self.budgeted
-        await self._database.read(lambda tx: self._purse.catch_up(tx, day, money=money))
+        await self._database.read(lambda tx: self._reservations.catch_up(tx, day, money=money))
 
     def _own(self, pack: str) -> PackBudget:
         return self._pack_budgets().get(pack, _NO_CEILING)

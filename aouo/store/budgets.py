@@ -10,12 +10,12 @@ from aouo.store.database import Tx
 Decision: TypeAlias = Literal["raised", "cheaper", "stopped"]
 
 
-def hold(tx: Tx, worst: Spent, now: str) -> None:
+def reserve(tx: Tx, worst: Spent, now: str) -> None:
     """Note a call before it is made, at its worst case; `usage.record` takes the note away."""
     tx.run(
         "INSERT INTO holds (id, day, scope, provider, model, pack, session_id, person, turn_id, "
         "cost_usd, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        worst.hold,
+        worst.reservation,
         worst.day,
         worst.scope,
         worst.provider,
@@ -29,9 +29,9 @@ def hold(tx: Tx, worst: Spent, now: str) -> None:
     )
 
 
-def release(tx: Tx, hold_id: str) -> None:
+def release(tx: Tx, reservation_id: str) -> None:
     """A call that cost nothing."""
-    tx.run("DELETE FROM holds WHERE id = ?", hold_id)
+    tx.run("DELETE FROM holds WHERE id = ?", reservation_id)
 
 
 def any_held(tx: Tx) -> bool:

@@ -10,7 +10,7 @@ from aouo.store.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class EditOffer:
     """New words of a job that was answered; `inbound` is None once they were `taken`."""
 
     id: int
@@ -60,11 +60,11 @@ def offer(tx: Tx, job_id: int, inbound: Inbound, now: str) -> tuple[int, bool]:
     return offer_id, True
 
 
-def offered(tx: Tx, offer_id: int) -> Offer | None:
+def offered(tx: Tx, offer_id: int) -> EditOffer | None:
     row = tx.one("SELECT * FROM edits WHERE id = ? AND state <> 'untold'", offer_id)
     if row is None:
         return None
-    return Offer(row["id"], row["state"], Inbound.load(row["body"]) if row["body"] else None)
+    return EditOffer(row["id"], row["state"], Inbound.load(row["body"]) if row["body"] else None)
 
 
 def take(tx: Tx, offer_id: int) -> None:

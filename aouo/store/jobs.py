@@ -150,14 +150,14 @@ def any_ready(tx: Tx, lane: Lane) -> bool:
     return tx.one(sql, lane) is not None
 
 
-def claim(tx: Tx, lane: Lane, owner: str, lease_until: str) -> Job | None:
-    """Take the oldest ready job of a lane; the claim's fence is higher than any before."""
+def claim(tx: Tx, lane: Lane, worker: str, lease_until: str) -> Job | None:
+    """Take the oldest ready job of a lane; its claim number is higher than any before."""
     row = tx.one(
         "UPDATE jobs SET state = 'running', owner = ?, lease_until = ?, fence = fence + 1, "
         "starts = starts + 1 WHERE id = (SELECT id FROM jobs WHERE lane = ? AND state = 'ready' "
         "ORDER BY id LIMIT 1) AND NOT EXISTS "
         "(SELECT 1 FROM jobs WHERE lane = ? AND state = 'running') RETURNING *",
-        owner,
+        worker,
         lease_until,
         lane,
         lane,
@@ -187,9 +187,9 @@ def of_turn(tx: Tx, turn_id: str) -> Inbound | None:
     return inbound_of(row) if row else None
 
 
-def renew(tx: Tx, owner: str, lease_until: str) -> None:
+def renew(tx: Tx, worker: str, lease_until: str) -> None:
     tx.run(
-        "UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running'", lease_until, owner
+        "UPDATE jobs SET lease_until = ? WHERE owner = ? AND state = 'running'", lease_until, worker
     )
 
 
@@ -197,7 +197,7 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
     """End a claim with `done`, `parked`, `dropped` or `aside`.
 
     Raises:
-        LostClaim: somebody with a newer fence owns the job.
+        LostClaim: somebody with a newer claim works on the job.
     """
     changed = tx.run(
         "UPDATE jobs SET state = ?, outcome = ?, owner = '', settled_at = ? "
@@ -206,10 +206,10 @@ def settle(tx: Tx, job: Job, state: str, outcome: str, now: str) -> None:
         outcome,
         now,
         job.id,
-        job.fence,
+        job.claim_number,
     )
     if not changed:
-        raise LostClaim(f"job {job.id} with fence {job.fence}")
+        raise LostClaim(f"job {job.id} with claim {job.claim_number}")
 
 
 def waits_for_a_person(tx: Tx, turn_id: str) -> None:
@@ -227,7 +227,7 @@ def release(tx: Tx, job: Job) -> None:
         "UPDATE jobs SET state = 'ready', owner = '', starts = starts - 1 "
         "WHERE id = ? AND fence = ? AND state = 'running'",
         job.id,
-        job.fence,
+        job.claim_number,
     )
 
 
@@ -242,15 +242,15 @@ def defer(tx: Tx, job: Job) -> Lane:
         "starts = starts - 1 WHERE id = ? AND fence = ? AND state = 'running' RETURNING lane",
         Lane.MARK,
         job.id,
-        job.fence,
+        job.claim_number,
     )
     if row is None:
-        raise LostClaim(f"job {job.id} with fence {job.fence}")
+        raise LostClaim(f"job {job.id} with claim {job.claim_number}")
     return Lane(row["lane"])
 
 
-def hold(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
-    """Check the fence before writing anything in the name of a claim; `unless_stopped`: what is
+def check_claim(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
+    """Check the claim before writing anything in the name of a claim; `unless_stopped`: what is
     written is a beginning or an answer.
 
     Raises:
@@ -260,10 +260,10 @@ def hold(tx: Tx, job: Job, *, unless_stopped: bool = False) -> None:
     row = tx.one(
         "SELECT stopped FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
         job.id,
-        job.fence,
+        job.claim_number,
     )
     if row is None:
-        raise LostClaim(f"job {job.id} with fence {job.fence}")
+        raise LostClaim(f"job {job.id} with claim {job.claim_number}")
     if unless_stopped and row["stopped"]:
         raise StopAsked(f"job {job.id}")
 

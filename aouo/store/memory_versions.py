@@ -31,7 +31,7 @@ def cause_of_call(tx: Tx, turn_id: str, call_id: str) -> Cause:
 def intend(
     tx: Tx,
     pack: str,
-    owner: str,
+    tenant: str,
     file: str,
     before: str,
     after: str,
@@ -43,17 +43,17 @@ def intend(
 ) -> int:
     """Write down a change that is about to be made; return its id."""
     return _add(
-        tx, pack, owner, "intent", Version(0, file, before, after, cause, now, call_id, undoes)
+        tx, pack, tenant, "intent", Version(0, file, before, after, cause, now, call_id, undoes)
     )
 
 
-def intents(tx: Tx, pack: str, owner: str) -> list[Version]:
+def intents(tx: Tx, pack: str, tenant: str) -> list[Version]:
     """Changes that were about to be made: done or not, the file tells."""
     rows = tx.all(
         "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND state = 'intent' "
         "ORDER BY id",
         pack,
-        owner,
+        tenant,
     )
     return [_version(row) for row in rows]
 
@@ -72,52 +72,52 @@ def drop(tx: Tx, version_id: int) -> None:
     tx.run("DELETE FROM memory_versions WHERE id = ?", version_id)
 
 
-def note_hand(tx: Tx, pack: str, owner: str, file: str, text: str, now: str) -> bool:
+def note_hand(tx: Tx, pack: str, tenant: str, file: str, text: str, now: str) -> bool:
     """Write down that other hands changed a file since its newest version; False = they did not."""
-    newest = _newest_of(tx, pack, owner, file)
+    newest = _newest_of(tx, pack, tenant, file)
     if newest is None or newest.after == text:
         return False
-    _add(tx, pack, owner, "done", Version(0, file, newest.after, text, Cause("hand"), now))
-    _forget_oldest(tx, pack, owner, file)
+    _add(tx, pack, tenant, "done", Version(0, file, newest.after, text, Cause("hand"), now))
+    _forget_oldest(tx, pack, tenant, file)
     return True
 
 
-def is_edited(tx: Tx, pack: str, owner: str, file: str, text: str) -> bool:
+def is_edited(tx: Tx, pack: str, tenant: str, file: str, text: str) -> bool:
     """Whether other hands changed a file since its newest version."""
-    newest = _newest_of(tx, pack, owner, file)
+    newest = _newest_of(tx, pack, tenant, file)
     return newest is not None and newest.after != text
 
 
-def of_call(tx: Tx, pack: str, owner: str, call_id: str) -> Version | None:
+def of_call(tx: Tx, pack: str, tenant: str, call_id: str) -> Version | None:
     """The change that a call made, None = it made none."""
     row = tx.one(
         "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND call_id = ? "
         "AND state <> 'intent'",
         pack,
-        owner,
+        tenant,
         call_id,
     )
     return _version(row) if row else None
 
 
-def undoable(tx: Tx, pack: str, owner: str) -> Version | None:
+def undoable(tx: Tx, pack: str, tenant: str) -> Version | None:
     """The newest change of any file that still stands and is no undo itself."""
     row = tx.one(
         "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND state = 'done' "
         "AND origin <> 'undo' ORDER BY id DESC LIMIT 1",
         pack,
-        owner,
+        tenant,
     )
     return _version(row) if row else None
 
 
-def newest(tx: Tx, pack: str, owner: str, limit: int) -> list[Version]:
+def newest(tx: Tx, pack: str, tenant: str, limit: int) -> list[Version]:
     """The newest changes of all files that were made, undone or not, newest first."""
     rows = tx.all(
         "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND state <> 'intent' "
         "ORDER BY id DESC LIMIT ?",
         pack,
-        owner,
+        tenant,
         limit,
     )
     return [_version(row) for row in rows]
@@ -142,11 +142,11 @@ def moved(tx: Tx, platform: str, chat_id: str) -> None:
     )
 
 
-def forget(tx: Tx, pack: str, owner: str = "") -> int:
-    """Forget all versions of a pack's memory, of one owner or of everybody."""
+def forget(tx: Tx, pack: str, tenant: str = "") -> int:
+    """Forget all versions of a pack's memory, of one tenant or of everybody."""
     tx.forget()
     return tx.run(
-        "DELETE FROM memory_versions WHERE pack = ? AND (? = '' OR owner = ?)", pack, owner, owner
+        "DELETE FROM memory_versions WHERE pack = ? AND (? = '' OR owner = ?)", pack, tenant, tenant
     )
 
 
@@ -155,40 +155,40 @@ def prune(tx: Tx, before: str) -> int:
     return tx.run("DELETE FROM memory_versions WHERE at < ? AND state <> 'intent'", before)
 
 
-def _newest_of(tx: Tx, pack: str, owner: str, file: str) -> Version | None:
+def _newest_of(tx: Tx, pack: str, tenant: str, file: str) -> Version | None:
     row = tx.one(
         "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? "
         "AND state <> 'intent' ORDER BY id DESC LIMIT 1",
         pack,
-        owner,
+        tenant,
         file,
     )
     return _version(row) if row else None
 
 
-def _forget_oldest(tx: Tx, pack: str, owner: str, file: str) -> None:
+def _forget_oldest(tx: Tx, pack: str, tenant: str, file: str) -> None:
     tx.run(
         "DELETE FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? AND id <= "
         "(SELECT id FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? "
         "ORDER BY id DESC LIMIT 1 OFFSET ?)",
         pack,
-        owner,
+        tenant,
         file,
         pack,
-        owner,
+        tenant,
         file,
         KEPT,
     )
 
 
-def _add(tx: Tx, pack: str, owner: str, state: Literal["intent", "done"], version: Version) -> int:
+def _add(tx: Tx, pack: str, tenant: str, state: Literal["intent", "done"], version: Version) -> int:
     cause = version.cause
     return tx.insert(
         "INSERT INTO memory_versions (pack, owner, file, origin, state, before, after, call_id, "
         "undoes, turn_id, person, platform, chat_id, message_id, at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         pack,
-        owner,
+        tenant,
         version.file,
         cause.origin,
         state,

@@ -13,13 +13,13 @@ TURNS_MAX, SESSIONS_MAX = 10, 3
 Ended = Literal["done", "skipped", "given_up"]
 
 
-def step(tx: Tx, pack: str, owner: str, session_id: str, now: str) -> bool:
+def step(tx: Tx, pack: str, tenant: str, session_id: str, now: str) -> bool:
     """Count a turn of it, the first one included; False = it is over, or given up just now."""
     tx.run(
         "INSERT INTO onboarding (pack, owner, state, began_at) VALUES (?, ?, 'open', ?) "
         "ON CONFLICT (pack, owner) DO NOTHING",
         pack,
-        owner,
+        tenant,
         now,
     )
     counted = tx.run(
@@ -29,35 +29,35 @@ def step(tx: Tx, pack: str, owner: str, session_id: str, now: str) -> bool:
         session_id,
         session_id,
         pack,
-        owner,
+        tenant,
         TURNS_MAX,
         session_id,
         SESSIONS_MAX,
     )
     if not counted:
-        end(tx, pack, owner, "given_up", now)
+        end(tx, pack, tenant, "given_up", now)
     return counted == 1
 
 
-def is_open(tx: Tx, pack: str, owner: str) -> bool:
+def is_open(tx: Tx, pack: str, tenant: str) -> bool:
     """Whether it has begun and not ended."""
-    return _state(tx, pack, owner) == "open"
+    return _state(tx, pack, tenant) == "open"
 
 
-def offer(tx: Tx, pack: str, owner: str) -> bool:
+def offer(tx: Tx, pack: str, tenant: str) -> bool:
     """Whether the button that skips it is to be shown now: once, while it is open."""
     return (
         tx.run(
             "UPDATE onboarding SET offered = 1 WHERE pack = ? AND owner = ? AND state = 'open' "
             "AND offered = 0",
             pack,
-            owner,
+            tenant,
         )
         == 1
     )
 
 
-def end(tx: Tx, pack: str, owner: str, how: Ended, now: str, summary: str = "") -> bool:
+def end(tx: Tx, pack: str, tenant: str, how: Ended, now: str, summary: str = "") -> bool:
     """End it for good; False = it was over, or had never begun."""
     return (
         tx.run(
@@ -67,16 +67,16 @@ def end(tx: Tx, pack: str, owner: str, how: Ended, now: str, summary: str = "") 
             summary,
             now,
             pack,
-            owner,
+            tenant,
         )
         == 1
     )
 
 
-def forget(tx: Tx, pack: str, owner: str = "") -> int:
-    """Let it happen once more, for one owner or for everybody."""
+def forget(tx: Tx, pack: str, tenant: str = "") -> int:
+    """Let it happen once more, for one tenant or for everybody."""
     return tx.run(
-        "DELETE FROM onboarding WHERE pack = ? AND (? = '' OR owner = ?)", pack, owner, owner
+        "DELETE FROM onboarding WHERE pack = ? AND (? = '' OR owner = ?)", pack, tenant, tenant
     )
 
 
@@ -110,6 +110,6 @@ def put_back(tx: Tx, pack: str, rows: Iterable[Mapping[str, Any]]) -> None:
         )
 
 
-def _state(tx: Tx, pack: str, owner: str) -> str:
-    row = tx.one("SELECT state FROM onboarding WHERE pack = ? AND owner = ?", pack, owner)
+def _state(tx: Tx, pack: str, tenant: str) -> str:
+    row = tx.one("SELECT state FROM onboarding WHERE pack = ? AND owner = ?", pack, tenant)
     return row["state"] if row else ""

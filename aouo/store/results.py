@@ -15,7 +15,7 @@ _LINE: LiteralString = (
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StoredResult:
     """One result; `text` is redacted, `id` is unique in its session."""
 
     id: str
@@ -26,7 +26,7 @@ class Result:
     text: str
 
 
-def put(tx: Tx, result: Result, now: str) -> None:
+def put(tx: Tx, result: StoredResult, now: str) -> None:
     """Keep a result; a call that runs once more after a crash replaces its own."""
     tx.run(
         "INSERT INTO results (id, session_id, turn_id, call_id, tool, text, created_at) "

@@ -19,7 +19,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TracedCall:
     """One model call, or a call to another service; money in USD."""
 
     scope: str
@@ -65,7 +65,7 @@ class Trace:
     started_at: str
     settled_at: str
     steps: tuple[Step, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[TracedCall, ...]
     tools: tuple[ToolUse, ...]
     deliveries: tuple[Sent, ...]
 
@@ -106,7 +106,7 @@ def trace(tx: Tx, wanted: str) -> Trace | None:
     )
 
 
-def _calls(tx: Tx, turn_id: str, session_id: str) -> tuple[Call, ...]:
+def _calls(tx: Tx, turn_id: str, session_id: str) -> tuple[TracedCall, ...]:
     """Those that the runtime made on its own behalf belong to no session."""
     rows = tx.all(
         "SELECT scope, provider, model, input_tokens, cached_tokens, output_tokens, cost_usd, "
@@ -115,7 +115,7 @@ def _calls(tx: Tx, turn_id: str, session_id: str) -> tuple[Call, ...]:
         session_id,
         turn_id,
     )
-    return tuple(Call(**dict(row)) for row in rows)
+    return tuple(TracedCall(**dict(row)) for row in rows)
 
 
 def _tools(tx: Tx, turn_id: str) -> tuple[ToolUse, ...]:

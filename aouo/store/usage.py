@@ -22,7 +22,7 @@ class Row:
     pack: str
     tokens: int
     cost_usd: float
-    hold: str
+    reservation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def record(tx: Tx, spent: Spent, now: str) -> None:
         spent.tokens.reasoning_tokens,
         spent.cost_usd,
         spent.duration_ms,
-        spent.hold,
+        spent.reservation,
     )
-    if spent.hold:
-        tx.run("DELETE FROM holds WHERE id = ?", spent.hold)
+    if spent.reservation:
+        tx.run("DELETE FROM holds WHERE id = ?", spent.reservation)
 
 
 def newest(tx: Tx) -> int:

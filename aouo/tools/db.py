@@ -18,7 +18,7 @@ class Db(Arguments):
 
 
 def db(open_store: Callable[[str, str], PackStore]) -> Tool:
-    """`open_store` gives a pack's database for an owner."""
+    """`open_store` gives a pack's database for a tenant."""
 
     async def _run(wish: Db, context: ToolContext, call_id: str) -> str:
         del call_id
@@ -26,7 +26,7 @@ def db(open_store: Callable[[str, str], PackStore]) -> Tool:
             raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
 
         def look() -> dict[str, object]:
-            store = open_store(context.pack, context.owner)
+            store = open_store(context.pack, context.tenant)
             return store.look(wish.sql, wish.params) if wish.sql.strip() else store.describe()
 
         return json.dumps(await asyncio.to_thread(look), ensure_ascii=False, default=str)

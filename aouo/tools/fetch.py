@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from aouo.documents.kinds import text_of
-from aouo.documents.reading import Job, Reader
+from aouo.documents.reading import DocumentReader, Job
 from aouo.facts.errors import ToolFailed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.client import MAX_BYTES, Page, Web
@@ -27,10 +27,10 @@ class Fetch(Arguments):
 
 
 def fetch(
-    permitted: Callable[[str], Sequence[str]], web: Web, reader: Reader | None = None
+    permitted: Callable[[str], Sequence[str]], web: Web, reader: DocumentReader | None = None
 ) -> Tool:
     """`permitted` gives the hosts that a pack may use, `*` for every public one."""
-    reader = reader or Reader()
+    reader = reader or DocumentReader()
 
     async def _fetch(wish: Fetch, context: ToolContext, call_id: str) -> str:
         del call_id
@@ -51,7 +51,7 @@ def fetch(
     )
 
 
-async def _text(page: Page, reader: Reader) -> str:
+async def _text(page: Page, reader: DocumentReader) -> str:
     """What a model can read of the page.
 
     Raises:

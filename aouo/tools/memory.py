@@ -32,18 +32,18 @@ def with_targets(parameters: Mapping[str, Any], targets: Sequence[str]) -> dict[
 
 def memory(keeping: Keeping) -> Tool:
     async def _run(wish: Memory, context: ToolContext, call_id: str) -> str:
-        pack, owner = context.pack, context.owner
+        pack, tenant = context.pack, context.tenant
         if wish.action == "read":
-            return keeping.files(pack, owner).read(wish.target) or "(empty)"
+            return keeping.files(pack, tenant).read(wish.target) or "(empty)"
         content = wish.content
         if content is None or (wish.action == "append" and not content.strip()):
             emptied = ' ("" empties the file)' if wish.action == "replace" else ""
             raise ToolFailed(f"memory {wish.action} needs content{emptied}.")
         change = keeping.append if wish.action == "append" else keeping.replace
-        await change(pack, owner, wish.target, content, turn_id=context.turn_id, call_id=call_id)
+        await change(pack, tenant, wish.target, content, turn_id=context.turn_id, call_id=call_id)
         if content.strip():
             return "saved"
-        file = keeping.files(pack, owner).file(wish.target)
+        file = keeping.files(pack, tenant).file(wish.target)
         return f"{file} is empty now. Say so; the person brings it back with /memory undo."
 
     return tool(

@@ -22,18 +22,18 @@ from aouo.packs.format.tools_text import Calls, PackTool, Starts
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
 from aouo.packs.stores import PackStores
-from aouo.sandbox.order import Command, Function, Limits, Order, Ran
+from aouo.sandbox.order import Command, Function, Order, Ran, RunLimits
 from aouo.sandbox.programs import found
 from aouo.sandbox.run import NotConfined, Sandbox
 from aouo.tools.files import check_room
 from aouo.tools.mcp import RawArguments
 from aouo.tools.registry import Tool, ToolContext
+from aouo.web.egress import EgressProxy
 from aouo.web.envelope import untrusted
-from aouo.web.gate import Gate
 from aouo.web.targets import Permits
 
 log = structlog.get_logger()
-LIMITS = Limits()
+LIMITS = RunLimits()
 WAITED_S = LIMITS.time_s + 30
 """Other packs' tools may run before; a call's own time is shorter."""
 _VENDOR = "vendor"
@@ -48,7 +48,7 @@ class Workshop:
     stores: PackStores
     reach: Reach
     sent: SentFiles
-    gate: Gate
+    proxy: EgressProxy
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ def _handler(
 
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         given, sent = shop.sent.given(context.media, wish.model_extra or {})
-        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.owner)
-        opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.owner, given)
+        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, context.tenant)
+        opened = await asyncio.to_thread(shop.reach.paths, pack.name, context.tenant, given)
         order = _order(pack, item, given, _Open(own, opened, sent), context)
         begun_s = time.perf_counter()
         try:
-            door = _door(shop.gate, pack.name, hosts)
-            ran = await shop.sandbox.run(order, door, lambda: _is_full(own))
+            egress = _egress(shop.proxy, pack.name, hosts)
+            ran = await shop.sandbox.run(order, egress, lambda: _is_full(own))
         except NotConfined as error:
             log.warning("pack_tool_refused", tool=name, why=str(error))
             raise ToolFailed(
@@ -122,15 +122,15 @@ def _handler(
     return _run
 
 
-def _door(
-    gate: Gate, pack: str, hosts: tuple[str, ...]
+def _egress(
+    proxy: EgressProxy, pack: str, hosts: tuple[str, ...]
 ) -> Callable[[socket], AbstractAsyncContextManager[None]]:
-    return lambda listening: gate.open(listening, Permits(pack, hosts))
+    return lambda listening: proxy.open(listening, Permits(pack, hosts))
 
 
-def _own_folder(stores: PackStores, pack: str, owner: str) -> Path:
+def _own_folder(stores: PackStores, pack: str, tenant: str) -> Path:
     """Raises: ToolFailed: it is full."""
-    own = stores.folder(pack, owner)
+    own = stores.folder(pack, tenant)
     own.mkdir(mode=0o700, parents=True, exist_ok=True)
     check_room(own, 0)
     return own.resolve()

@@ -56,7 +56,7 @@ _FREE = dict.fromkeys(("save", "practice", "upsert", "update"), _ANY) | {
 
 
 def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
-    """`open_store` gives a pack's database for an owner; a repeated call has no second effect."""
+    """`open_store` gives a pack's database for a tenant; a repeated call has no second effect."""
 
     async def _run(wish: Persist, context: ToolContext, call_id: str) -> str:
         if not context.pack:
@@ -71,7 +71,9 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
         now = stamp(clock)
 
         def carry_out() -> dict[str, object]:
-            store = open_store(context.pack, context.owner)  # the first time, its schema is applied
+            store = open_store(
+                context.pack, context.tenant
+            )  # the first time, its schema is applied
             key = context.session_key
             return store.run(
                 wish.action, wish.free | arguments, call_id=call_id, session_key=key, now=now

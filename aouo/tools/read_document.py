@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from pydantic import field_validator
 
-from aouo.documents.reading import Job, Read, Reader
+from aouo.documents.reading import DocumentReader, Job, Read
 from aouo.facts.errors import ToolFailed
 from aouo.guard.opening import opened, placed
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
@@ -30,17 +30,17 @@ class ReadDocument(Arguments):
         return str(value) if isinstance(value, int) else value
 
 
-def read_document(folder: Callable[[str, str], Path], reader: Reader | None = None) -> Tool:
-    """`folder` is a pack's own data folder for an owner; paths are relative to it.
+def read_document(folder: Callable[[str, str], Path], reader: DocumentReader | None = None) -> Tool:
+    """`folder` is a pack's own data folder for a tenant; paths are relative to it.
 
     Which files may be opened is the guard's to say: it judges `path` before.
     """
 
-    reader = reader or Reader()
+    reader = reader or DocumentReader()
 
     async def _read(wish: ReadDocument, context: ToolContext, call_id: str) -> str:
         del call_id
-        path = placed(wish.path, folder(context.pack, context.owner))
+        path = placed(wish.path, folder(context.pack, context.tenant))
         with await asyncio.to_thread(_opened, path) as file:
             found = await reader.read(file, Job(name=path.name, range=wish.range))
         return f"{_headline(path.name, found)}\n{untrusted(found.text, path.name)}"

@@ -1,4 +1,4 @@
-"""What tools there are: a spec for the model, a handler that only the door may reach.
+"""What tools there are: a spec for the model, a handler that only the guard may reach.
 
 Arguments are pydantic models, because they are foreign bytes; the JSON Schema that a model
 reads is made from them and kept short, since it is sent with every request.
@@ -31,7 +31,7 @@ class Asker(Protocol):
 class ToolContext:
     """What a tool may know of its turn; never changes inside one.
 
-    `owner` is whose data it is: the person in a private chat, else the conversation. `spend`
+    `tenant` is whose data it is: the person in a private chat, else the conversation. `spend`
     takes a usage row for a service that a tool has called: scope, provider, model, milliseconds.
     `media` is the folder with the files that were sent here, as in `guard.action.Action`.
     `off_record`: no word of the call, of its arguments or of its answer may be kept, also no log.
@@ -42,7 +42,7 @@ class ToolContext:
     session_key: str
     pack: str
     asker: Asker
-    owner: str
+    tenant: str
     load_tools: Load
     load_skills: Load
     turn_id: str

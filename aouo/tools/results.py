@@ -11,7 +11,7 @@ from aouo.facts.ports import Clock, stamp
 from aouo.guard.action import Action
 from aouo.store import results
 from aouo.store.database import Database
-from aouo.store.results import Result
+from aouo.store.results import StoredResult
 from aouo.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.web.envelope import still_untrusted
 
@@ -47,7 +47,7 @@ class Results:
 
     async def keep(self, action: Action, text: str) -> str:
         """Keep the redacted text of a call; the same call again replaces it."""
-        result = Result(
+        result = StoredResult(
             id=f"r_{action.call_id[-6:].lower()}",
             session_id=action.session_id,
             turn_id=action.turn_id,

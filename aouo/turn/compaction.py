@@ -29,10 +29,10 @@ from aouo.facts.transcript import (
 from aouo.store import summaries
 from aouo.store.database import Database, Tx
 from aouo.turn import history
-from aouo.turn.asides import Asides, Payer
 from aouo.turn.calls import spent_by
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
+from aouo.turn.side_calls import Payer, SideCalls
 from aouo.turn.tokens import Estimator, Scale, reserve_tokens
 
 log = structlog.get_logger()
@@ -135,12 +135,12 @@ class Compactor:
     """Summarises and flushes for turns and for `/compact`; the estimator is the whole turn's."""
 
     def __init__(
-        self, *, database: Database, clock: Clock, asides: Asides, estimator: Estimator
+        self, *, database: Database, clock: Clock, side_calls: SideCalls, estimator: Estimator
     ) -> None:
         self.estimator = estimator
         self._database = database
         self._clock = clock
-        self._asides = asides
+        self._side_calls = side_calls
         self._resting: dict[str, int] = {}
         self._too_long: dict[str, int] = {}
 
@@ -233,11 +233,11 @@ class Compactor:
         facts = ""
         if await ctx.toolbox.find("memory"):
             try:
-                facts = await self._asides.facts(payer, text)
+                facts = await self._side_calls.facts(payer, text)
             except (ProviderError, EmptyAnswer, TimeoutError) as error:
                 log.warning("facts_failed", error=repr(error))
         words = min(SUMMARY_WORDS, max(40, int(budget * SUMMARY_SHARE / 2)))
-        said = await self._asides.summary(payer, text, words=words, focus=focus)
+        said = await self._side_calls.summary(payer, text, words=words, focus=focus)
         said = shortened_to(said, int(budget * SUMMARY_SHARE), scale)
         return Draft(
             ctx.facts.turn.session_id,

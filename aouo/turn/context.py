@@ -99,7 +99,7 @@ class Facts:
 
     turn: OpenTurn
     session_key: str
-    owner: str
+    tenant: str
     address: ConversationAddress
     person: Person
     origin: Origin

@@ -71,7 +71,7 @@ class Journal:
         spent, ctx.spent = ctx.spent, []
 
         def write(tx: Tx) -> None:
-            jobs.hold(tx, self._job)
+            jobs.check_claim(tx, self._job)
             record_all(tx, spent, now)
             work(tx, now)
 

@@ -11,7 +11,7 @@ from aouo.facts.errors import EmptyAnswer
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import Finished, Image, ModelRequest, UserSaid
 from aouo.spending.quota import Quota
-from aouo.turn.asides import ANSWER_TOKENS, WITHIN_S
+from aouo.turn.side_calls import ANSWER_TOKENS, WITHIN_S
 
 DESCRIPTION_CHARS = 4_000
 _WORDS = 500

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from aouo.commands.builtin import HANDLERS, list_sessions, stopping
-from aouo.commands.registry import Call, Commands, Handler, Look, Result
+from aouo.commands.registry import CommandCall, Commands, Handler, Look, Result
 from aouo.facts.commands import COMMANDS, CommandEntry, Runs, by_name, check_handled
 from aouo.facts.notices import EmptyMessage
 from aouo.packs.library import Library
 from aouo.store.database import Tx
 
 
-def fresh(tx: Tx, call: Call, library: Library) -> Result:
+def fresh(tx: Tx, call: CommandCall, library: Library) -> Result:
     return Result(EmptyMessage())
 
 

@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> Path:
 
 def verdict(home: Path, payload: dict[str, Any], pack: str = "notes", owner: str = "") -> bool:
     """Whether a call with this payload may go on."""
-    action = Action(CALL, "tool", payload, "chat", pack, "t", "", owner=owner)
+    action = Action(CALL, "tool", payload, "chat", pack, "t", "", tenant=owner)
 
     def folder_of(pack: str, owner: str) -> Path:
         return home / "data" / "packs" / (pack or "_general") / owner

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.packs import apart
-from aouo.packs.apart import Apart
+from aouo.packs import tenant_folders
+from aouo.packs.tenant_folders import TenantFolders
 from aouo.plumbing.home import APART, Home
 
 ADA, BEN = "tg_1001", "tg_-2001"
@@ -48,10 +48,10 @@ class Mortal:
 def settle(home: Home, *, shared: bool, kill: int = -1) -> None:
     life = Mortal(kill)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apart, "sync_folder", life.deed(apart.sync_folder))
+        patch.setattr(tenant_folders, "sync_folder", life.deed(tenant_folders.sync_folder))
         for name in ("rename", "touch", "unlink", "rmdir", "mkdir"):
             patch.setattr(Path, name, _mortal(life, getattr(Path, name)))
-        Apart(home, ADA).settle("notes", shared=shared)
+        TenantFolders(home, ADA).settle("notes", shared=shared)
 
 
 def _mortal(life: Mortal, method: Callable[..., Any]) -> Callable[..., Any]:

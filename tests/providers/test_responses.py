@@ -39,7 +39,7 @@ from aouo.facts.transcript import (
 from aouo.providers.chat.wire import encode
 from aouo.providers.compatible import CompatibleModel
 from aouo.providers.dialect import Dialect
-from aouo.providers.responses.answers import ResponsesReader
+from aouo.providers.responses.answers import ResponsesParser
 from aouo.providers.responses.bodies import ResponsesBodies
 from aouo.providers.responses.wire import Asked, dump_native, responses_body
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
@@ -409,7 +409,7 @@ async def test_any_cutting_of_the_same_bytes_gives_the_same_answer() -> None:
     answers: list[Finished] = []
     for _ in range(50):
         cuts = sorted(dice.sample(range(1, len(whole)), 9))
-        reader = ResponsesReader("openai", model="m")
+        reader = ResponsesParser("openai", model="m")
         text = "".join(
             reader.feed(whole[begin:end])
             for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)
@@ -422,7 +422,7 @@ async def test_any_cutting_of_the_same_bytes_gives_the_same_answer() -> None:
 
 def test_a_body_in_pieces_is_the_body_to_the_byte() -> None:
     asked = Asked("openai", "mödel")
-    reader = ResponsesReader("openai", model="mödel")
+    reader = ResponsesParser("openai", model="mödel")
     says = Says("Well.", (CallPart("add", {"row": "é"}, "c1"),), thoughts="Hm.")
     reader.feed(streamed(says, "mödel"))
     said = reader.finish().said

@@ -14,7 +14,7 @@ from aouo.facts.events import Arrival, Button, ChatKind, Inbound, Person, Text
 from aouo.facts.ports import stamp
 from aouo.plumbing.redact import Redactor
 from aouo.queue.inbox import Inbox
-from aouo.routing.door import Doorkeeper
+from aouo.routing.bypass import LanePolicy
 from aouo.routing.installed import Installed
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
@@ -53,7 +53,7 @@ async def inbox_in(folder: Path) -> AsyncGenerator[tuple[Inbox, Breaking, list[s
         database=database,
         clock=clock,
         owner="me",
-        policy=lambda: Doorkeeper(Installed()),
+        policy=lambda: LanePolicy(Installed()),
         burst_s=lambda: 0.0,
         ready=woken.append,
         redactor=Redactor,

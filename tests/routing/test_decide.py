@@ -27,6 +27,7 @@ from aouo.facts.events import (
 )
 from aouo.facts.taps import Approve, BindPack, Choose, OpenPage, Reference, ShowAgain, Unknown
 from aouo.routing import lexer
+from aouo.routing.bypass import LanePolicy
 from aouo.routing.decide import decide
 from aouo.routing.decisions import (
     AnswerGate,
@@ -46,7 +47,6 @@ from aouo.routing.decisions import (
     RunTurn,
     ShutTopic,
 )
-from aouo.routing.door import Doorkeeper
 from aouo.routing.installed import Installed
 
 TOPIC = ConversationAddress("tg", "-5", "7")
@@ -229,7 +229,7 @@ def test_words_answer_a_question_only_where_it_is_open_for_them() -> None:
     ],
 )
 def test_what_bypasses_the_lane(content: Content, answers: bool, lane: str) -> None:
-    assert Doorkeeper(TWO).lane_of(said(content), answers_gate=answers) == lane
+    assert LanePolicy(TWO).lane_of(said(content), answers_gate=answers) == lane
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_group_talk_is_ours_in_a_topic_with_a_pack(
 ) -> None:
     talk = said(Text("hi"), title=title, addressed=addressed)
 
-    assert Doorkeeper(TWO).concerns_us(talk, pack) is ours
+    assert LanePolicy(TWO).concerns_us(talk, pack) is ours
 
 
 def test_group_talk_outside_a_topic_needs_to_be_meant_for_us() -> None:
     talk = Inbound(ConversationAddress("tg", "-5"), Person("1"), Text("hi"), addressed=False)
 
-    assert not Doorkeeper(TWO).concerns_us(talk, "notes")
+    assert not LanePolicy(TWO).concerns_us(talk, "notes")

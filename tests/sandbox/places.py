@@ -12,10 +12,10 @@ from typing import Any
 
 from aouo.sandbox import cgroup, levels, walls
 from aouo.sandbox.levels import Bubblewrap, Landlock, Level, Refused
-from aouo.sandbox.order import Function, Limits, Order, Ran
-from aouo.sandbox.run import Door, Sandbox
+from aouo.sandbox.order import Function, Order, Ran, RunLimits
+from aouo.sandbox.run import Egress, Sandbox
 
-LIMITS = Limits(
+LIMITS = RunLimits(
     time_s=20, cpu_s=3, memory_bytes=256 * 1024 * 1024, file_bytes=1_000_000, processes=20
 )
 SECRET = "the-secret-of-the-home"
@@ -139,16 +139,16 @@ class Place:
         }
 
     async def attack(
-        self, body: str, limits: Limits | None = None, door: Door | None = None, **given: Any
+        self, body: str, limits: RunLimits | None = None, egress: Egress | None = None, **given: Any
     ) -> Ran:
         order = self.order(body, **given)
-        order = replace(order, limits=limits or LIMITS, online=door is not None)
+        order = replace(order, limits=limits or LIMITS, online=egress is not None)
         async with asyncio.timeout(60):
-            return await self.sandbox.run(order, door)
+            return await self.sandbox.run(order, egress)
 
-    async def said(self, body: str, door: Door | None = None, **given: Any) -> Any:
+    async def said(self, body: str, egress: Egress | None = None, **given: Any) -> Any:
         """What the function returned, or its error's name and text."""
-        ran = await self.attack(body, None, door, **given)
+        ran = await self.attack(body, None, egress, **given)
         assert ran.stdout, ran
         answer = json.loads(ran.stdout)
         return answer.get("value", answer.get("error"))

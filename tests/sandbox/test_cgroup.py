@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aouo.sandbox import cgroup
-from aouo.sandbox.order import Limits
+from aouo.sandbox.order import RunLimits
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ async def test_a_group_has_its_limits_while_it_is_used_and_a_parent_that_takes_n
 
     monkeypatch.setattr(Path, "mkdir", with_files)
     monkeypatch.setattr(cgroup, "_TRIES", 0)  # only a kernel removes a folder with such files
-    limits = Limits(processes=7, memory_bytes=1_000)
+    limits = RunLimits(processes=7, memory_bytes=1_000)
     async with cgroup.group((root / "nothing", root), "a", limits) as joined:
         said = {file.name: file.read_text() for file in joined[0].parent.glob("*.max")}
 

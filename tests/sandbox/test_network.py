@@ -14,9 +14,9 @@ from socket import socket
 import pytest
 
 from aouo.sandbox.levels import Landlock
-from aouo.sandbox.run import Door, NotConfined
+from aouo.sandbox.run import Egress, NotConfined
 from aouo.web.addresses import Address, is_public
-from aouo.web.gate import IDLE_S, Gate
+from aouo.web.egress import IDLE_S, EgressProxy
 from aouo.web.targets import Permits
 from tests.sandbox.places import HERE, Place
 
@@ -53,23 +53,23 @@ class Site:
         await writer.drain()
         return writer.close()
 
-    def door(
+    def egress(
         self,
         *hosts: str,
         addresses: Sequence[str] = ("127.0.0.1",),
         admits: Callable[[Address], bool] = lambda _: True,
-    ) -> Door:
+    ) -> Egress:
         async def lookup(name: str, port: int) -> Sequence[str]:
             del name, port
             return addresses
 
-        gate = Gate(lookup=lookup, admits=admits)
+        proxy = EgressProxy(lookup=lookup, admits=admits)
         named = [host.format(port=self.port) for host in hosts]
 
-        def door(listening: socket) -> AbstractAsyncContextManager[None]:
-            return gate.open(listening, Permits("desk", named))
+        def egress(listening: socket) -> AbstractAsyncContextManager[None]:
+            return proxy.open(listening, Permits("desk", named))
 
-        return door
+        return egress
 
 
 @pytest.fixture
@@ -111,9 +111,9 @@ except OSError as error:
 
 async def test_a_host_that_the_pack_names_is_reached(place: Place, site: Site) -> None:
     url = f"http://api.example.com:{site.port}/words?q=1"
-    door = site.door("api.example.com:{port}")
-    got = await place.said(ASK, door=door, url=url)
-    posted = await place.said(ASK, door=door, url=url, content="there")
+    egress = site.egress("api.example.com:{port}")
+    got = await place.said(ASK, egress=egress, url=url)
+    posted = await place.said(ASK, egress=egress, url=url, content="there")
 
     assert (got, posted) == ("hello ", "hello there")
     assert site.asked[0].startswith("GET /words?q=1 HTTP/1.1\r\n")
@@ -123,9 +123,9 @@ async def test_a_host_that_the_pack_names_is_reached(place: Place, site: Site) -
 async def test_a_tunnel_for_tls_leads_to_a_named_host_and_to_no_other(
     place: Place, site: Site
 ) -> None:
-    door = site.door("api.example.com:{port}")
-    named = await place.said(TUNNEL, door=door, host="api.example.com", port=site.port)
-    other = await place.said(TUNNEL, door=door, host="evil.example.net", port=site.port)
+    egress = site.egress("api.example.com:{port}")
+    named = await place.said(TUNNEL, egress=egress, host="api.example.com", port=site.port)
+    other = await place.said(TUNNEL, egress=egress, host="evil.example.net", port=site.port)
 
     assert named == "hello "
     assert other.startswith("refused: Tunnel connection failed: 403")
@@ -149,7 +149,7 @@ async def test_what_is_not_named_or_lies_nearer_is_refused_with_the_reason(
 ) -> None:
     """Every name leads to loopback here, and only public addresses are admitted."""
     said = await place.said(
-        RAW, door=site.door(*hosts, admits=is_public), url=url.format(port=site.port)
+        RAW, egress=site.egress(*hosts, admits=is_public), url=url.format(port=site.port)
     )
 
     assert "403 " in said
@@ -163,10 +163,12 @@ async def test_a_host_with_an_address_that_is_nearer_is_refused_whatever_else_it
 ) -> None:
     """Whoever owns a name may lead it to the owner's own network beside a public address. Here
     127.0.0.1, where the site is, stands for the internet."""
-    door = site.door("*:{port}", addresses=addresses, admits=lambda one: str(one) == "127.0.0.1")
+    egress = site.egress(
+        "*:{port}", addresses=addresses, admits=lambda one: str(one) == "127.0.0.1"
+    )
     url = f"http://api.example.com:{site.port}/"
-    said = await place.said(RAW, door=door, url=url)
-    tunnel = await place.said(TUNNEL, door=door, host="api.example.com", port=site.port)
+    said = await place.said(RAW, egress=egress, url=url)
+    tunnel = await place.said(TUNNEL, egress=egress, host="api.example.com", port=site.port)
 
     assert "api.example.com is not on the internet, so it is closed to tools." in said
     assert tunnel.startswith("refused: Tunnel connection failed: 403")
@@ -188,7 +190,7 @@ with socket.create_connection((host, int(port)), 10) as proxy:
 
 async def test_the_server_hears_the_name_that_was_checked(place: Place, site: Site) -> None:
     url = f"http://api.example.com:{site.port}/"
-    said = await place.said(RAW, door=site.door("api.example.com:{port}"), url=url)
+    said = await place.said(RAW, egress=site.egress("api.example.com:{port}"), url=url)
 
     assert said.endswith("hello ")
     assert "elsewhere" not in site.asked[0]
@@ -217,7 +219,7 @@ except OSError:
     pass
 return found
 """,
-        door=site.door("*:{port}"),
+        egress=site.egress("*:{port}"),
         port=site.port,
     )
 
@@ -225,7 +227,7 @@ return found
 
 
 async def test_a_tool_that_ends_early_leaves_no_door_open(place: Place, site: Site) -> None:
-    assert await place.said("return 1", door=site.door("*")) == 1
+    assert await place.said("return 1", egress=site.egress("*")) == 1
 
 
 ASK_AND_LEAVE = """
@@ -247,10 +249,10 @@ async def test_a_connection_is_cut_when_the_tool_that_opened_it_has_ended(
     place: Place, site: Site, tunnel: bool
 ) -> None:
     """A server that says no more would hold it, and the tool's result, for as long as `IDLE_S`."""
-    door = site.door("*:{port}")
+    egress = site.egress("*:{port}")
     host = f"api.example.com:{site.port}"
     async with asyncio.timeout(IDLE_S / 2):
-        said = await place.said(ASK_AND_LEAVE, door=door, host=host, tunnel=tunnel)
+        said = await place.said(ASK_AND_LEAVE, egress=egress, host=host, tunnel=tunnel)
         await site.left.wait()
 
     assert said == "HTTP/1.1 200 OK\r\n"
@@ -262,4 +264,4 @@ async def test_without_a_network_of_its_own_a_tool_with_hosts_is_refused(
     if "landlock" not in HERE:
         pytest.skip("no Landlock here")
     with pytest.raises(NotConfined, match="without bubblewrap"):
-        await Place(tmp_path, HERE["landlock"]).attack("return 1", door=site.door("*"))
+        await Place(tmp_path, HERE["landlock"]).attack("return 1", egress=site.egress("*"))

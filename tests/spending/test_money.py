@@ -29,7 +29,7 @@ from aouo.spending.money import (
     most_usd,
     step_up,
 )
-from aouo.spending.purse import Account, Limit, judge
+from aouo.spending.reservations import Account, Limit, judge
 
 DEAR = Price(2.5, 1.25, 10.0)
 CHEAP = Price(0.15, 0.075, 0.6)

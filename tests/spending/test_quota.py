@@ -40,8 +40,8 @@ from aouo.facts.transcript import (
 )
 from aouo.plumbing.redact import Redactor
 from aouo.spending.money import Bounds, Budget, Price, Prices, cost_usd, most_usd
-from aouo.spending.purse import Purse
 from aouo.spending.quota import Quota
+from aouo.spending.reservations import Reservations
 from aouo.store import budgets, usage
 from aouo.store.database import Database, Tx
 from aouo.store.migrate import migrate
@@ -139,7 +139,7 @@ def quota_of(
         daily_tokens_max=daily,
         budget=budget,
         redactor=Redactor(),
-        purse=Purse(),
+        reservations=Reservations(),
     )
 
 
@@ -334,8 +334,8 @@ async def test_a_call_without_usage_costs_its_worst_case_under_a_budget(
 async def test_what_a_dead_process_had_not_settled_counts_as_spent(database: Database) -> None:
     """Its reservation becomes a usage row, once; nothing is missing and nothing counts twice."""
     budget = Budget(daily_usd=0.01, prices=Prices({"dear": DEAR}))
-    worst = Spent("llm", TODAY, "fake", "dear", person="ada", cost_usd=0.009, hold="lost")
-    await database.transact(lambda tx: budgets.hold(tx, worst, "now"))
+    worst = Spent("llm", TODAY, "fake", "dear", person="ada", cost_usd=0.009, reservation="lost")
+    await database.transact(lambda tx: budgets.reserve(tx, worst, "now"))
     quota = quota_of(database, budget)
 
     written_off = [await quota.recover(), await quota.recover()]

@@ -133,7 +133,7 @@ def turn() -> TurnContext:
         session_key="k",
         address=ConversationAddress("tg", "1"),
         person=Person("1"),
-        owner="1",
+        tenant="1",
         origin="chat",
         chat_kind="private",
         pack=PackView(),

@@ -12,7 +12,7 @@ from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.packs.named import installed
 from aouo.facts.errors import SetupError
 from aouo.installer.restoring import known
-from aouo.packs.shipping.backup_file import SUFFIX, Kept, Known
+from aouo.packs.shipping.backup_file import SUFFIX, BackupContents, Known
 from aouo.packs.shipping.export import export_data
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed
@@ -114,7 +114,7 @@ def _known(name: str) -> Known:
         return known(tx, name)
 
 
-def _tell_version(kept: Kept) -> None:
+def _tell_version(kept: BackupContents) -> None:
     """Say where another version or scope kept this than the one that is installed."""
     pack = installed().get(kept.pack)
     if pack is None:
@@ -137,7 +137,7 @@ def _tell_version(kept: Kept) -> None:
         )
 
 
-def _told(kept: Kept) -> str:
+def _told(kept: BackupContents) -> str:
     files = "1 file" if kept.files == 1 else f"{kept.files} files"
     version = f" {kept.version}" if kept.version else ""
     return f"{kept.pack}{version}, {files}, {kept.size_bytes} bytes, of {kept.made_at[:16]}"

@@ -20,7 +20,7 @@ IMAGE_TOKENS = 765
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AskedCall:
     """A call in the history: its id, its name, and the object it stands in."""
 
     id: str
@@ -35,7 +35,7 @@ class Entry:
     role: str
     raw: Body
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[AskedCall, ...] = ()
     answers: tuple[str, ...] = ()
     images: int = 0
 
@@ -151,7 +151,7 @@ def _of_chat(body: Body) -> Iterator[Entry]:
     for said in cast("list[Body]", body["messages"]):
         content = said.get("content")
         calls = tuple(
-            Call(str(call.get("id") or ""), str(call["function"]["name"]), call)
+            AskedCall(str(call.get("id") or ""), str(call["function"]["name"]), call)
             for call in cast("list[Body]", said.get("tool_calls") or [])
         )
         answers = (str(said.get("tool_call_id") or ""),) if said["role"] == "tool" else ()
@@ -174,7 +174,7 @@ def _of_responses(body: Body) -> Iterator[Entry]:
             case "function_call":
                 # An item without an id of its own asks for no item of thoughts before it.
                 told = item | {"reasoning": thought if item.get("id") else BARE}
-                call = Call(str(item.get("call_id") or ""), str(item["name"]), told)
+                call = AskedCall(str(item.get("call_id") or ""), str(item["name"]), told)
                 yield Entry("assistant", item, calls=(call,))
             case "reasoning":
                 thought = f"{item.get('id')} {item.get('encrypted_content')}"
@@ -192,7 +192,7 @@ def _of_gemini(body: Body) -> Iterator[Entry]:
     for content in cast("list[Body]", body["contents"]):
         parts = cast("list[Body]", content["parts"])
         calls = tuple(
-            Call(str(part["functionCall"].get("id") or ""), part["functionCall"]["name"], part)
+            AskedCall(str(part["functionCall"].get("id") or ""), part["functionCall"]["name"], part)
             for part in parts
             if "functionCall" in part
         )

@@ -6,7 +6,7 @@ import re
 from typing import Any, cast
 
 from aouo.emulator.models import orders
-from aouo.emulator.models.asked import Asked, Call, Entry, at
+from aouo.emulator.models.asked import Asked, AskedCall, Entry, at
 from aouo.emulator.models.memory import Memory
 from aouo.emulator.models.profile import SOUNDS, Back, Model, Rule, matches
 
@@ -103,7 +103,7 @@ def _not_back(back: Back, asked: Asked, memory: Memory) -> orders.Facts | None:
     return None
 
 
-def _lost(back: Back, entry: Entry, call: Call, memory: Memory, sent: set[str]) -> bool:
+def _lost(back: Back, entry: Entry, call: AskedCall, memory: Memory, sent: set[str]) -> bool:
     """Ids need not be those that were sent: what came with a call tells where it is from."""
     found = _at(back, entry.raw, call.raw)
     if found is ... or (back.filled and not found):

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from aouo.emulator.door import only_ours
+from aouo.emulator.access import only_ours
 from aouo.emulator.models import chat, gemini, responses
 from aouo.emulator.models.asked import Asked, read
 from aouo.emulator.models.judging import Refused, called_up, judge, refused

@@ -15,8 +15,8 @@ from aouo.outbound.wording import sentences
 from aouo.routing.decisions import RunTurn
 from aouo.store import deliveries, jobs, media, onboarding, routes, sessions, turns
 from aouo.store.database import Database, Tx
-from aouo.store.owners import owner_of
 from aouo.store.sessions import Resolved
+from aouo.store.tenants import tenant_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Begun:
 
     `resumed` is the line that tells of a restart, `live` the messages a former process was
     filling; both only if the turn was taken up. `stale_key` is what the route pointed to wrongly.
-    `chosen` is the edit that shows which button began the turn. `owner` is whose data it works on,
+    `chosen` is the edit that shows which button began the turn. `tenant` is whose data it works on,
     `onboarding`: it belongs to the pack's first conversation with them.
     """
 
     turn: OpenTurn
     session_key: str
-    owner: str
+    tenant: str
     onboarding: bool = False
     stale_key: str = ""
     resumed: Delivery | None = None
@@ -54,7 +54,7 @@ async def begin(
     """
 
     def write(tx: Tx) -> Begun:
-        jobs.hold(tx, job, unless_stopped=True)
+        jobs.check_claim(tx, job, unless_stopped=True)
         return _taken_up(tx, job, now) or _begun(tx, job, wanted, now, onboards=onboards)
 
     return await database.transact(write, brief=True)
@@ -69,12 +69,12 @@ def _taken_up(tx: Tx, job: Job, now: str) -> Begun | None:
         tx, job.inbound.address, "aside", said, now, turn_id=turn.id, key=f"resumed:{turn.id}"
     )
     live = deliveries.live_of(tx, turn.id)
-    owner = owner_of(tx, job.inbound)
+    tenant = tenant_of(tx, job.inbound)
     return Begun(
         turn,
         sessions.key_of(tx, turn.session_id),
-        owner,
-        turn.skill == skill_of(turn.pack) and onboarding.is_open(tx, turn.pack, owner),
+        tenant,
+        turn.skill == skill_of(turn.pack) and onboarding.is_open(tx, turn.pack, tenant),
         resumed=row if row.state == "queued" else None,
         live=live,
     )
@@ -111,10 +111,10 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
         if not said:
             raise NothingToRetry("nothing was asked here before")
     off_record = job.off_record or wanted.off_record
-    owner, first = owner_of(tx, inbound), False
+    tenant, first = tenant_of(tx, inbound), False
     if onboards and not off_record:
         skill, first = chosen(
-            tx, wanted.pack, owner, session.id, skill, now, asked=bool(wanted.skill)
+            tx, wanted.pack, tenant, session.id, skill, now, asked=bool(wanted.skill)
         )
     if not off_record and not wanted.again:
         said = "\n".join((*reacting.untold(tx, inbound, session.id), said))
@@ -122,7 +122,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Be
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
     tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
-    return Begun(turn, session.key, owner, first, session.stale_key, chosen=tapped)
+    return Begun(turn, session.key, tenant, first, session.stale_key, chosen=tapped)
 
 
 def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:

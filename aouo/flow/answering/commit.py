@@ -12,9 +12,9 @@ from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.transcript import AssistantSaid
 from aouo.facts.work import Delivery, DeliveryKind, Job, OpenTurn
 from aouo.flow.generation import Generation
-from aouo.flow.handlers.affording import Affording, Asking, refusal_by
+from aouo.flow.handlers.budget_refusals import Asking, BudgetRefusals, refusal_by
 from aouo.flow.handlers.editing import offer_untold
-from aouo.flow.questions import outcomes
+from aouo.flow.questions import settled_cards
 from aouo.outbound.answers import messages_of_answer
 from aouo.outbound.clean import without_secrets
 from aouo.outbound.markdown.render import render
@@ -52,12 +52,12 @@ class Commit:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        affording: Affording,
+        budget_refusals: BudgetRefusals,
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._affording = affording
+        self._budget_refusals = budget_refusals
 
     async def answer(
         self,
@@ -86,7 +86,7 @@ class Commit:
             sessions.want_title(tx, facts.turn.session_id)
             if answer.shown or _said_already(tx, facts.turn.id, text):
                 return self._queue(tx, job, facts.turn.id, (), filled, now)
-            skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.owner)
+            skips = facts.onboarding and onboarding.offer(tx, facts.pack.name, facts.tenant)
             buttons = sentences.skip_onboarding() if skips else ()
             return self._queue(tx, job, facts.turn.id, messages, filled, now, buttons)
 
@@ -105,7 +105,7 @@ class Commit:
         Raises:
             StopAsked: as in `answer`.
         """
-        asking = await self._affording.asking(job, error, ctx.facts.turn.id, generation)
+        asking = await self._budget_refusals.asking(job, error, ctx.facts.turn.id, generation)
         for_owner = generation.owner.is_owner(job.inbound)
         said = sentences.failure(error, ctx.facts.turn.id, for_owner=for_owner)
         said += f" {sentences.ASKS_OWNER}" if asking else ""
@@ -253,11 +253,11 @@ class Commit:
         turn: OpenTurn = ctx.facts.turn
 
         def write(tx: Tx) -> list[Delivery]:
-            jobs.hold(tx, job, unless_stopped=unless_stopped)
+            jobs.check_claim(tx, job, unless_stopped=unless_stopped)
             record_all(tx, ctx.spent, now)
             rows = [*work(tx, now), *_made_room(tx, job, ctx, now)]
             rows += [] if turn.off_record else offer_untold(tx, job, now)
-            rows += outcomes.close(tx, turn.id, now)
+            rows += settled_cards.close(tx, turn.id, now)
             audit.close_of_turn(tx, turn.id, now)
             sessions.touch(tx, turn.session_id, now)
             traces.record(tx, turn.id, ctx.meter.steps)

@@ -15,17 +15,17 @@ from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job, OpenTurn
 from aouo.flow.answering.begin import Begun
 from aouo.flow.answering.contexts import Contexts
-from aouo.flow.desk import Desk
 from aouo.flow.files.activity import typing
 from aouo.flow.generation import Generation
-from aouo.flow.leases import Leases
+from aouo.flow.generations import Generations
+from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.queue.lanes import Slot
 from aouo.queue.running import Deadline, Running, StopReason
 from aouo.store import jobs, routes, sessions, summaries
 from aouo.store.database import Database, Tx
-from aouo.store.owners import owner_of
+from aouo.store.tenants import tenant_of
 from aouo.turn.compaction import ENTRIES_MAX, budget_tokens
 from aouo.turn.context import TurnContext
 from aouo.turn.journal import record_all
@@ -53,38 +53,38 @@ class Compacting:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        desk: Desk,
+        replies: Replies,
         contexts: Contexts,
         running: Running,
-        leases: Leases,
+        generations: Generations,
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._desk = desk
+        self._replies = replies
         self._contexts = contexts
         self._running = running
-        self._leases = leases
+        self._generations = generations
 
     async def run(self, job: Job, focus: str, slot: Slot) -> None:
         """Summarise, then rotate to a new session, put the summary there and say so, in one
         transaction. With nothing to summarise no model is asked."""
         try:
-            async with self._leases.turn(job.active_pack, job.id) as generation:
+            async with self._generations.turn(job.active_pack, job.id) as generation:
                 await self._run(job, focus, slot, generation)
         except RouteRequiredError as error:
-            await self._desk.park(job, error.requested)
+            await self._replies.park(job, error.requested)
 
     async def _run(self, job: Job, focus: str, slot: Slot, generation: Generation) -> None:
         if job.off_record:
-            await self._desk.answer(job, notices.NoSummaryOffRecord())
+            await self._replies.answer(job, notices.NoSummaryOffRecord())
             return
         plan = await self._database.read(lambda tx: plan_of(tx, job))
         if plan is None:
-            await self._desk.command(job, nothing_to_compact)
+            await self._replies.command(job, nothing_to_compact)
             return
         if generation.model.brief:
-            await self._desk.answer(job, notices.CannotSummarise())
+            await self._replies.answer(job, notices.CannotSummarise())
             return
         deadline = Deadline(generation.limits.turn_timeout_s)
         view = self._contexts.view(job, plan.begun, generation)
@@ -128,7 +128,7 @@ class Compacting:
             fresh[:] = [session_id]
             return [sentences.word(notices.Compacted(draft.messages, summary))]
 
-        await self._desk.settle(job, write)
+        await self._replies.settle(job, write)
         ctx.spent = []
         log.info("compacted", session=fresh[0], messages=draft.messages, tokens=draft.tokens)
         reach = await self._database.read(lambda tx: summaries.reach(tx, fresh[0]))
@@ -145,7 +145,7 @@ class Compacting:
                 return []
             return [sentences.not_compacted(why, f"job {job.id}")]
 
-        await self._desk.settle(job, write, unless_stopped=why is not StopReason.PERSON)
+        await self._replies.settle(job, write, unless_stopped=why is not StopReason.PERSON)
 
 
 def rotate(tx: Tx, ctx: TurnContext, draft: Draft, now: str) -> tuple[str, int]:
@@ -180,5 +180,5 @@ def plan_of(tx: Tx, job: Job) -> Plan | None:
         return None
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
-    begun = Begun(turn, address.session_key(route.active_pack), owner_of(tx, job.inbound))
+    begun = Begun(turn, address.session_key(route.active_pack), tenant_of(tx, job.inbound))
     return Plan(begun, reach, tuple(entries))

@@ -8,13 +8,13 @@ from dataclasses import replace
 from aouo.facts.ports import Clock
 from aouo.facts.work import Job
 from aouo.flow.answering.begin import Begun
+from aouo.flow.answering.otr_memory import OtrMemory
 from aouo.flow.answering.prepare import action_of, facts_of, toolbox_of
-from aouo.flow.answering.recall import Recall
 from aouo.flow.files.media_files import folder_of
 from aouo.flow.generation import Generation
 from aouo.flow.questions.approving import approving_of
 from aouo.flow.questions.asking import Asking
-from aouo.flow.questions.patience import Patience
+from aouo.flow.questions.waiting import PersonWait
 from aouo.guard.action import Action, Outcome
 from aouo.outbound.degrade import Capabilities
 from aouo.outbound.live import LiveView
@@ -31,7 +31,7 @@ from aouo.turn.context import TurnContext
 
 
 class Contexts:
-    """Makes contexts, one a turn; `recall` is what was said off the record."""
+    """Makes contexts, one a turn; `otr_memory` is what was said off the record."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Contexts:
         self._bus = bus
         self._waiting = waiting
         self._capabilities = capabilities
-        self.recall = Recall()
+        self.otr_memory = OtrMemory()
 
     def context(
         self,
@@ -67,7 +67,7 @@ class Contexts:
         """
         facts = facts_of(job, begun, generation)
         toolbox = toolbox_of(facts, generation)
-        patience = Patience(
+        person_wait = PersonWait(
             database=self._database,
             clock=self._clock,
             outbox=self._outbox,
@@ -78,14 +78,14 @@ class Contexts:
             deadline=deadline,
             view=view,
         )
-        approving = approving_of(job, facts, patience, generation)
+        approving = approving_of(job, facts, person_wait, generation)
         tool_context = ToolContext(
             adapter=view,
             session_id=facts.turn.session_id,
             session_key=facts.session_key,
             pack=facts.pack.name,
-            asker=Asking(patience, facts.person.id),
-            owner=facts.owner,
+            asker=Asking(person_wait, facts.person.id),
+            tenant=facts.tenant,
             load_tools=toolbox.load_tools,
             load_skills=toolbox.load_skills,
             turn_id=facts.turn.id,
@@ -112,7 +112,7 @@ class Contexts:
             propose=generation.guard.propose,
             call_tool=call_tool,
             day=generation.quota.day(),
-            recalled=self.recall.of(facts),
+            recalled=self.otr_memory.of(facts),
             publish=self._bus.publish,
         )
         return ctx

@@ -32,7 +32,7 @@ def facts_of(job: Job, begun: Begun, generation: Generation) -> Facts:
     return Facts(
         turn=begun.turn,
         session_key=begun.session_key,
-        owner=begun.owner,
+        tenant=begun.tenant,
         onboarding=begun.onboarding,
         address=inbound.address,
         person=inbound.person,
@@ -75,7 +75,7 @@ def action_of(call: ToolCall, facts: Facts, toolbox: Toolbox) -> Action:
         origin=facts.origin,
         pack=facts.pack.name,
         turn_id=facts.turn.id,
-        owner=facts.owner,
+        tenant=facts.tenant,
         session_id=facts.turn.session_id,
         off_record=facts.turn.off_record,
         media=folder_of(facts.address),

@@ -144,7 +144,7 @@ class Renewing:
 
     def _write(self, tx: Tx, job: Job, ctx: TurnContext, draft: Draft) -> Delivery:
         now = stamp(self._clock)
-        jobs.hold(tx, job, unless_stopped=True)
+        jobs.check_claim(tx, job, unless_stopped=True)
         record_all(tx, ctx.spent, now)
         _, summary = rotate(tx, ctx, draft, now)
         said = sentences.word(notices.Renewed(draft.messages, summary))

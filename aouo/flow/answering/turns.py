@@ -19,14 +19,14 @@ from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.contexts import Contexts
 from aouo.flow.answering.prepare import openers
 from aouo.flow.answering.renewing import Renewing
-from aouo.flow.answering.telling import log_failure, said_by_person, status_of, tell
-from aouo.flow.desk import Desk
-from aouo.flow.files.intake import Intake, Reader
+from aouo.flow.answering.reporting import log_failure, said_by_person, status_of, tell
+from aouo.flow.files.intake import Audience, Intake
 from aouo.flow.generation import Generation
-from aouo.flow.handlers.affording import Affording
+from aouo.flow.generations import Generations
+from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.onboarding import may_begin
-from aouo.flow.leases import Leases
+from aouo.flow.replies import Replies
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import Filled
@@ -60,24 +60,24 @@ class Turns:
         clock: Clock,
         outbox: Outbox,
         bus: Bus,
-        desk: Desk,
+        replies: Replies,
         running: Running,
-        affording: Affording,
+        budget_refusals: BudgetRefusals,
         contexts: Contexts,
         intake: Intake,
         renewing: Renewing,
         editing: Editing,
-        leases: Leases,
+        generations: Generations,
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
         self._bus = bus
-        self._desk = desk
+        self._replies = replies
         self._running = running
-        self._affording = affording
+        self._budget_refusals = budget_refusals
         self._editing = editing
-        self._leases = leases
+        self._generations = generations
         self._contexts = contexts
         self._intake = intake
         self._renewing = renewing
@@ -85,7 +85,7 @@ class Turns:
             database=database,
             clock=clock,
             outbox=outbox,
-            affording=affording,
+            budget_refusals=budget_refusals,
         )
 
     def beginning(self, job: Job) -> AbstractContextManager[None]:
@@ -100,17 +100,17 @@ class Turns:
             RouteRequiredError: its pack is not loaded any more.
             StopAsked: /stop came before it began.
         """
-        async with self._leases.turn(wanted.pack, job.id) as generation:
+        async with self._generations.turn(wanted.pack, job.id) as generation:
             await self._run(job, wanted, slot, generation)
 
     async def end_stopped(self, job: Job) -> None:
         """End a job whose person said /stop, wherever that met it."""
-        await self._desk.end_stopped(job, StopReason.PERSON)
+        await self._replies.end_stopped(job, StopReason.PERSON)
         self._forget(job)
 
     async def _run(self, job: Job, wanted: RunTurn, slot: Slot, generation: Generation) -> None:
         begun_s = time.perf_counter()
-        model = await self._affording.model_for(job.inbound.address, generation)
+        model = await self._budget_refusals.model_for(job.inbound.address, generation)
         ready = await self._ready(job, wanted, model, generation)
         if ready is None:
             return
@@ -149,7 +149,7 @@ class Turns:
             shown = await self._settle(job, ctx, ended, filled, generation)
         self._forget(job)
         if isinstance(ended, Ack):
-            self._contexts.recall.add(ctx.facts, said_by_person(ctx), ended.text)
+            self._contexts.otr_memory.add(ctx.facts, said_by_person(ctx), ended.text)
         ms = (time.perf_counter() - begun_s) * 1000
         tell(self._bus, ctx, ended, shown=shown, ms=ms, now=stamp(self._clock))
         await settle(generation.pipelines.settled, ctx, status_of(ended))
@@ -160,14 +160,14 @@ class Turns:
         """What the turn is to answer, None = there will be none, and the person was told."""
         if wanted.skill and model.brief:
             notice = notices.ReadsNoSkills(wanted.skill.rpartition(":")[2])
-            await self._desk.give_up(job, notice, state="done", why=_READS_NO_SKILLS)
+            await self._replies.give_up(job, notice, state="done", why=_READS_NO_SKILLS)
             self._forget(job)
             return None
         if _has_files(job) and not wanted.again:
             taken = await self._take_in(job, wanted, model, generation)
             return None if taken is None else replace(wanted, said=taken)
         if not wanted.said.strip() and not wanted.again:
-            await self._desk.answer(job, notices.EmptyMessage())
+            await self._replies.answer(job, notices.EmptyMessage())
             return None
         return wanted
 
@@ -178,7 +178,7 @@ class Turns:
         deadline = Deadline(generation.limits.turn_timeout_s)
         off_record = job.off_record or wanted.off_record
         may_open = openers(wanted.pack, generation, off_record=off_record)
-        reader = Reader(model, wanted.pack, may_open, generation.senses, generation.quota)
+        reader = Audience(model, wanted.pack, may_open, generation.senses, generation.quota)
         try:
             taken = await self._running.run(
                 job.id, deadline, lambda: self._intake.take_in(job, wanted.said, reader)
@@ -190,12 +190,14 @@ class Turns:
             case str():
                 return taken
             case StopReason.TIMEOUT:
-                await self._desk.give_up(job, notices.FilesTookTooLong(), state="done", why=_MISSED)
+                await self._replies.give_up(
+                    job, notices.FilesTookTooLong(), state="done", why=_MISSED
+                )
             case StopReason():
                 await self._end_early(job, taken)
                 return None
             case notice:
-                await self._desk.give_up(job, notice, state="done", why=_MISSED)
+                await self._replies.give_up(job, notice, state="done", why=_MISSED)
         self._forget(job)
         return None
 
@@ -204,7 +206,7 @@ class Turns:
         if why is StopReason.SHUTDOWN:
             await self._release(job)
         else:
-            await self._desk.end_stopped(job, why)
+            await self._replies.end_stopped(job, why)
             self._forget(job)
 
     async def _release(self, job: Job) -> None:

@@ -74,7 +74,7 @@ class _Missed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class Audience:
     """Who will read the words: a model in a pack, with what it may open files with.
 
     `senses` understand files for it, within the limits of `quota`.
@@ -106,7 +106,7 @@ class Intake:
         self._files = files
         self._show = show
 
-    async def take_in(self, job: Job, said: str, reader: Reader) -> str | MediaNotice:
+    async def take_in(self, job: Job, said: str, reader: Audience) -> str | MediaNotice:
         """The words that the turn begins with, or what to tell the person instead.
 
         `said` are the words under the files.
@@ -131,7 +131,9 @@ class Intake:
         reach = await asyncio.to_thread(self._reach, kept, reader)
         return words_of(content, said, kept, reach)
 
-    def _reach(self, kept: Mapping[int, KeptFile], reader: Reader) -> dict[int, tuple[bool, Reach]]:
+    def _reach(
+        self, kept: Mapping[int, KeptFile], reader: Audience
+    ) -> dict[int, tuple[bool, Reach]]:
         """Of each file whether the model sees it, and whether a tool of its opens it."""
         return {
             position: (
@@ -146,7 +148,7 @@ class Intake:
         job: Job,
         position: int,
         item: Attachment,
-        reader: Reader,
+        reader: Audience,
         kept: Mapping[int, KeptFile],
     ) -> KeptFile:
         """Fetch one file and understand it, unless that was done before."""
@@ -184,7 +186,7 @@ class Intake:
         return kept
 
     async def _understand(
-        self, job: Job, item: Attachment, kept: KeptFile, reader: Reader
+        self, job: Job, item: Attachment, kept: KeptFile, reader: Audience
     ) -> KeptFile:
         """Hear or look at a file that is here, and write down what it says."""
         row = Spent("", reader.quota.day(), pack=reader.pack, person=job.inbound.person.id)
@@ -203,7 +205,7 @@ class Intake:
         return kept
 
     async def _hear(
-        self, item: Attachment, kept: KeptFile, reader: Reader, row: Spent, spent: list[Spent]
+        self, item: Attachment, kept: KeptFile, reader: Audience, row: Spent, spent: list[Spent]
     ) -> str:
         ears, file = reader.senses.ears, self._folder / kept.path
         assert not isinstance(ears, str)
@@ -230,7 +232,7 @@ class Intake:
         return heard.text
 
     async def _look(
-        self, item: Attachment, kept: KeptFile, reader: Reader, row: Spent, spent: list[Spent]
+        self, item: Attachment, kept: KeptFile, reader: Audience, row: Spent, spent: list[Spent]
     ) -> str:
         eyes = reader.senses.eyes
         assert eyes is not None
@@ -265,7 +267,7 @@ class Intake:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> None:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             media.keep(tx, job.id, kept, now)
             for row in spent:
                 usage.record(tx, row, now)
@@ -284,7 +286,7 @@ class Intake:
         return tuple(images)
 
 
-def _refuse_early(item: Attachment, reader: Reader) -> None:
+def _refuse_early(item: Attachment, reader: Audience) -> None:
     """What is not set up needs no download."""
     if item.is_heard and isinstance(reader.senses.ears, str):
         raise _Missed(notices.HearingNotSetUp(item.in_words, reader.senses.ears))

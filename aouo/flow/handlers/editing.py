@@ -52,7 +52,7 @@ class Editing:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> tuple[str, int, Delivery | None]:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             outcome, job_id, shown = _apply(tx, job, now)
             jobs.settle(tx, job, "done", outcome, now)
             jobs.forget_words(tx, job)
@@ -76,7 +76,7 @@ class Editing:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> list[str]:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             lines = [heard.edited(said) for said, _ in edits.untold(tx, job.id)]
             for line in lines:
                 turns.record_line(tx, ctx.facts.turn, line, now)
@@ -90,7 +90,7 @@ class Editing:
         inbound, now = job.inbound, stamp(self._clock)
 
         def write(tx: Tx) -> str | Delivery:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             problem = _take(tx, tap.offer_id, inbound, now)
             jobs.settle(tx, job, "done", problem or "answers an edited message", now)
             if problem:

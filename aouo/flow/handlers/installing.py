@@ -29,8 +29,8 @@ from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Files
 from aouo.facts.taps import AcceptPack, DeclinePack
 from aouo.facts.work import Job
-from aouo.flow.desk import Desk
 from aouo.flow.files.activity import typing
+from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.outbound.wording.packs import install_card
@@ -82,7 +82,7 @@ class Installing:
         self,
         *,
         shop: Shop,
-        desk: Desk,
+        replies: Replies,
         clock: Clock,
         outbox: Outbox,
         owner: Callable[[], Owner],
@@ -92,7 +92,7 @@ class Installing:
         provide: Callable[[Job, str], Awaitable[ConversationAddress | None]],
     ) -> None:
         self._shop = shop
-        self._desk = desk
+        self._replies = replies
         self._clock = clock
         self._outbox = outbox
         self._owner = owner
@@ -104,13 +104,13 @@ class Installing:
     async def run(self, job: Job, rest: str) -> None:
         """Look through the pack that is meant, and ask."""
         if not self._owner().is_owner(job.inbound):
-            await self._desk.answer(job, notices.OwnersCommand(INSTALL.name))
+            await self._replies.answer(job, notices.OwnersCommand(INSTALL.name))
             return
         try:
             wanted = rest.strip()
             source = await self._source(job, wanted)
             if not source:
-                await self._desk.answer(job, self._usage())
+                await self._replies.answer(job, self._usage())
                 return
             lasting = source != str(self._downloaded(job))
             ours = source == str(self._bundled().get(wanted))
@@ -121,7 +121,7 @@ class Installing:
             notice = NotInstalled(str(error).replace(str(self._downloaded(job)), "The file"))
         finally:
             self._downloaded(job).unlink(missing_ok=True)
-        await self._desk.answer(job, notice)
+        await self._replies.answer(job, notice)
 
     async def _asked(self, job: Job, offer: Offer, *, ours: bool) -> Notice:
         """A card; or, where there is nothing to ask, what was done. `ours`: it came with aouo."""
@@ -148,7 +148,7 @@ class Installing:
             objection = sentences.TAP_UNKNOWN
         await self._outbox.answer_tap(job.inbound, objection)
         if objection:
-            await self._desk.done(job, "an install card's button")
+            await self._replies.done(job, "an install card's button")
             return
         await self.run(job, pack)
 
@@ -165,10 +165,10 @@ class Installing:
             objection = sentences.TAP_EXPIRED
         await self._outbox.answer_tap(inbound, objection)
         if objection or change is None:
-            await self._desk.done(job, "an install card's button")
+            await self._replies.done(job, "an install card's button")
             return
         notice = await self._answered(job, change, yes=isinstance(tap, AcceptPack))
-        await self._desk.answer(job, notice, instead_of=inbound.message_id)
+        await self._replies.answer(job, notice, instead_of=inbound.message_id)
 
     async def _answered(self, job: Job, change: Change, *, yes: bool) -> Notice:
         try:
@@ -191,7 +191,7 @@ class Installing:
         return PackInstalled(change.pack, change.version, open_here=topic is None)
 
     def _usage(self) -> Notice:
-        there = self._desk.library.names
+        there = self._replies.library.names
         return InstallUsage(tuple(name for name in self._bundled() if name not in there))
 
     async def _source(self, job: Job, rest: str) -> str:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import structlog
 
 from aouo.commands.builtin import pack_here, pick
-from aouo.commands.registry import Call
+from aouo.commands.registry import CommandCall
 from aouo.facts import notices
 from aouo.facts.errors import AouoError
 from aouo.facts.events import Button
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.work import Job
-from aouo.flow.desk import Desk
+from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.data.storage import PackStore
@@ -24,7 +24,7 @@ from aouo.packs.format.menu import LINES_MAX, Page
 from aouo.packs.load import Pack
 from aouo.store import deliveries, turns
 from aouo.store.database import Database, Tx
-from aouo.store.owners import owner_of
+from aouo.store.tenants import tenant_of
 
 log = structlog.get_logger()
 _COLUMN = re.compile(r"\{([^{}]*)\}")
@@ -37,7 +37,7 @@ class _Place:
     shows, the pack of the tapped message ("" = unknown), the message a page takes the place of."""
 
     pack: str | None
-    owner: str
+    tenant: str
     tapped: str = ""
     edits: int = 0
 
@@ -50,13 +50,13 @@ class Menus:
         *,
         database: Database,
         clock: Clock,
-        desk: Desk,
+        replies: Replies,
         outbox: Outbox,
         open_store: Callable[[str, str], PackStore],
     ) -> None:
         self._database = database
         self._clock = clock
-        self._desk = desk
+        self._replies = replies
         self._outbox = outbox
         self._open_store = open_store
 
@@ -68,22 +68,24 @@ class Menus:
         content = job.inbound.content
         if job.lane.bypasses:
             await self._outbox.answer_tap(job.inbound)
-        library = self._desk.library
+        library = self._replies.library
         place = await self._place(job)
         if place.tapped and place.pack is not None and place.tapped != place.pack:
-            await self._desk.answer(job, notices.MenuOfOtherPack(place.tapped, place.pack))
+            await self._replies.answer(job, notices.MenuOfOtherPack(place.tapped, place.pack))
             return
         if place.pack is None:
-            await self._desk.command(job, lambda tx, call: pick(tx, call, library))
+            await self._replies.command(job, lambda tx, call: pick(tx, call, library))
             return
         pack = library.get(place.pack)
         if pack is None or pack.menu.first is None:
             gone = isinstance(content, Button)
             name = place.pack
-            await self._desk.answer(job, notices.UnknownButton() if gone else notices.NoMenu(name))
+            await self._replies.answer(
+                job, notices.UnknownButton() if gone else notices.NoMenu(name)
+            )
             return
         found = pack.menu.page(page_id) if page_id else pack.menu.first
-        shown = await self._shown(pack, found or pack.menu.first, place.owner, job)
+        shown = await self._shown(pack, found or pack.menu.first, place.tenant, job)
         await self._say(job, place, _page(pack, shown, gone=found is None))
 
     async def _place(self, job: Job) -> _Place:
@@ -91,8 +93,8 @@ class Menus:
         now = stamp(self._clock)
 
         def look(tx: Tx) -> _Place:
-            call = Call(inbound, "", now, job.id)
-            here = pack_here(tx, call, self._desk.library), owner_of(tx, inbound)
+            call = CommandCall(inbound, "", now, job.id)
+            here = pack_here(tx, call, self._replies.library), tenant_of(tx, inbound)
             if not isinstance(inbound.content, Button) or not inbound.message_id:
                 return _Place(*here)
             pack = deliveries.menu_pack(tx, inbound.address, inbound.message_id)
@@ -105,13 +107,13 @@ class Menus:
 
         return await self._database.read(look)
 
-    async def _shown(self, pack: Pack, page: Page, owner: str, job: Job) -> _Shown:
+    async def _shown(self, pack: Pack, page: Page, tenant: str, job: Job) -> _Shown:
         language = job.inbound.person.language
         if not page.sql:
             return _Shown(page, language, ())
         try:
             # Opening it the first time runs the pack's schema.
-            store = await asyncio.to_thread(self._open_store, pack.name, owner)
+            store = await asyncio.to_thread(self._open_store, pack.name, tenant)
             rows = await asyncio.to_thread(store.read, page.sql, limit=LINES_MAX)
         except AouoError as error:
             log.warning("menu_page_failed", pack=pack.name, page=page.id, error=str(error))
@@ -120,7 +122,7 @@ class Menus:
         return _Shown(page, language, tuple(_filled(template, row) for row in rows))
 
     async def _say(self, job: Job, place: _Place, page: notices.MenuPage) -> None:
-        await self._desk.settle(
+        await self._replies.settle(
             job,
             lambda tx, now: [sentences.word(page)],
             instead_of=place.edits,

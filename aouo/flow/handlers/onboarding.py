@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from aouo.facts import notices
 from aouo.facts.ports import ChatModel, Rendered
 from aouo.facts.work import Delivery, Job
-from aouo.flow.desk import Desk
 from aouo.flow.generation import Generation
+from aouo.flow.replies import Replies
 from aouo.outbound import choices
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.store import deliveries, onboarding, routes, turns
 from aouo.store.database import Tx
-from aouo.store.owners import owner_of
+from aouo.store.tenants import tenant_of
 
 
 def may_begin(pack: str, model: ChatModel, generation: Generation) -> bool:
@@ -29,7 +29,7 @@ def skill_of(pack: str) -> str:
 
 
 def chosen(
-    tx: Tx, pack: str, owner: str, session_id: str, skill: str, now: str, *, asked: bool
+    tx: Tx, pack: str, tenant: str, session_id: str, skill: str, now: str, *, asked: bool
 ) -> tuple[str, bool]:
     """(the turn's skill, whether it is a turn of the first conversation).
 
@@ -39,12 +39,12 @@ def chosen(
     own = skill_of(pack)
     if skill not in ("", own):
         return skill, False
-    if onboarding.step(tx, pack, owner, session_id, now):
+    if onboarding.step(tx, pack, tenant, session_id, now):
         return own, True
     return (own if asked and skill else ""), False
 
 
-async def skip(desk: Desk, outbox: Outbox, job: Job) -> None:
+async def skip(replies: Replies, outbox: Outbox, job: Job) -> None:
     """The person wants to go on without it; the button goes."""
     inbound = job.inbound
     rows: list[Delivery] = []
@@ -54,7 +54,7 @@ async def skip(desk: Desk, outbox: Outbox, job: Job) -> None:
         pack = turns.pack_of(tx, shown.turn_id) if shown else ""
         if not pack and (route := routes.find(tx, inbound.address)):
             pack = route.active_pack
-        skipped = onboarding.end(tx, pack, owner_of(tx, inbound), "skipped", now)
+        skipped = onboarding.end(tx, pack, tenant_of(tx, inbound), "skipped", now)
         if shown and shown.message.buttons:
             key = f"skipped:{shown.id}"
             message = choices.chosen(shown.message, "")
@@ -65,5 +65,5 @@ async def skip(desk: Desk, outbox: Outbox, job: Job) -> None:
             ]
         return [sentences.word(notices.OnboardingSkipped(skipped))]
 
-    await desk.settle(job, work)
+    await replies.settle(job, work)
     outbox.put(*rows)

@@ -22,7 +22,7 @@ async def note_reaction(database: Database, clock: Clock, job: Job) -> None:
     assert isinstance(reacted, Reacted)
 
     def write(tx: Tx) -> bool:
-        jobs.hold(tx, job)
+        jobs.check_claim(tx, job)
         known, session_id = _session_of(tx, inbound)
         if known:
             reactions.put(

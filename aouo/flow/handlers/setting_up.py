@@ -22,7 +22,7 @@ from aouo.facts.events import ChatKind
 from aouo.facts.notices import Bound, NoTopicsHere, TopicsSetUp, TopicTrouble
 from aouo.facts.ports import Clock, Rights, Topics, stamp
 from aouo.facts.work import Delivery, Job, Route
-from aouo.flow.desk import Desk
+from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.plumbing.backoff import Backoff
@@ -58,13 +58,13 @@ class SettingUp:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        desk: Desk,
+        replies: Replies,
         platform: Topics | None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._desk = desk
+        self._replies = replies
         self._platform = platform
         self._at_work: dict[str, asyncio.Lock] = {}
 
@@ -72,11 +72,11 @@ class SettingUp:
         """Set up the chat and say what came of it; one at a time in each chat."""
         address = job.inbound.address
         if self._platform is None or address.platform != "tg":
-            await self._desk.answer(job, NoTopicsHere("elsewhere"))
+            await self._replies.answer(job, NoTopicsHere("elsewhere"))
             return
         async with self._at_work.setdefault(address.chat_id, asyncio.Lock()):
-            notice = await self._set_up(job, self._platform, self._desk.library.names)
-        await self._desk.answer(job, notice)
+            notice = await self._set_up(job, self._platform, self._replies.library.names)
+        await self._replies.answer(job, notice)
 
     async def provide(self, job: Job, pack: str) -> ConversationAddress | None:
         """The topic that one pack has here from now on; None: there are none, or it could not be
@@ -178,7 +178,7 @@ class SettingUp:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> Literal["new", "unfinished", "there"]:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             if topics.of_pack(tx, chat, pack):
                 return "there"
             return "new" if topics.intend(tx, chat, pack, now) else "unfinished"
@@ -201,7 +201,7 @@ class SettingUp:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> Delivery | None:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             topics.settle(tx, topic.around, pack)
             route = routes.get_or_create(tx, topic, chat_kind, now)
             routes.found(tx, topic)
@@ -219,7 +219,7 @@ class SettingUp:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> None:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             if route := routes.find(tx, topic):
                 routes.set_pack(tx, route, "", now)
                 routes.set_title(tx, route, "")

@@ -12,15 +12,15 @@ from aouo.facts.commands import CRON
 from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, Gate, Job
-from aouo.flow.desk import Desk
 from aouo.flow.handlers import onboarding
-from aouo.flow.handlers.affording import Affording
+from aouo.flow.handlers.budget_refusals import BudgetRefusals
 from aouo.flow.handlers.editing import Editing
 from aouo.flow.handlers.installing import Installing
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.handlers.remembering import Remembering
-from aouo.flow.questions import outcomes
+from aouo.flow.questions import settled_cards
 from aouo.flow.questions.approving import KIND as APPROVAL
+from aouo.flow.replies import Replies
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.queue.gates import Waiting
@@ -39,23 +39,23 @@ class Taps:
     def __init__(
         self,
         *,
-        desk: Desk,
+        replies: Replies,
         database: Database,
         clock: Clock,
         outbox: Outbox,
         waiting: Waiting,
-        affording: Affording,
+        budget_refusals: BudgetRefusals,
         editing: Editing,
         installing: Installing,
         remembering: Remembering,
         menus: Menus,
     ) -> None:
-        self._desk = desk
+        self._replies = replies
         self._database = database
         self._clock = clock
         self._outbox = outbox
         self._waiting = waiting
-        self._affording = affording
+        self._budget_refusals = budget_refusals
         self._editing = editing
         self._installing = installing
         self._remembering = remembering
@@ -64,13 +64,13 @@ class Taps:
     async def _bind(self, job: Job, pack: str) -> None:
         """Bind the conversation to the pack that a person tapped."""
         inbound = job.inbound
-        library = self._desk.library
+        library = self._replies.library
         pack = library.named(pack, inbound.person.language)
         if library.get(pack) is None:
-            await self._desk.answer(job, notices.NoSuchPack(pack, library.names))
+            await self._replies.answer(job, notices.NoSuchPack(pack, library.names))
             return
         picker = isinstance(inbound.content, Button) and not inbound.content.by_model
-        await self._desk.command(
+        await self._replies.command(
             job,
             lambda tx, call: builtin.bind(tx, call, library, pack),
             instead_of=inbound.message_id if picker else 0,
@@ -82,7 +82,7 @@ class Taps:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> tuple[Gate | None, str, list[Delivery]]:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             gate = _gate_of(tx, given, inbound)
             if gate is None and isinstance(given, AnswerGate):
                 return None, "", []
@@ -95,11 +95,11 @@ class Taps:
                 deliveries.seen(tx, gate.delivery_id, inbound.address, inbound.message_id)
             jobs.settle(tx, job, "done", "answered a question", now)
             settled = gates.get(tx, gate.id)
-            return settled, "", outcomes.show(tx, settled, now) if settled else []
+            return settled, "", settled_cards.show(tx, settled, now) if settled else []
 
         gate, problem, shown = await self._database.transact(write, durable=True)
         if gate is None and not problem:
-            await self._desk.defer(job)  # closed a moment ago: these words are no answer
+            await self._replies.defer(job)  # closed a moment ago: these words are no answer
             return
         self._outbox.put(*shown)
         if gate:
@@ -108,7 +108,7 @@ class Taps:
 
     async def obey(self, job: Job, tap: taps.Ours) -> None:
         """Do what a button says."""
-        desk, shown = self._desk, job.inbound.message_id
+        replies, shown = self._replies, job.inbound.message_id
         match tap:
             case taps.Choose() | taps.Approve():
                 await self.answer_gate(job, tap)
@@ -117,11 +117,11 @@ class Taps:
             case taps.OpenPage(page_id):
                 await self._menus.open(job, page_id)
             case taps.OpenSession(token):
-                await desk.command(job, lambda tx, call: builtin.open_session(tx, call, token))
+                await replies.command(job, lambda tx, call: builtin.open_session(tx, call, token))
             case taps.ShowSummary(summary):
-                await desk.command(job, lambda tx, call: summaries.show(tx, call, summary))
+                await replies.command(job, lambda tx, call: summaries.show(tx, call, summary))
             case taps.UndoSummary(summary):
-                await desk.command(job, lambda tx, call: summaries.undo(tx, call, summary))
+                await replies.command(job, lambda tx, call: summaries.undo(tx, call, summary))
             case taps.ShowMemory(file):
                 await self._remembering.show(job, file)
             case taps.EmptyMemory(file):
@@ -129,11 +129,11 @@ class Taps:
             case taps.UndoMemory(version):
                 await self._remembering.undo(job, version)
             case taps.SwitchOn(schedule):
-                await desk.obey(job, CRON.name, f"on {schedule}", instead_of=shown)
+                await replies.obey(job, CRON.name, f"on {schedule}", instead_of=shown)
             case taps.SwitchOff(schedule):
-                await desk.obey(job, CRON.name, f"off {schedule}", instead_of=shown)
+                await replies.obey(job, CRON.name, f"off {schedule}", instead_of=shown)
             case taps.RaiseBudget() | taps.UseCheaperModel() | taps.LeaveUnanswered():
-                await self._affording.tap(job, tap)
+                await self._budget_refusals.tap(job, tap)
             case taps.OfferPack(pack):
                 await self._installing.offer(job, pack)
             case taps.AcceptPack() | taps.DeclinePack():
@@ -141,11 +141,11 @@ class Taps:
             case taps.AnswerEdited():
                 await self._editing.tap(job, tap)
             case taps.SkipOnboarding():
-                await onboarding.skip(desk, self._outbox, job)
+                await onboarding.skip(replies, self._outbox, job)
             case taps.ShowAgain(delivery):
                 await self._show_again(job, delivery)
             case taps.Reference() | taps.Unknown():
-                await desk.answer(job, notices.UnknownButton())
+                await replies.answer(job, notices.UnknownButton())
             case _:
                 assert_never(tap)
 
@@ -155,12 +155,12 @@ class Taps:
         row = await self._database.read(lambda tx: _shown_before(tx, delivery_id, inbound))
         if row is None:
             await self._outbox.answer_tap(inbound)
-            await self._desk.answer(job, notices.UnknownButton())
+            await self._replies.answer(job, notices.UnknownButton())
             return
         now = stamp(self._clock)
 
         def write(tx: Tx) -> Delivery | None:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             jobs.settle(tx, job, "done", "answered", now)
             again = f"again:{row.id}:asked"
             if deliveries.has_key(tx, again):

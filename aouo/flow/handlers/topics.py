@@ -8,10 +8,10 @@ from dataclasses import replace
 import structlog
 
 from aouo.commands import builtin
-from aouo.commands.registry import Call
+from aouo.commands.registry import CommandCall
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Job
-from aouo.flow.desk import Desk
+from aouo.flow.replies import Replies
 from aouo.outbound.wording import sentences
 from aouo.routing.decisions import NameTopic
 from aouo.routing.installed import pack_of
@@ -24,10 +24,10 @@ log = structlog.get_logger()
 class TopicEvents:
     """Keeps the routes of topics in step with what Telegram tells of them."""
 
-    def __init__(self, *, database: Database, clock: Clock, desk: Desk) -> None:
+    def __init__(self, *, database: Database, clock: Clock, replies: Replies) -> None:
         self._database = database
         self._clock = clock
-        self._desk = desk
+        self._replies = replies
 
     async def name(self, job: Job, named: NameTopic) -> None:
         """Remember the title; a pack of that name answers here from now on, and says so once.
@@ -44,13 +44,13 @@ class TopicEvents:
             if not named.pack or route.active_pack == named.pack:
                 return []
             bound.append(named.pack)
-            call, library = Call(inbound, "", now), self._desk.library
+            call, library = CommandCall(inbound, "", now), self._replies.library
             return [sentences.word(builtin.bind(tx, call, library, named.pack).notice)]
 
-        await self._desk.settle(job, work, outcome="topic named")
+        await self._replies.settle(job, work, outcome="topic named")
         if bound:
             log.info("tg_topic_auto_bound", pack=bound[0])
-            self._desk.wake(job.inbound.address.lane)
+            self._replies.wake(job.inbound.address.lane)
 
     async def first_message(self, job: Job) -> Job:
         """Bind a topic that nobody has bound by the title that came with what is said in it.
@@ -63,10 +63,10 @@ class TopicEvents:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> tuple[str, str]:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, now)
             title = route.title or inbound.title
-            pack = route.active_pack or pack_of(title, self._desk.library.names)
+            pack = route.active_pack or pack_of(title, self._replies.library.names)
             if pack and not route.active_pack:
                 routes.set_pack(tx, route, pack, now)
                 log.info("tg_topic_auto_bound", pack=pack)
@@ -84,4 +84,4 @@ class TopicEvents:
             routes.set_paused(tx, inbound.address, "closed" if closed else "", now)
             return []
 
-        await self._desk.settle(job, work, outcome="closed" if closed else "opened again")
+        await self._replies.settle(job, work, outcome="closed" if closed else "opened again")

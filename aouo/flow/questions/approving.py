@@ -16,7 +16,7 @@ from aouo.facts.notices import Elsewhere
 from aouo.facts.ports import Rendered, iso
 from aouo.facts.work import Delivery, Gate, Job
 from aouo.flow.generation import Generation
-from aouo.flow.questions.patience import Patience
+from aouo.flow.questions.waiting import PersonWait
 from aouo.guard.action import Action, Allowed, Ask, Blocked
 from aouo.guard.approval import ALWAYS, DENY, UNATTENDED, answers, is_attended
 from aouo.outbound.wording import sentences
@@ -43,12 +43,14 @@ _NOT_REACHED = (
 _CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
 
 
-def approving_of(job: Job, facts: Facts, patience: Patience, generation: Generation) -> Approving:
+def approving_of(
+    job: Job, facts: Facts, person_wait: PersonWait, generation: Generation
+) -> Approving:
     """The owner's approvals for one turn; whoever sits at a terminal is the owner."""
     address, owner = facts.address, generation.owner
     person = facts.person.id if address.platform == "cli" else owner.id
     asked = Asked(person, owner.chat_apart(address), elsewhere(job.inbound))
-    return Approving(patience, asked, generation.approvals)
+    return Approving(person_wait, asked, generation.approvals)
 
 
 def elsewhere(inbound: Inbound) -> Elsewhere:
@@ -76,8 +78,8 @@ class Approving:
     whether the call may have happened.
     """
 
-    def __init__(self, patience: Patience, asked: Asked, limits: Approvals) -> None:
-        self._patience = patience
+    def __init__(self, person_wait: PersonWait, asked: Asked, limits: Approvals) -> None:
+        self._person_wait = person_wait
         self._asked = asked
         self._limits = limits
 
@@ -85,13 +87,13 @@ class Approving:
         """Wait for the owner's word; silence, and nobody being there, is a no."""
         if not is_attended(action.origin):
             return Blocked(UNATTENDED)
-        opened = await self._patience.database.transact(
+        opened = await self._person_wait.database.transact(
             lambda tx: self._open(tx, action, ask), durable=True
         )
         if isinstance(opened, Allowed | Blocked):
             return opened
         gate, card = opened
-        gate = await self._patience.answered(gate, card, _told if self._asked.chat else None)
+        gate = await self._person_wait.answered(gate, card, _told if self._asked.chat else None)
         log.info("approval_settled", tool=action.tool, state=gate.state, answer=gate.answer)
         if gate.state == "answered":
             return await self._act(action, ask, gate)
@@ -108,13 +110,13 @@ class Approving:
         if not known:
             if ask.folder and grants.covers(tx, action.pack, action.tool, ask.folder):
                 return Allowed("the owner allowed it for good")
-            hour_ago = iso(self._patience.clock.now() - _HOUR)
+            hour_ago = iso(self._person_wait.clock.now() - _HOUR)
             asked = gates.opened_since(tx, KIND, hour_ago)
             if asked >= self._limits.per_hour:
                 return Blocked(_TOO_MANY.format(asked))
         wait = timedelta(seconds=self._limits.wait_s)
         asked = self._asked
-        gate = self._patience.gate(KIND, asked.owner, action.call_id, wait)
+        gate = self._person_wait.gate(KIND, asked.owner, action.call_id, wait)
         card = sentences.word(
             notices.ApprovalAsked(
                 gate.id,
@@ -127,19 +129,19 @@ class Approving:
             )
         )
         gate = replace(gate, question=card.text, options=answers(ask), digest=action.binding)
-        return self._patience.ask(tx, gate, card, asked.chat)
+        return self._person_wait.ask(tx, gate, card, asked.chat)
 
     async def _act(self, action: Action, ask: Ask, gate: Gate) -> Allowed | Blocked:
         if gate.answer == DENY:
             return Blocked(_DENIED)
-        now = iso(self._patience.clock.now())
+        now = iso(self._person_wait.clock.now())
 
         def write(tx: Tx) -> None:
             gates.use(tx, gate.id)
             if gate.answer == ALWAYS and ask.folder:
                 grants.add(tx, action.pack, action.tool, ask.folder, gate.person, now)
 
-        await self._patience.database.transact(write, durable=True)
+        await self._person_wait.database.transact(write, durable=True)
         return Allowed(f"the owner said {gate.answer}")
 
 

@@ -10,7 +10,7 @@ from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import Choose, encode
 from aouo.facts.work import Gate
-from aouo.flow.questions.patience import Patience
+from aouo.flow.questions.waiting import PersonWait
 from aouo.outbound.markdown.render import render
 
 EXPIRES_AFTER = timedelta(hours=24)
@@ -19,8 +19,8 @@ EXPIRES_AFTER = timedelta(hours=24)
 class Asking:
     """One turn's way to ask its person; see `tools.registry.Asker`."""
 
-    def __init__(self, patience: Patience, person: str) -> None:
-        self._patience = patience
+    def __init__(self, person_wait: PersonWait, person: str) -> None:
+        self._person_wait = person_wait
         self._person = person
 
     async def ask(self, call_id: str, question: str, options: Sequence[str]) -> str:
@@ -29,14 +29,14 @@ class Asking:
         Raises:
             ToolFailed: nobody answered in time, the question was closed, or it cannot be shown.
         """
-        patience = self._patience
-        gate = patience.gate("clarify", self._person, call_id, EXPIRES_AFTER)
+        person_wait = self._person_wait
+        gate = person_wait.gate("clarify", self._person, call_id, EXPIRES_AFTER)
         gate = replace(gate, question=question, options=tuple(options))
         card = _card(gate)
-        gate, row = await patience.database.transact(
-            lambda tx: patience.ask(tx, gate, card), durable=True
+        gate, row = await person_wait.database.transact(
+            lambda tx: person_wait.ask(tx, gate, card), durable=True
         )
-        gate = await patience.answered(gate, row)
+        gate = await person_wait.answered(gate, row)
         if gate.state == "answered":
             return gate.answer
         raise ToolFailed("The person did not answer; the question is closed.")

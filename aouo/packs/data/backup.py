@@ -20,33 +20,33 @@ _STAMP_CHARS = 22
 
 @dataclass(frozen=True, slots=True)
 class BackUps:
-    """Where the backups of one database go: `folder` is its pack's; `owner` "" = everybody's.
+    """Where the backups of one database go: `folder` is its pack's; `tenant` "" = everybody's.
 
     `taken` is told each one, before the change that it was taken for.
     """
 
     folder: Path
-    owner: str
+    tenant: str
     now: Callable[[], datetime]
     taken: Callable[[Path], None] = lambda backup: None
 
     def take(self, connection: sqlite3.Connection) -> Path:
         """Raises: PackError: the copy cannot be written."""
-        backup = back_up(connection, self.folder, self.owner, self.now())
+        backup = back_up(connection, self.folder, self.tenant, self.now())
         self.taken(backup)
         return backup
 
 
-def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datetime) -> Path:
-    """Copy an open database to `<folder>/<utc stamp>[-<owner>].db` and return that file.
+def back_up(connection: sqlite3.Connection, folder: Path, tenant: str, now: datetime) -> Path:
+    """Copy an open database to `<folder>/<utc stamp>[-<tenant>].db` and return that file.
 
-    Of each owner the newest `KEPT` stay. The file is whole or not there. Where the newest holds
+    Of each tenant the newest `KEPT` stay. The file is whole or not there. Where the newest holds
     the same, that one is returned: a change that fails again and again pushes none out.
 
     Raises:
         PackError: the copy cannot be written.
     """
-    file = _free_name(folder, owner, now)
+    file = _free_name(folder, tenant, now)
     draft = file.with_name(f".{file.name}.{os.getpid()}.new")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -55,7 +55,7 @@ def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datet
             connection.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, without a log beside
         _synced(draft)
-        if newest := _newest_if_the_same(folder, owner, draft):
+        if newest := _newest_if_the_same(folder, tenant, draft):
             draft.unlink()
             return newest
         draft.replace(file)
@@ -64,14 +64,14 @@ def back_up(connection: sqlite3.Connection, folder: Path, owner: str, now: datet
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
         raise PackError(f"No backup can be written into {folder}: {error}.") from error
-    for old in backups(folder, owner)[:-KEPT]:
+    for old in backups(folder, tenant)[:-KEPT]:
         old.unlink(missing_ok=True)
     return file
 
 
-def backups(folder: Path, owner: str) -> list[Path]:
-    """Return an owner's backups of a pack, the oldest first; "" = of the shared database."""
-    end = f"-{owner}.db" if owner else ".db"
+def backups(folder: Path, tenant: str) -> list[Path]:
+    """Return a tenant's backups of a pack, the oldest first; "" = of the shared database."""
+    end = f"-{tenant}.db" if tenant else ".db"
     files = folder.glob(f"[0-9]*Z{end}") if folder.is_dir() else ()
     return sorted(file for file in files if file.name[_STAMP_CHARS:] == end)
 
@@ -98,16 +98,16 @@ def restore_database(backup: Path, target: Path) -> None:
         raise PackError(f"{backup.name} cannot be put back: {error}.") from error
 
 
-def _newest_if_the_same(folder: Path, owner: str, draft: Path) -> Path | None:
-    newest = backups(folder, owner)[-1:]
+def _newest_if_the_same(folder: Path, tenant: str, draft: Path) -> Path | None:
+    newest = backups(folder, tenant)[-1:]
     return next((file for file in newest if filecmp.cmp(file, draft, shallow=False)), None)
 
 
-def _free_name(folder: Path, owner: str, now: datetime) -> Path:
+def _free_name(folder: Path, tenant: str, now: datetime) -> Path:
     moment = now.astimezone(UTC)
     while True:
         stamped = moment.strftime(_STAMP)
-        file = folder / (f"{stamped}-{owner}.db" if owner else f"{stamped}.db")
+        file = folder / (f"{stamped}-{tenant}.db" if tenant else f"{stamped}.db")
         if not file.exists():
             return file
         moment += timedelta(microseconds=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aouo.facts.errors import ToolFailed
 from aouo.packs.data.conditions import conditions
 from aouo.packs.data.explain import unread
-from aouo.packs.data.reading import Bindings, Found, Reader, Unreadable
+from aouo.packs.data.reading import Bindings, Found, ReadConnection, Unreadable
 from aouo.packs.data.rows import Answer, Table, described
 from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.wish import MAX_ROWS, Wish
@@ -13,7 +13,7 @@ from aouo.packs.data.wish import MAX_ROWS, Wish
 _RECENT_ROWS = 10
 
 
-def look(action: str, wish: Wish, reader: Reader) -> Answer:
+def look(action: str, wish: Wish, reader: ReadConnection) -> Answer:
     """Carry out one of them.
 
     Raises:
@@ -35,7 +35,7 @@ def answer_of(found: Found) -> Answer:
     return answer
 
 
-def _recent(wish: Wish, reader: Reader) -> Answer:
+def _recent(wish: Wish, reader: ReadConnection) -> Answer:
     table, where = wish.table(write=False), wish.mapping("where")
     skill_type = wish.text("skill_type")
     if skill_type and table.has("skill_type"):
@@ -51,7 +51,7 @@ def _recent(wish: Wish, reader: Reader) -> Answer:
         return _rows(wish, reader, sql.format(key), values, limit)
 
 
-def _query(wish: Wish, reader: Reader) -> Answer:
+def _query(wish: Wish, reader: ReadConnection) -> Answer:
     sql = wish.text("sql")
     if not sql:
         made = ", ".join(wish.readable) or "none"
@@ -59,7 +59,7 @@ def _query(wish: Wish, reader: Reader) -> Answer:
     return _rows(wish, reader, sql.rstrip(";"), wish.params(), wish.limit(MAX_ROWS))
 
 
-def _summary(wish: Wish, reader: Reader) -> Answer:
+def _summary(wish: Wish, reader: ReadConnection) -> Answer:
     answer: dict[str, object] = {}
     one = wish.table(write=False) if wish.names_a_table else None
     tables = {one.name: one.columns} if one else wish.readable
@@ -74,7 +74,7 @@ def _summary(wish: Wish, reader: Reader) -> Answer:
     return {"tables": answer}
 
 
-def _rows(wish: Wish, reader: Reader, sql: str, values: Bindings, limit: int) -> Answer:
+def _rows(wish: Wish, reader: ReadConnection, sql: str, values: Bindings, limit: int) -> Answer:
     try:
         return answer_of(reader.rows(sql, values, limit=limit, hidden=wish.hidden))
     except Unreadable as error:

@@ -22,7 +22,7 @@ WRITES = ("save", "practice", "upsert", "update", "delete")
 _OF_READS = ("limit", "sql", "params")
 
 
-class Call:
+class PersistCall:
     """One call that writes; the caller holds the transaction."""
 
     def __init__(

@@ -33,7 +33,7 @@ class Found:
     more: bool
 
 
-class Reader:
+class ReadConnection:
     """Looks into one pack's database; one statement at a time, from any thread.
 
     The connection is opened read only, and the guard lets nothing but reads through: whatever
@@ -128,7 +128,7 @@ class Reader:
 def has_rows(file: Path) -> bool:
     """Whether a database holds any row; one that cannot be read may."""
     try:
-        reader = Reader(file)
+        reader = ReadConnection(file)
     except sqlite3.Error:
         return True
     try:

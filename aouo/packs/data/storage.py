@@ -22,8 +22,8 @@ from aouo.packs.data.explain import unread
 from aouo.packs.data.looking import answer_of, look
 from aouo.packs.data.migrations import Migration
 from aouo.packs.data.opening import open_database
-from aouo.packs.data.persist import WRITES, Call
-from aouo.packs.data.reading import Bindings, Found, Reader, Unreadable
+from aouo.packs.data.persist import WRITES, PersistCall
+from aouo.packs.data.reading import Bindings, Found, ReadConnection, Unreadable
 from aouo.packs.data.rows import Answer, Cell, near
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
@@ -87,7 +87,7 @@ class PackStore:
                 "CREATE TABLE IF NOT EXISTS _aouo_calls"
                 "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL) STRICT"
             )
-            self._reader = Reader(path, monotonic=monotonic)
+            self._reader = ReadConnection(path, monotonic=monotonic)
         except sqlite3.Error as error:
             self._connection.close()
             raise PackError(f"{path} cannot be used: {error}.") from error
@@ -131,7 +131,9 @@ class PackStore:
         if chosen not in WRITES:
             return look(chosen, wish, self._reader)
         with self._lock:
-            call = Call(self._connection, self._manifest, self._guard, wish, session_key, now)
+            call = PersistCall(
+                self._connection, self._manifest, self._guard, wish, session_key, now
+            )
             try:
                 return self._once(call, chosen, call_id, now)
             except TookTooLong as error:
@@ -173,7 +175,7 @@ class PackStore:
         except Unreadable as error:
             raise ToolFailed(unread(str(error), self._reader.tables())) from error
 
-    def _once(self, call: Call, action: str, call_id: str, now: str) -> Answer:
+    def _once(self, call: PersistCall, action: str, call_id: str, now: str) -> Answer:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             row = self._connection.execute(

@@ -17,7 +17,7 @@ from aouo.packs.format.problems import Problem, Severity, did_you_mean
 _FIELD = re.compile(r"\{[^}]*\}")  # of a row's template
 
 
-class FastPathReader:
+class FastPathParser:
     """Reads both; what is wrong is said and left out, since the pack works without it."""
 
     def __init__(self, folder: Path, manifest: Manifest, severity: Severity) -> None:

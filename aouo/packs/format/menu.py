@@ -99,11 +99,11 @@ def parse_menu(
         document = read_json(text)
     except JsonRefused as refused:
         return Menu(), (Problem(file, refused.line, refused.field, refused.message, severity),)
-    reader = _Reader(document, file, pack, skills, severity)
+    reader = _MenuParser(document, file, pack, skills, severity)
     return reader.menu(), tuple(sorted(reader.problems, key=lambda problem: problem.line))
 
 
-class _Reader:
+class _MenuParser:
     """Collects the pages of one menu, and its problems."""
 
     def __init__(

@@ -60,7 +60,7 @@ def tools_of(
     folder: Path, manifest: Manifest, softly: Severity
 ) -> tuple[tuple[PackTool, ...], list[Problem]]:
     """The tools that can be offered, and what is wrong with the others, as `softly` says."""
-    reader = _Reader(folder, manifest, softly)
+    reader = _ToolsParser(folder, manifest, softly)
     found: dict[str, PackTool] = {}
     for tool, problem in reader.all():
         if len(f"{manifest.name}__{tool.name}") > MAX_NAME_CHARS:
@@ -81,7 +81,7 @@ def tools_of(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """Where a tool is written, for whoever mends it."""
 
     file: str
@@ -89,7 +89,7 @@ class _Place:
     field: str = ""
 
 
-class _Reader:
+class _ToolsParser:
     """Reads everything that may be a tool."""
 
     def __init__(self, folder: Path, manifest: Manifest, softly: Severity) -> None:
@@ -98,7 +98,7 @@ class _Reader:
         self._manifest = manifest
         self._softly: Severity = softly
 
-    def all(self) -> Iterator[tuple[PackTool, _Place]]:
+    def all(self) -> Iterator[tuple[PackTool, _Position]]:
         if self._manifest.custom_tools:
             for index, named in enumerate(self._manifest.custom_tools):
                 yield from self._custom(named, f"custom_tools[{index}]")
@@ -108,7 +108,7 @@ class _Reader:
         for index, external in enumerate(self._manifest.runtime.external_tools):
             yield from self._external(external, f"runtime.external_tools[{index}]")
 
-    def add(self, place: _Place, message: str) -> None:
+    def add(self, place: _Position, message: str) -> None:
         self.problems.append(Problem(place.file, place.line, place.field, message, self._softly))
 
     def _files(self) -> list[str]:
@@ -122,16 +122,16 @@ class _Reader:
         except OSError:
             return []
         if len(names) > MAX_FILES:
-            self.add(_Place(FOLDER), f"has more than {MAX_FILES} files; the rest is not read")
+            self.add(_Position(FOLDER), f"has more than {MAX_FILES} files; the rest is not read")
         return [f"{FOLDER}/{name}" for name in names[:MAX_FILES]]
 
-    def _public(self, file: str) -> Iterator[tuple[PackTool, _Place]]:
+    def _public(self, file: str) -> Iterator[tuple[PackTool, _Position]]:
         if (module := self._module(file)) is not None:
             for function in _functions(module):
                 if not function.name.startswith("_"):
                     yield from self._tool(file, module, function, function.name)
 
-    def _custom(self, named: CustomTool, field: str) -> Iterator[tuple[PackTool, _Place]]:
+    def _custom(self, named: CustomTool, field: str) -> Iterator[tuple[PackTool, _Position]]:
         """The function of the tool's name, or the only public one of its file."""
         path = PurePosixPath(named.path)
         if path.suffix != ".py" or path.parts[:1] != (FOLDER,) or ".." in path.parts:
@@ -146,7 +146,7 @@ class _Reader:
         if function is None:
             hint = did_you_mean(named.name, public)
             message = f"{path} has no public function {named.name}{hint}"
-            self.add(_Place(FILE, field=field), message)
+            self.add(_Position(FILE, field=field), message)
             return
         yield from self._tool(path.as_posix(), module, function, named.name)
 
@@ -156,17 +156,17 @@ class _Reader:
         except FileNotFoundError:
             return None  # loading says so
         except NotInside as error:
-            self.add(_Place(file), str(error))
+            self.add(_Position(file), str(error))
         except SyntaxError as error:
-            self.add(_Place(file, error.lineno or 0), f"is not Python: {error.msg}")
+            self.add(_Position(file, error.lineno or 0), f"is not Python: {error.msg}")
         except (ValueError, RecursionError, MemoryError):
-            self.add(_Place(file), "is not Python that can be read")
+            self.add(_Position(file), "is not Python that can be read")
         return None
 
     def _tool(
         self, file: str, module: ast.Module, function: _Function, name: str
-    ) -> Iterator[tuple[PackTool, _Place]]:
-        place = _Place(file, function.lineno)
+    ) -> Iterator[tuple[PackTool, _Position]]:
+        place = _Position(file, function.lineno)
         before = len(self.problems)
         if not _NAME.fullmatch(name):
             self.add(place, f"{name[:60]} is no name of a tool: at most 48 of a-z A-Z 0-9 _")
@@ -186,10 +186,10 @@ class _Reader:
         for extra in (arguments.vararg, arguments.kwarg):
             if extra is not None:
                 message = f"{function.name}: name each argument instead of *{extra.arg}"
-                self.add(_Place(file, extra.lineno), message)
+                self.add(_Position(file, extra.lineno), message)
         for one in arguments.posonlyargs:
             message = f"{function.name}: {one.arg} stands before /, and is passed by its name"
-            self.add(_Place(file, one.lineno), message)
+            self.add(_Position(file, one.lineno), message)
         records = {
             one.name: one
             for one in module.body
@@ -198,7 +198,7 @@ class _Reader:
         properties: dict[str, Any] = {}
         required: list[str] = []
         for one, default in _with_defaults(arguments):
-            place = _Place(file, one.lineno)
+            place = _Position(file, one.lineno)
             if one.annotation is None:
                 self.add(place, f"{function.name}: {one.arg} has no type")
                 continue
@@ -219,8 +219,8 @@ class _Reader:
             {"type": "object", "properties": properties, **needed, "additionalProperties": False}
         )
 
-    def _external(self, tool: ExternalTool, field: str) -> Iterator[tuple[PackTool, _Place]]:
-        place = _Place(FILE, field=f"{field}.command")
+    def _external(self, tool: ExternalTool, field: str) -> Iterator[tuple[PackTool, _Position]]:
+        place = _Position(FILE, field=f"{field}.command")
         if tool.name not in self._manifest.permissions.external_commands:
             return  # the manifest's check has said so
         try:
@@ -236,7 +236,7 @@ class _Reader:
             return
         schema: Mapping[str, Any] = tool.parameters or _ONE_INPUT
         if schema.get("type", "object") != "object" or not is_sound(schema):
-            here = _Place(FILE, field=f"{field}.parameters")
+            here = _Position(FILE, field=f"{field}.parameters")
             self.add(here, "is no JSON Schema of an object with properties")
             return
         description = tool.description.replace(READS, "").strip() or tool.name
@@ -251,7 +251,7 @@ class _Reader:
                 reads,
                 whole,
             ),
-            _Place(FILE, field=field),
+            _Position(FILE, field=field),
         )
 
 

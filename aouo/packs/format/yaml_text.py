@@ -105,7 +105,7 @@ def read_mapping(text: str, *, first_line: int = 1) -> YamlMapping:
         raise YamlRefused(f"not valid YAML: {str(error).splitlines()[0]}") from error
     if node is None:
         return YamlMapping({}, {})
-    reader = _Reader(first_line)
+    reader = _YamlParser(first_line)
     value = reader.value(node, ())
     if not isinstance(value, dict):
         raise (
@@ -141,7 +141,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-class _Reader:
+class _YamlParser:
     """Turns nodes into values, counting what aliases expand to."""
 
     def __init__(self, first_line: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from aouo.facts.errors import PackError
 from aouo.packs.format.manifest import FILE
-from aouo.packs.shipping.zipped import APP, REMAKE, Archive, Limits, Names, shown, write
+from aouo.packs.shipping.zipped import APP, REMAKE, Archive, ArchiveLimits, Names, shown, write
 from aouo.plumbing import trees
 from aouo.plumbing.trees import Found, TooMuch, discard, walk
 
@@ -30,7 +30,7 @@ class Digest:
     size_bytes: int
 
 
-def app_files(folder: Path, limits: Limits = APP) -> dict[str, Path]:
+def app_files(folder: Path, limits: ArchiveLimits = APP) -> dict[str, Path]:
     """The files of an app, by their path in it, sorted: regular and visible ones.
 
     Hidden files, links, `__pycache__` and special files are no part of an app.
@@ -102,7 +102,7 @@ def pack_archive(folder: Path, target: Path, *, extra: Mapping[str, bytes] | Non
     return Digest(_file_hash(target.resolve())[0], content_hash(folder), len(members), sum(sizes))
 
 
-def unpack(archive: Path, into: Path, limits: Limits = APP) -> Path:
+def unpack(archive: Path, into: Path, limits: ArchiveLimits = APP) -> Path:
     """Unpack an app into the new folder `into`, and return that.
 
     A single folder around everything, as archives of repositories have it, is taken off.

@@ -21,13 +21,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from aouo.facts.errors import PackError
 from aouo.packs.shipping.sealed import is_sealed, unseal
-from aouo.packs.shipping.zipped import Archive, Limits, open_file, shown
+from aouo.packs.shipping.zipped import Archive, ArchiveLimits, open_file, shown
 from aouo.plumbing import trees
 from aouo.plumbing.trees import discard
 
 SUFFIX = ".backup.aouo"
 FORMAT = 1
-LIMITS = Limits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
+LIMITS = ArchiveLimits(files=20_000, total_bytes=2 * 1024**3, directory_bytes=16 * 1024**2)
 FACTS = "backup.json"
 FACTS_MAX_BYTES = 16 * 1024**2
 SHARED = "shared.db"
@@ -93,7 +93,7 @@ class Facts(Known):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class BackupContents:
     """What a backup holds; `owners` are those with a database of their own, "" = one for all."""
 
     pack: str
@@ -143,14 +143,14 @@ def _facts(archive: Archive, backup: Path) -> Facts:
     return facts
 
 
-def kept(facts: Facts) -> Kept:
+def contents_of(facts: Facts) -> BackupContents:
     """The same as plain values."""
     owners = [
         owned[1] if (owned := OWNED.fullmatch(name)) else ""
         for name in facts.files
         if not name.startswith(FOLDERS)
     ]
-    return Kept(
+    return BackupContents(
         pack=facts.pack,
         version=facts.version,
         made_at=facts.made_at,

@@ -14,12 +14,12 @@ from aouo.packs.shipping.backup_file import (
     LIMITS,
     OWNED,
     SHARED,
+    BackupContents,
     Facts,
     FileFact,
-    Kept,
     Known,
+    contents_of,
     file_hash,
-    kept,
     workshop,
 )
 from aouo.packs.shipping.sealed import seal
@@ -39,7 +39,7 @@ def export_data(
     now: datetime,
     known: Known | None = None,
     passphrase: str = "",
-) -> Kept:
+) -> BackupContents:
     """Write all that `pack` keeps to the file `target`, also while the bot runs.
 
     Each database is copied as of one moment. `passphrase` locks it, "" = readable by anybody.
@@ -59,7 +59,7 @@ def export_data(
         text = facts.model_dump_json(indent=1).encode()
         write(plain, [(FACTS, text), *sorted(members.items())])
         _put(plain, target, passphrase)
-    return kept(facts)
+    return contents_of(facts)
 
 
 def keeps_anything(home: Home, pack: str) -> bool:

@@ -23,11 +23,11 @@ from aouo.packs.shipping.backup_file import (
     FOLDERS,
     SHARED,
     SUFFIX,
+    BackupContents,
     Facts,
-    Kept,
     Known,
+    contents_of,
     file_hash,
-    kept,
     new_folder,
     opened,
     workshop,
@@ -66,14 +66,14 @@ class Plan(BaseModel):
     keep_old: str
 
 
-def inspect(backup: Path, passphrase: str = "") -> Kept:
+def inspect(backup: Path, passphrase: str = "") -> BackupContents:
     """Say what a backup holds, without restoring it.
 
     Raises:
         PackError: it is none, is damaged, or the passphrase is wrong.
     """
     with workshop(None) as work, opened(backup, work, passphrase) as (_, facts):
-        return kept(facts)
+        return contents_of(facts)
 
 
 def unpack(backup: Path, home: Home, name: str, *, passphrase: str = "") -> Unpacked:

@@ -30,7 +30,7 @@ REMAKE = "Make it again, with `aouo pack export` or `aouo pack backup`."
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ArchiveLimits:
     """What may come out of an archive, and how long its names may be."""
 
     files: int = 2_000
@@ -40,7 +40,7 @@ class Limits:
     directory_bytes: int = 2 * 1024 * 1024
 
 
-APP = Limits()
+APP = ArchiveLimits()
 
 
 class Names:
@@ -50,7 +50,7 @@ class Names:
     is there twice is refused.
     """
 
-    def __init__(self, limits: Limits = APP, *, data: bool = False) -> None:
+    def __init__(self, limits: ArchiveLimits = APP, *, data: bool = False) -> None:
         self._limits = limits
         self._data = data
         self._spelled: dict[str, str] = {}
@@ -173,7 +173,7 @@ def open_file(path: Path) -> IO[bytes]:
 class Archive:
     """An archive opened for reading; every name in it has been looked at. Close it."""
 
-    def __init__(self, path: Path, limits: Limits = APP, *, data: bool = False) -> None:
+    def __init__(self, path: Path, limits: ArchiveLimits = APP, *, data: bool = False) -> None:
         """Open `path` and check its directory.
 
         Raises:
@@ -277,7 +277,7 @@ class Archive:
         return found
 
 
-def _refuse_odd_ends(file: IO[bytes], path: Path, limits: Limits) -> None:
+def _refuse_odd_ends(file: IO[bytes], path: Path, limits: ArchiveLimits) -> None:
     """Refuse what would make the directory long, before it is read into memory."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _END_BYTES - 20))

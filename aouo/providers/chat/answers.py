@@ -42,7 +42,7 @@ class _Call:
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
-class AnswerReader:
+class ChatParser:
     """Read one answer as its bytes arrive: an event stream, or plain JSON from a server that
     does not stream. Any cutting of the same bytes gives the same result.
 

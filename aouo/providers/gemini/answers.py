@@ -43,7 +43,7 @@ _STUMBLED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFO
 """The model wrote a call that nobody can read."""
 
 
-class GeminiReader:
+class GeminiParser:
     """Read one answer as its bytes arrive; see `answers.AnswerReader`, whose place it takes.
 
     Thoughts are never part of the words. What the words and calls do not hold but the service

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from aouo.facts.errors import ProviderAuth, UnexplainedRefusal
 from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
 from aouo.providers.chat.wire import encode
-from aouo.providers.gemini.answers import GeminiReader
+from aouo.providers.gemini.answers import GeminiParser
 from aouo.providers.gemini.wire import gemini_body
 from aouo.providers.service import ServiceModel
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class GeminiModel(ServiceModel):
     """A `ChatModel`."""
 
-    reader = GeminiReader
+    reader = GeminiParser
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask the model. An unexplained refusal is met once without what the owner set."""

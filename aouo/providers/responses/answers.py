@@ -25,7 +25,7 @@ _UNFINISHED: dict[str, FinishReason] = {
 _ODD = (AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
 
-class ResponsesReader:
+class ResponsesParser:
     """Read one answer as its bytes arrive; see `answers.AnswerReader`, whose place it takes.
 
     An item counts as it is when it is done; what a model thought is in `AssistantSaid.native`.

@@ -83,7 +83,7 @@ def load_memory(read: Callable[[str, str], Mapping[str, str]]) -> Step[TurnConte
     async def run(ctx: TurnContext, call_next: Next) -> None:
         policy = ctx.facts.pack.memory_policy
         if policy != "none":
-            ctx.memory = allowed_memory(read(ctx.facts.pack.name, ctx.facts.owner), policy)
+            ctx.memory = allowed_memory(read(ctx.facts.pack.name, ctx.facts.tenant), policy)
         await call_next()
 
     return Step("memory", run, provides=frozenset({"memory"}), cost="io")

@@ -109,7 +109,7 @@ def test_an_upgrade_brings_every_owners_database_along(lab: Lab) -> None:
         old.read("SELECT 1")
     lab.install(pack)
 
-    assert [item.owner for item in done] == OWNERS
+    assert [item.tenant for item in done] == OWNERS
     assert [item.path for item in done] == lab.stores.databases_of("lab")
     assert [lab.words(owner) for owner in OWNERS] == [["Baum"], ["Haus"], ["Stern"]]
     for item in done:

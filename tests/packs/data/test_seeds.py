@@ -204,8 +204,8 @@ def test_each_seed_comes_once_whatever_author_and_person_do(
         for act, what, flag in acts:
             match act:
                 case "schema":
-                    apart = [seeds(word) for word in what] if flag else [seeds(*what)]
-                    database.schema(table + "".join(apart))
+                    tenant_folders = [seeds(word) for word in what] if flag else [seeds(*what)]
+                    database.schema(table + "".join(tenant_folders))
                     expected |= {word: word for word in what if word not in given_before}
                     given_before |= set(what)
                 case "delete":

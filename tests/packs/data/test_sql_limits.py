@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.packs.data.opening import VALUE_BYTES, open_database
-from aouo.packs.data.reading import Reader, Unreadable
+from aouo.packs.data.reading import ReadConnection, Unreadable
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong
 from aouo.packs.data.schema_trial import trial
 
@@ -85,7 +85,7 @@ def test_no_select_takes_much_memory_or_ends_the_process(database: Path) -> None
 
 
 def test_a_statement_that_needs_too_much_says_so(database: Path) -> None:
-    with closing(Reader(database)) as reader:
+    with closing(ReadConnection(database)) as reader:
         for sql in (HUNGRY["constants"], HUNGRY["blobs"].replace("zeroblob", "randomblob")):
             with pytest.raises((Unreadable, SchemaRefused)) as refused:
                 reader.rows(f"SELECT count(*) FROM ({sql}) AS a, ({sql}) AS b", (), limit=1)
@@ -95,7 +95,7 @@ def test_a_statement_that_needs_too_much_says_so(database: Path) -> None:
 
 
 def test_a_row_larger_than_an_answer_is_refused_and_others_are_read(database: Path) -> None:
-    with closing(Reader(database)) as reader:
+    with closing(ReadConnection(database)) as reader:
         with pytest.raises(Unreadable, match="fewer columns"):
             reader.rows(f"SELECT {', '.join([BIG] * 40)}", (), limit=1)
 
@@ -136,7 +136,7 @@ def test_looking_for_tables_compiles_no_view(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (a)")
         connection.execute("CREATE VIEW v AS SELECT * FROM t")
     seen: list[str | None] = []
-    with closing(Reader(tmp_path / "a.db")) as reader:
+    with closing(ReadConnection(tmp_path / "a.db")) as reader:
         reader._connection.set_authorizer(
             lambda action, one, two, three, inner: seen.append(inner) or sqlite3.SQLITE_OK
         )
@@ -178,7 +178,7 @@ def test_a_value_of_the_greatest_length_is_kept_and_read(database: Path) -> None
         connection.execute("INSERT INTO items (name) VALUES (?)", (text,))
         with pytest.raises(sqlite3.DataError):
             connection.execute("INSERT INTO items (name) VALUES (?)", (text * 2,))
-    with closing(Reader(database)) as reader:
+    with closing(ReadConnection(database)) as reader:
         assert reader.rows("SELECT length(name) AS n FROM items", (), limit=1).rows[0] == {
             "n": VALUE_BYTES - 100
         }

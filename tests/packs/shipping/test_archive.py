@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError
 from aouo.packs.shipping.archive import app_files, content_hash, copy_app, pack_archive, unpack
-from aouo.packs.shipping.zipped import Limits
+from aouo.packs.shipping.zipped import ArchiveLimits
 from tests.packs.writing import MakePack
 
 NAME = st.text("abcXYZ0189_-äß語 ", min_size=1, max_size=8).filter(
@@ -177,7 +177,7 @@ def test_a_bomb_is_counted_as_it_unpacks_whatever_its_headers_say(tmp_path: Path
     assert made.stat().st_size < 10_000
 
     with pytest.raises(PackError, match="unpacks to more than 1 MB"):
-        unpack(made, tmp_path / "out", Limits(total_bytes=1024 * 1024))
+        unpack(made, tmp_path / "out", ArchiveLimits(total_bytes=1024 * 1024))
     assert not (tmp_path / "out").exists()
 
 
@@ -197,7 +197,7 @@ def test_too_many_files_are_refused(tmp_path: Path):
     made = archive(tmp_path, MANIFEST, *((f"f{number}", b"") for number in range(20)))
 
     with pytest.raises(PackError, match="more than 20 files"):
-        unpack(made, tmp_path / "out", Limits(files=20))
+        unpack(made, tmp_path / "out", ArchiveLimits(files=20))
 
 
 @pytest.mark.parametrize(
@@ -312,9 +312,9 @@ def test_a_folder_that_is_too_large_or_no_pack_is_not_packed(make_pack: MakePack
     with pytest.raises(PackError, match=r"no pack\.yml"):
         app_files(tmp_path)
     with pytest.raises(PackError, match="holds more than 0 MB"):
-        app_files(folder, Limits(total_bytes=99))
+        app_files(folder, ArchiveLimits(total_bytes=99))
     with pytest.raises(PackError, match="more than 2 files"):
-        app_files(folder, Limits(files=2))
+        app_files(folder, ArchiveLimits(files=2))
 
 
 def test_an_earlier_archive_stays_when_packing_fails(make_pack: MakePack, tmp_path: Path):

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import PackError
 from aouo.packs.shipping import restoring
-from aouo.packs.shipping.backup_file import Kept, Known, kept
+from aouo.packs.shipping.backup_file import BackupContents, Known, contents_of
 from aouo.packs.shipping.export import export_data, keeps_anything
 from aouo.packs.shipping.restoring import inspect
 from aouo.packs.shipping.sealed import is_sealed, seal, unseal
@@ -94,7 +94,7 @@ def home(tmp_path: Path) -> Home:
 
 @dataclass(frozen=True)
 class Restored:
-    kept: Kept
+    contents: BackupContents
     before: Path | None
 
 
@@ -115,7 +115,7 @@ def restore(
     except PackError:
         restoring.forsake(home, name)
         raise
-    return Restored(kept(unpacked.facts), before)
+    return Restored(contents_of(unpacked.facts), before)
 
 
 def back_up(home: Home, tmp_path: Path, pack: str = "vocab", passphrase: str = "") -> Path:
@@ -143,9 +143,9 @@ def test_what_a_pack_keeps_comes_back_and_other_packs_stay(
     restored = restore(backup, home, "vocab", now=NOW, passphrase=passphrase, schedules=jobs)
 
     assert everything(home) == before
-    assert restored.kept == inspect(backup, passphrase)
-    assert restored.kept.owners == ("tg_1", "tg_2")
-    assert restored.kept.schedules == ({"key": "daily", "enabled": True},)
+    assert restored.contents == inspect(backup, passphrase)
+    assert restored.contents.owners == ("tg_1", "tg_2")
+    assert restored.contents.schedules == ({"key": "daily", "enabled": True},)
     assert restored.before is not None
     assert inspect(restored.before).schedules == jobs
     restore(restored.before, home, "vocab", now=NOW.replace(hour=11))
@@ -174,17 +174,17 @@ def test_a_shared_pack_that_remembers_nothing_has_nothing_to_back_up(home: Home,
     assert not keeps_anything(home, "empty")
 
 
-@given(kept=st.dictionaries(PATHS, st.binary(max_size=50), max_size=6), rows=ROWS)
+@given(contents_of=st.dictionaries(PATHS, st.binary(max_size=50), max_size=6), rows=ROWS)
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_whatever_is_kept_survives_the_way_to_a_new_home(
-    kept: dict[str, bytes], rows: list[str], tmp_path_factory: pytest.TempPathFactory
+    contents_of: dict[str, bytes], rows: list[str], tmp_path_factory: pytest.TempPathFactory
 ):
     root = tmp_path_factory.mktemp("trip")
     old, new = Home(root / "old"), Home(root / "new")
     database(old.pack_database("vocab", "tg_1"), rows)
-    for path, content in kept.items():
+    for path, content in contents_of.items():
         file = old.pack_folder("vocab") / path
         with contextlib.suppress(OSError):  # a file where another path has a folder
             file.parent.mkdir(parents=True, exist_ok=True)

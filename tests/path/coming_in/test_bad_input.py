@@ -527,14 +527,14 @@ async def test_a_bug_of_ours_is_said_and_the_next_message_works(
         def broken(active_pack: str) -> None:
             raise ZeroDivisionError(active_pack)
 
-        monkeypatch.setattr(flow._desk, "installed", broken)
+        monkeypatch.setattr(flow._replies, "installed", broken)
         first = await bot.ask("one")
         monkeypatch.undo()
 
         def late(lane: str, reason: object) -> bool:
             raise ZeroDivisionError(lane)
 
-        monkeypatch.setattr(flow._desk._running, "stop", late)
+        monkeypatch.setattr(flow._replies._running, "stop", late)
         await bot.people.say(ADA, ADA, "/stop")
         await said(world, "Nothing is running here.")
         monkeypatch.undo()

@@ -281,7 +281,7 @@ async def _decided(bot: Running, lane: str) -> int:
     """Claim and decide all of a lane, as the flow does; returns how many jobs that were."""
     decided = 0
     while job := await bot.app.inbox.claim(Lane(lane)):
-        decide(job.inbound, job.active_pack, Installed(bot.app.leases.library.names))
+        decide(job.inbound, job.active_pack, Installed(bot.app.generations.library.names))
         await bot.app.database.transact(
             lambda tx, job=job: tx.run("UPDATE jobs SET state = 'done' WHERE id = ?", job.id)
         )

@@ -98,7 +98,7 @@ def read(world: World) -> str:
     return "\n".join(text_of(message) for message in turns[-1]["messages"][1:])
 
 
-def asides(world: World) -> list[str]:
+def side_calls(world: World) -> list[str]:
     """What the runtime asked of the model on its own behalf."""
     return [
         str(body["messages"][0]["content"]).partition(".")[0]
@@ -124,7 +124,7 @@ async def test_a_long_conversation_is_summarised_and_the_words_come_back_when_un
         usage = await bot.rows("SELECT * FROM usage_events WHERE scope = 'summary'")
         audited = await bot.rows("SELECT stage FROM audit WHERE tool = 'memory' ORDER BY id")
         stored = await bot.rows("SELECT 1 FROM messages WHERE visible = 1")
-        asked = asides(talk)
+        asked = side_calls(talk)
         flushed = [e for e in drained(events) if isinstance(e, MemoryFlush)]
         leave()
         told = await said(talk, "To make room I summarised 6 older messages; they are kept.")
@@ -181,7 +181,7 @@ async def test_after_a_crash_behind_the_summary_memory_still_gets_the_facts_once
     assert rows[0]["flushed_at"]
     memory = next((talk.home.path / "data").rglob("MEMORY.md")).read_text()
     assert memory.count(FACT) == 1
-    assert len(asides(talk)) == 2
+    assert len(side_calls(talk)) == 2
 
 
 async def test_a_service_that_finds_the_prompt_too_long_is_asked_again_with_a_summary(
@@ -326,7 +326,7 @@ async def test_a_session_gets_a_title_once_and_after_the_answer(talk: World, mod
     assert rows == [{"title": "The green fence", "titling": "done"}]
     assert listed.buttons[0].text.startswith("✓ The green fence")
     assert usage == [{"session_id": ""}]
-    assert [wish for wish in asides(talk) if wish.startswith("Name")] == [
+    assert [wish for wish in side_calls(talk) if wish.startswith("Name")] == [
         "Name this conversation in three to six words, in its language"
     ]
 
@@ -352,7 +352,7 @@ async def test_a_title_that_fails_is_tried_again_after_later_turns_three_times_i
             tries.append(wanted[0]["n"])
 
     assert tries == [0, 0, 1, 2, 3, 3, 3]
-    assert len([wish for wish in asides(talk) if wish.startswith("Name")]) == 3
+    assert len([wish for wish in side_calls(talk) if wish.startswith("Name")]) == 3
 
 
 async def test_a_title_that_was_wanted_is_given_after_a_restart(talk: World, model: Model) -> None:
@@ -382,7 +382,7 @@ async def test_a_summary_that_failed_is_tried_again_after_three_turns(
     async with talk.running() as bot:
         for number in range(10):
             await fill(talk, bot, model, 1)
-            if len(asides(talk)) > 2 * len(tries):
+            if len(side_calls(talk)) > 2 * len(tries):
                 tries.append(number)
 
     assert [later - earlier for earlier, later in pairwise(tries)] == [4] * (len(tries) - 1)
@@ -398,7 +398,7 @@ async def test_a_window_that_the_prompt_fills_is_not_filled_with_summaries_of_no
         await fill(talk, bot, model, 4)
         rows = await bot.rows("SELECT 1 FROM summaries")
 
-    assert (rows, asides(talk)) == ([], [])
+    assert (rows, side_calls(talk)) == ([], [])
     assert "Part 3:" in read(talk)
 
 
@@ -413,7 +413,7 @@ async def test_off_the_record_nothing_is_summarised(talk: World, model: Model) -
         sessions = await bot.rows("SELECT id FROM sessions")
 
     assert len(sessions) == 1
-    assert asides(talk) == []
+    assert side_calls(talk) == []
     assert "Which colour?" in read(talk)
 
 

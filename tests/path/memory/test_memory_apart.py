@@ -221,7 +221,7 @@ async def test_a_tool_run_for_one_reads_and_writes_nobody_elses_memory(
     (own / "list.txt").write_text("for everybody")
     remembers(world, "ada-7731")
     async with world.running() as bot:
-        bot.app.leases.now.sandbox._level = HERE[level]
+        bot.app.generations.now.sandbox._level = HERE[level]
         await bot.ask("mine")
         before = len(world.model.requests)
         world.model.call("diary__dig", {})

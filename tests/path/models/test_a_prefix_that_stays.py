@@ -20,12 +20,12 @@ class Model:
     """Looks into memory in every third turn, writes there in every tenth."""
 
     def __init__(self) -> None:
-        self.asides = 0
+        self.side_calls = 0
 
     def __call__(self, body: Body) -> Reply | str:
         wish = text_of(body["messages"][0])
         if "Summarise the conversation" in wish or "about to leave your view" in wish:
-            self.asides += 1
+            self.side_calls += 1
             return SUMMARY if "Summarise" in wish else "- They count"
         if ASIDE in wish:
             return "Counting"
@@ -78,7 +78,7 @@ async def test_the_front_of_a_long_conversation_moves_in_blocks_and_its_words_ge
     assert len(asked) > 60
     assert 3 <= len(moved) <= 8
     assert all(later - earlier >= 8 for earlier, later in pairwise(moved))
-    assert model.asides == 2 * len(moved)
+    assert model.side_calls == 2 * len(moved)
     assert SUMMARY in text_of(asked[-1]["messages"][1])
     # Between two moves nothing that was sent changes but the words that had the context.
     assert all(
@@ -130,5 +130,5 @@ async def test_a_pack_that_wants_a_short_history_gets_no_summary_of_the_rest(
             await bot.ask("count 1")
 
     longest = max(len(body["messages"]) for body in turns(world))
-    assert model.asides == 0
+    assert model.side_calls == 0
     assert longest <= limit + 2

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from aouo.app.generations import build_generation
+from aouo.app.build_generation import build_generation
 from aouo.config.settings import Settings
 from tests.fakes.model_server import CallPart, Says, words_of
 from tests.path.going_out.test_streaming import ALSO_SLOW, waiting_tool

@@ -27,7 +27,7 @@ def pack(world: World) -> None:
 
 
 def first(bot: Running) -> KnownModel:
-    model = models_in(bot.app.leases.now.model)[0]
+    model = models_in(bot.app.generations.now.model)[0]
     assert isinstance(model, KnownModel)
     return model
 

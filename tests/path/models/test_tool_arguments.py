@@ -207,8 +207,8 @@ async def test_every_call_of_every_built_in_tool_ends_in_words_and_in_the_audit(
     world: World, lines: Lines
 ) -> None:
     async with world.running() as bot:
-        tools = bot.app.leases.now.registry.allowed(
-            ["core", *(item.group for item in bot.app.leases.now.registry._tools.values())], []
+        tools = bot.app.generations.now.registry.allowed(
+            ["core", *(item.group for item in bot.app.generations.now.registry._tools.values())], []
         )
         specs = [item.spec() for item in tools if item.name != "clarify"]
         before = outside(world)

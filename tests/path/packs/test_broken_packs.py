@@ -34,7 +34,7 @@ async def test_a_sound_pack_answers_beside_all_broken_ones_and_nothing_outside_c
             await bot.people.next_message(ADA, contains="answers here now")
             await bot.people.say(ADA, ADA, "note: call the bank")
             await bot.people.next_message(ADA, contains="Kept.")
-            library = bot.app.leases.library
+            library = bot.app.generations.library
 
     refused = {name for name, expected in broken.ALL.items() if not expected.loads}
     said = {line["pack"]: line["problems"] for line in logs if line["event"] == "pack_broken"}

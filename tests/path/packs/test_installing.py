@@ -199,7 +199,7 @@ async def test_an_older_version_is_never_put_back_without_a_yes(
     async with world.running() as bot:
         await put(bot, shopping(tmp_path / "two", "2.0.0"))
         card = await install(bot, shopping(tmp_path / "one", "1.9.0"))
-        before = bot.app.leases.library.packs["shopping"].manifest.version
+        before = bot.app.generations.library.packs["shopping"].manifest.version
         await tap(bot, "Take back")
         await said(world, "“shopping” is version 1.9.0 now.")
 
@@ -314,7 +314,7 @@ async def test_an_upgrade_whose_database_cannot_follow_is_refused_before_anybody
         other = shopping(tmp_path / "two", "2.0.0")
         (other / "schema.sql").write_text(SCHEMA.replace("name TEXT", "title TEXT"))
         answer = await install(bot, other)
-        installed = bot.app.leases.library.packs["shopping"].manifest.version
+        installed = bot.app.generations.library.packs["shopping"].manifest.version
         rows = bot.app.packs.stores.open("shopping", "").read("SELECT name FROM items")
 
     assert "migrations/" in answer
@@ -330,7 +330,7 @@ async def test_an_upgrade_that_does_not_pass_its_own_evals_is_refused(
         card = await install(bot, shopping(tmp_path / "two", "1.1.0", evals__greets_dot_yml=evals))
         await tap(bot, "Upgrade")
         await eventually(lambda: _told(world, "does not pass its own evals: greets"))
-        installed = bot.app.leases.library.packs["shopping"].manifest.version
+        installed = bot.app.generations.library.packs["shopping"].manifest.version
         left = list(world.home.packs.glob(".*"))
 
     assert "Upgrade Shopping (shopping) from 1.0.0 to 1.1.0?" in card  # nothing of it ran before
@@ -353,7 +353,7 @@ async def test_a_turn_at_work_ends_before_its_pack_is_changed_and_the_next_one_h
             two = shopping(tmp_path / "two", "1.1.0")
             (two / "rules-additions.md").write_text("Speak of the second version.")
             change = group.create_task(put(bot, two))
-            while "shopping" not in bot.app.leases.changing:  # noqa: ASYNC110 - nobody tells
+            while "shopping" not in bot.app.generations.changing:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0)
             await bot.people.say(BEN, BEN, "meanwhile")
             await asyncio.sleep(0)
@@ -379,10 +379,10 @@ async def test_files_that_were_changed_behind_the_owners_back_are_not_loaded(
         pinned = world.home.packs / "shopping" / "pack.yml"
         pinned.write_text(pinned.read_text().replace("[msg, persist]", "[msg, persist, shell]"))
         await bot.app.packs.refresh()
-        broken = str(bot.app.leases.library.broken["shopping"][0])
+        broken = str(bot.app.generations.library.broken["shopping"][0])
         card = await bot.app.packs.offer(str(pinned.parent), "owner")
         await bot.app.packs.accept(card.change.id, "owner")
-        again = bot.app.leases.library.get("shopping")
+        again = bot.app.generations.library.get("shopping")
 
     assert "not those that were installed" in broken
     assert again is not None

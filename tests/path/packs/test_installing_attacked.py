@@ -30,7 +30,7 @@ async def offered(bot: Running, folder: Path) -> str:
 
 def is_installed(bot: Running) -> str:
     """Which version; "" = none."""
-    found = bot.app.leases.library.get("shopping")
+    found = bot.app.generations.library.get("shopping")
     return found.manifest.version if found else ""
 
 
@@ -94,7 +94,7 @@ async def test_a_second_yes_whose_evals_fail_takes_nothing_from_the_first_that_i
         card = await offered(bot, two)
         slower = group.create_task(refused(bot, card))
         await begun.wait()
-        async with bot.app.leases.turn("shopping", 1):
+        async with bot.app.generations.turn("shopping", 1):
             first = group.create_task(bot.app.packs.accept(card, "owner"))
             await eventually(lambda: at_work(bot))
             verdict.set()
@@ -112,7 +112,7 @@ async def refused(bot: Running, card: str) -> str:
 
 
 async def at_work(bot: Running) -> bool:
-    return "shopping" in bot.app.leases.changing
+    return "shopping" in bot.app.generations.changing
 
 
 async def test_files_that_were_changed_behind_the_card_are_not_installed(
@@ -176,7 +176,7 @@ async def test_a_link_in_the_place_of_an_installed_pack_is_not_loaded(
         await bot.app.packs.refresh()
 
         assert is_installed(bot) == ""
-        assert "a link to" in str(bot.app.leases.library.broken["shopping"][0])
+        assert "a link to" in str(bot.app.generations.library.broken["shopping"][0])
 
 
 async def test_a_pack_in_a_folder_of_another_name_keeps_its_place_and_its_data(
@@ -319,7 +319,7 @@ async def test_odd_requests_of_a_terminal_get_a_sentence(world: World, line: str
         answer = json.loads(await reader.readline())
         writer.close()
         await writer.wait_closed()
-        names = bot.app.leases.library.names
+        names = bot.app.generations.library.names
 
     assert answer["ok"] is False
     assert answer["error"]

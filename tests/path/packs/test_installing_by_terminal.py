@@ -65,9 +65,9 @@ async def test_a_pack_is_installed_upgraded_and_removed_while_the_bot_runs(
         same = await aouo(world, "pack", "upgrade", "shopping")
         broken = shopping(tmp_path / "three", "1.2.0", "[msg, ")
         refused = await aouo(world, "pack", "upgrade", "shopping", broken, "--yes")
-        version = bot.app.leases.library.packs["shopping"].manifest.version
+        version = bot.app.generations.library.packs["shopping"].manifest.version
         gone = await aouo(world, "pack", "uninstall", "shopping", "--purge", "--yes")
-        after = bot.app.leases.library.names
+        after = bot.app.generations.library.names
         unknown = await aouo(world, "pack", "uninstall", "shopping", "--yes")
 
     assert unanswered[0] == 2
@@ -94,7 +94,7 @@ async def test_a_running_bot_takes_a_linked_pack_at_once_and_its_edits_when_it_i
         told = await bot.ask("/list")
         (folder / "pack.yml").write_text(manifest.replace("1.0.0", "1.1.0"))
         edited = await aouo(world, "reload")
-        version = bot.app.leases.library.packs["shopping"].manifest.version
+        version = bot.app.generations.library.packs["shopping"].manifest.version
         (folder / "pack.yml").write_text("name: shopping\nversion: [\n")
         broken = await aouo(world, "reload")
         goes_on = await bot.ask("/list")

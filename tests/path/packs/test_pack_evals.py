@@ -26,7 +26,7 @@ from aouo.packs.evals.cases import Reply
 from aouo.packs.evals.process import run_evals
 from aouo.packs.evals.results import EvalResult
 from aouo.packs.load import load_pack
-from aouo.turn import asides
+from aouo.turn import side_calls
 from aouo.web import client
 from tests.fakes.clock import FastClock
 from tests.path.world import ADA, ROOT, WAIT_S, World
@@ -339,7 +339,7 @@ async def test_what_the_runtime_asks_for_itself_is_no_part_of_the_script() -> No
     model = ScriptedModel()
     model.follow([Reply(say="Kept.")])
     watched = WatchedModel(model)
-    aside = ModelRequest(f"Name it.\n{asides._MATERIAL}", (UserSaid("a"),), ())
+    aside = ModelRequest(f"Name it.\n{side_calls._MATERIAL}", (UserSaid("a"),), ())
     turn = ModelRequest("You are Notes.", (UserSaid("a"),), ())
     said = [
         event.said.text

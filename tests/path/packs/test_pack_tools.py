@@ -114,7 +114,7 @@ def odd(kind: str) -> object:
 '''
 
 
-def desk(home: Home) -> Path:
+def replies(home: Home) -> Path:
     """A pack with tools of every kind."""
     folder = home.packs / "desk"
     (folder / "tools").mkdir(parents=True)
@@ -143,7 +143,7 @@ def shown(world: World, request: int = 0) -> dict[str, Any]:
 async def test_a_value_of_a_wrong_type_inside_a_list_never_reaches_the_function(
     world: World,
 ) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.calls(CallPart("desk__total", {"numbers": [1.5, "two"]}))
     world.model.say("Not that.")
     async with world.running() as bot:
@@ -155,7 +155,7 @@ async def test_a_value_of_a_wrong_type_inside_a_list_never_reaches_the_function(
 
 
 async def test_a_packs_function_answers_in_the_chat(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.call("desk__total", {"numbers": [1.5, 2]})
     world.model.say("3.5")
     async with world.running() as bot:
@@ -183,7 +183,7 @@ async def test_a_packs_function_answers_in_the_chat(world: World) -> None:
 
 
 async def test_a_function_keeps_files_in_the_persons_own_folder(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.call("desk__remember", {"line": "milk"})
     world.model.call("desk__look", {})
     world.model.say("kept")
@@ -196,7 +196,7 @@ async def test_a_function_keeps_files_in_the_persons_own_folder(world: World) ->
 
 
 async def test_a_packs_commands_read_json_and_write_json(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.call("desk__shout", {"input": {"text": "hey"}})
     world.model.call("desk__upper", {"text": "quiet"})
     world.model.say("done")
@@ -210,7 +210,7 @@ async def test_a_packs_commands_read_json_and_write_json(world: World) -> None:
 
 
 async def test_a_wrong_argument_and_a_failure_are_read_by_the_model(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.call("desk__total", {"numbers": "1"})
     world.model.call("desk__broken", {})
     world.model.say("sorry")
@@ -223,7 +223,7 @@ async def test_a_wrong_argument_and_a_failure_are_read_by_the_model(world: World
 
 
 async def test_a_tool_that_says_it_only_reads_is_held_to_it(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.call("desk__remember", {"line": "milk"})
     world.model.call("desk__meddle", {})
     world.model.say("no")
@@ -236,7 +236,7 @@ async def test_a_tool_that_says_it_only_reads_is_held_to_it(world: World) -> Non
 
 async def test_what_a_tool_complains_about_off_the_record_is_in_no_log(world: World) -> None:
     """Its words may be the person's. Source: issue 11, number 4."""
-    folder = desk(world.home)
+    folder = replies(world.home)
     (folder / "tools" / "echo.py").write_text(
         "import sys\n\n\ndef echo(text: str) -> str:\n"
         '    """Say it to everybody. Reads only."""\n'
@@ -261,7 +261,7 @@ async def test_what_a_tool_complains_about_off_the_record_is_in_no_log(world: Wo
 async def test_a_tool_that_fills_what_is_temporary_is_ended_or_refused_and_the_model_reads_why(
     world: World,
 ) -> None:
-    folder = desk(world.home)
+    folder = replies(world.home)
     (folder / "tools" / "flood.py").write_text(
         "import os, tempfile, time\n\n\ndef flood() -> str:\n"
         '    """Make folders."""\n'
@@ -280,7 +280,7 @@ async def test_a_tool_that_fills_what_is_temporary_is_ended_or_refused_and_the_m
 
 
 async def test_off_the_record_only_tools_that_read_are_there(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.say("hello")
     async with world.running() as bot:
         await bot.ask("/otr")
@@ -293,7 +293,7 @@ async def test_off_the_record_only_tools_that_read_are_there(world: World) -> No
 @pytest.mark.parametrize("permitted", ["msg, pack", "msg, pack, desk__total"])
 async def test_another_pack_can_neither_see_nor_call_it(world: World, permitted: str) -> None:
     """Checked at the door: naming it in the manifest opens nothing."""
-    desk(world.home)
+    replies(world.home)
     other = world.home.packs / "other"
     other.mkdir()
     (other / "pack.yml").write_text(
@@ -310,7 +310,7 @@ async def test_another_pack_can_neither_see_nor_call_it(world: World, permitted:
 
 
 async def test_stop_ends_the_tool_and_everything_it_started(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.call("desk__hang", {})
     world.model.say("never")
     async with world.running() as bot:
@@ -338,7 +338,7 @@ async def test_a_kill_of_the_runtime_ends_the_tool_and_its_outcome_is_unknown(
         return Says(calls=(CallPart("desk__hang", {}),))
 
     async with place(tmp_path / "home", (), model, runner_port=runner_port) as here:
-        desk(here.home)
+        replies(here.home)
         async with here.alive() as life:
             await here.emulator.client.say(ADA, ADA, "hang")
             await eventually(lambda: begun(here.home))
@@ -355,7 +355,7 @@ async def test_a_kill_of_the_runtime_ends_the_tool_and_its_outcome_is_unknown(
 async def test_files_that_both_lists_open_can_be_used_and_others_not(
     world: World, tmp_path: Path
 ) -> None:
-    folder = desk(world.home)
+    folder = replies(world.home)
     for name in ("both", "asked", "opened"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.txt").write_text(name)
@@ -383,7 +383,7 @@ async def test_files_that_both_lists_open_can_be_used_and_others_not(
 
 
 async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.config = {"security": {"sandbox": "off"}}
     world.model.call("desk__total", {"numbers": [1, 2]})
     world.model.call("desk__upper", {"text": "quiet"})
@@ -397,7 +397,7 @@ async def test_an_owner_can_let_tools_run_unconfined(world: World) -> None:
 
 
 async def test_status_says_what_is_enforced_here(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     async with world.running() as bot:
         facts = await bot.runtime._status(Nothing())
 
@@ -405,12 +405,14 @@ async def test_status_says_what_is_enforced_here(world: World) -> None:
 
 
 async def test_where_nothing_confines_a_tool_the_model_reads_why(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     world.config = {"security": {"sandbox": "require"}}
     world.model.call("desk__total", {"numbers": [1]})
     world.model.say("it cannot")
     async with world.running() as bot:
-        bot.app.leases.now.sandbox._level = Refused("bubblewrap is not installed", "Install it.")
+        bot.app.generations.now.sandbox._level = Refused(
+            "bubblewrap is not installed", "Install it."
+        )
         answer = await bot.ask("1?")
 
     assert answer.text == "it cannot"
@@ -453,10 +455,10 @@ async def sent(world: World, bot: Running, text: str, user: int = ADA) -> str:
 async def test_a_file_that_was_sent_here_is_open_to_a_packs_tool_for_reading(
     world: World, level: str
 ) -> None:
-    folder = desk(world.home)
+    folder = replies(world.home)
     (folder / "tools" / "reading.py").write_text(READING)
     async with world.running() as bot:
-        bot.app.leases.now.sandbox._level = HERE[level]
+        bot.app.generations.now.sandbox._level = HERE[level]
         await sent(world, bot, "another file")
         name = await sent(world, bot, "eleven char")
         told = [words_of(m) for m in world.model.requests[-1]["messages"][1:]]
@@ -479,7 +481,7 @@ async def test_a_file_that_was_sent_here_is_open_to_a_packs_tool_for_reading(
 
 
 async def test_a_file_that_was_sent_to_somebody_else_is_not(world: World) -> None:
-    folder = desk(world.home)
+    folder = replies(world.home)
     (folder / "tools" / "reading.py").write_text(READING)
     async with world.running() as bot:
         name = await sent(world, bot, "my diary")
@@ -495,7 +497,7 @@ async def test_a_file_that_was_sent_to_somebody_else_is_not(world: World) -> Non
 
 
 async def test_where_no_tool_of_a_pack_takes_a_path_the_model_is_told_so(world: World) -> None:
-    desk(world.home)
+    replies(world.home)
     async with world.running() as bot:
         await sent(world, bot, "hello")
 
@@ -524,7 +526,7 @@ async def test_where_no_tool_of_a_pack_takes_a_path_the_model_is_told_so(world: 
 async def test_what_a_function_returns_is_made_json_or_told_as_its_authors_mistake(
     world: World, kind: str, told: str
 ) -> None:
-    desk(world.home)
+    replies(world.home)
     world.model.calls(CallPart("desk__odd", {"kind": kind}))
     world.model.say("Done.")
     async with world.running() as bot:
@@ -538,7 +540,7 @@ async def test_what_a_function_returns_is_made_json_or_told_as_its_authors_mista
 async def test_a_number_that_json_does_not_know_is_no_answer_of_a_command(
     world: World, number: str
 ) -> None:
-    folder = desk(world.home)
+    folder = replies(world.home)
     answer = f'{{"mean": {number}}}'
     (folder / "tools" / "_upper.py").write_text(f"print('{answer}', end='')")
     world.model.calls(CallPart("desk__upper", {"text": "x"}))

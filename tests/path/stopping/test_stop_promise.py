@@ -14,8 +14,8 @@ import pytest
 from aouo.emulator import FAMILY
 from aouo.flow.answering.compacting import Compacting
 from aouo.flow.answering.turns import Turns
-from aouo.flow.desk import Desk
 from aouo.flow.job import Flow
+from aouo.flow.replies import Replies
 from aouo.outbound.live import LiveView
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Fails, Says
@@ -165,7 +165,7 @@ async def test_that_it_took_too_long_is_not_said_any_more(
 async def test_that_a_file_cannot_be_read_is_not_said_any_more(
     world: World, notes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gives_up = Held(monkeypatch, Desk, "give_up")
+    gives_up = Held(monkeypatch, Replies, "give_up")
     world.config["provider"] = {"backend": "fake", "model": "scripted", "vision": "off"}
     async with world.running() as bot:
         await bot.people.send_file(ADA, ADA, "photo", PICTURE, caption="what is this?")
@@ -218,13 +218,13 @@ async def test_what_is_stopped_while_its_pack_goes_is_not_answered_later(
 
 async def is_changing(bot: Running) -> bool:
     await asyncio.sleep(0)
-    return "shopping" in bot.app.leases.changing
+    return "shopping" in bot.app.generations.changing
 
 
 async def test_a_turn_with_a_file_that_waits_to_go_on_ends_with_all_it_was_showing(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aouo.flow.leases.PATIENCE_S", 0.1)
+    monkeypatch.setattr("aouo.flow.generations.PATIENCE_S", 0.1)
     world.config.update(SEES)
     world.model.reply(Says("word " * 40, chunks=4, stall_after=3))
     async with world.running() as bot:
@@ -232,7 +232,7 @@ async def test_a_turn_with_a_file_that_waits_to_go_on_ends_with_all_it_was_showi
         await bot.ask("/use shopping")
         await bot.people.send_file(ADA, ADA, "photo", PICTURE, caption="what is this?")
         await eventually(lambda: bot.rows(LIVE))
-        async with bot.app.leases.change("shopping"):  # as an upgrade that takes a while
+        async with bot.app.generations.change("shopping"):  # as an upgrade that takes a while
             await eventually(lambda: bot.rows(CLAIMED, str(ADA), 2))
             assert (await bot.ask("/stop")).text == "Stopped."
         await settled(bot)
@@ -247,7 +247,7 @@ async def test_a_file_off_the_record_goes_with_its_turn_that_was_given_back(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """/stop comes while a change of the pack gives the turn back."""
-    monkeypatch.setattr("aouo.flow.leases.PATIENCE_S", 0.1)
+    monkeypatch.setattr("aouo.flow.generations.PATIENCE_S", 0.1)
     gives_back = Held(monkeypatch, Turns, "_give_back")
     world.config.update(SEES)
     world.model.reply(Says("no", stall_after=0))
@@ -380,7 +380,7 @@ async def test_a_stop_ends_and_drops_nothing_that_was_said_after_it(
     world: World, notes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is a moment late: what came after it has begun, or waits, when it is obeyed."""
-    obeyed = Held(monkeypatch, Desk, "obey")
+    obeyed = Held(monkeypatch, Replies, "obey")
     world.model.stall(after_chunks=0, text="the answer")
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "/stop")

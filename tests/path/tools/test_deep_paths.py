@@ -91,7 +91,7 @@ async def test_a_pack_with_deep_folders_is_backed_up_never_and_removed_always(
     async with world.running() as bot:
         await bot.app.packs.remove("scribe", "owner", purge=True)
     async with world.running() as bot:
-        names = bot.app.leases.library.names
+        names = bot.app.generations.library.names
 
     assert (names, held(own), held(target)) == ((), [], [])
 

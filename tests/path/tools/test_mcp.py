@@ -70,7 +70,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def desk(world: World, servers: Mapping[str, Any], tools: str = "msg, mcp:fake") -> None:
+def replies(world: World, servers: Mapping[str, Any], tools: str = "msg, mcp:fake") -> None:
     """Install a pack that may use these tools."""
     folder = world.home.packs / "desk"
     folder.mkdir()
@@ -90,14 +90,14 @@ def shown(world: World, request: int) -> set[str]:
 
 
 async def test_a_model_loads_a_servers_tools_and_calls_them(world: World, journal: Path) -> None:
-    desk(world, {"fake": stdio(journal)})
+    replies(world, {"fake": stdio(journal)})
     world.model.call("load_tools", {"names": ["mcp:fake"]})
     world.model.call("mcp__fake__add", {"a": 2, "b": 3})
     world.model.say("five")
     async with world.running() as bot:
         answer = await bot.ask("2 + 3?")
         alive = [is_alive(pid) for pid in starts(journal)]
-        facts = bot.app.leases.now.servers.facts()
+        facts = bot.app.generations.now.servers.facts()
 
     assert answer.text == "five"
     assert "mcp__fake__add" not in shown(world, 0)
@@ -113,16 +113,16 @@ async def test_a_server_is_not_started_before_somebody_needs_it(
     world: World, journal: Path
 ) -> None:
     """Nor is the SDK imported, which takes a second: see docs/design.md."""
-    desk(world, {"fake": stdio(journal)})
+    replies(world, {"fake": stdio(journal)})
     async with world.running() as bot:
         await bot.ask("hello")
-        facts = bot.app.leases.now.servers.facts()
+        facts = bot.app.generations.now.servers.facts()
 
     assert (starts(journal), facts["mcp:fake"]["state"]) == ([], "not connected")
 
 
 async def test_a_pack_without_leave_reaches_no_server(world: World, journal: Path) -> None:
-    desk(world, {"fake": stdio(journal)}, tools="msg")
+    replies(world, {"fake": stdio(journal)}, tools="msg")
     world.model.call("mcp__fake__echo", {"text": "x"})
     world.model.say("no")
     async with world.running() as bot:
@@ -135,12 +135,12 @@ async def test_a_pack_without_leave_reaches_no_server(world: World, journal: Pat
 async def test_a_server_that_is_down_is_said_to_the_model_and_the_bot_answers(
     world: World,
 ) -> None:
-    desk(world, {"fake": {"command": "no-such-program"}})
+    replies(world, {"fake": {"command": "no-such-program"}})
     world.model.call("load_tools", {"names": ["mcp:fake"]})
     world.model.say("it is down")
     async with world.running() as bot:
         answer = await bot.ask("use it")
-        facts = bot.app.leases.now.servers.facts()
+        facts = bot.app.generations.now.servers.facts()
 
     assert answer.text == "it is down"
     why = "there is no program 'no-such-program'"
@@ -151,7 +151,7 @@ async def test_a_server_that_is_down_is_said_to_the_model_and_the_bot_answers(
 async def test_a_server_that_dies_in_a_call_is_there_again_for_the_next(
     world: World, journal: Path
 ) -> None:
-    desk(world, {"fake": stdio(journal)})
+    replies(world, {"fake": stdio(journal)})
     world.model.call("mcp__fake__crash")
     world.model.call("mcp__fake__echo", {"text": "back"})
     world.model.say("done")
@@ -171,7 +171,7 @@ async def test_a_child_gets_path_home_and_what_is_configured_and_no_secret(
 ) -> None:
     """What the owner configures is a secret in what the model reads, too."""
     monkeypatch.setenv("AOUO_OPENAI__API_KEY", "sk-of-somebody")
-    desk(world, {"fake": stdio(journal, SERVICE_TOKEN="very-secret-token")})
+    replies(world, {"fake": stdio(journal, SERVICE_TOKEN="very-secret-token")})
     world.model.call("mcp__fake__env")
     world.model.call("mcp__fake__echo", {"text": "it is very-secret-token"})
     world.model.say("done")
@@ -356,7 +356,7 @@ async def test_a_server_that_never_answers_is_given_up_and_ended(
 
 
 async def test_a_model_that_calls_a_server_that_is_down_reads_why(world: World) -> None:
-    desk(world, {"fake": {"command": "/nowhere/at-all"}})
+    replies(world, {"fake": {"command": "/nowhere/at-all"}})
     world.model.call("mcp__fake__add", {"a": 2, "b": 3})
     world.model.say("It is down.")
     async with world.running() as bot:
@@ -369,7 +369,7 @@ async def test_a_model_that_calls_a_server_that_is_down_reads_why(world: World) 
 async def test_one_tool_of_a_server_can_be_permitted_and_no_other_is(
     world: World, journal: Path
 ) -> None:
-    desk(world, {"fake": stdio(journal)}, "msg, mcp__fake__add")
+    replies(world, {"fake": stdio(journal)}, "msg, mcp__fake__add")
     world.model.call("load_tools", {"names": ["mcp:fake"]})
     world.model.call("mcp__fake__add", {"a": 2, "b": 3})
     world.model.call("mcp__fake__echo", {"text": "hello"})

@@ -22,7 +22,7 @@ permissions:
 """
 
 
-def desk(world: World, *, network: str = "[]") -> None:
+def replies(world: World, *, network: str = "[]") -> None:
     folder = world.home.packs / "desk"
     folder.mkdir()
     (folder / "pack.yml").write_text(PACK.format(network=network))
@@ -39,7 +39,7 @@ async def result(world: World, tool: str, **arguments: object) -> str:
 
 
 async def test_a_pack_without_network_is_told_what_its_manifest_needs(world: World) -> None:
-    desk(world)
+    replies(world)
 
     assert "permissions.network has to name the host" in await result(
         world, "fetch", url="https://example.org/"
@@ -50,7 +50,7 @@ async def test_a_pack_without_network_is_told_what_its_manifest_needs(world: Wor
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]"])
 async def test_no_manifest_opens_this_machine(world: World, network: str, host: str) -> None:
     async with WebServer() as site:
-        desk(world, network=network.format(port=site.port))
+        replies(world, network=network.format(port=site.port))
         heard = await result(world, "fetch", url=f"http://{host}:{site.port}/")
 
         assert site.requests == []
@@ -59,7 +59,7 @@ async def test_no_manifest_opens_this_machine(world: World, network: str, host: 
 
 async def test_a_search_uses_the_owners_service_and_hides_its_key(world: World) -> None:
     async with WebServer() as service:
-        desk(world)
+        replies(world)
         found = {"answer": "It rains; tvly-key-of-the-owner."}
         service.pages["/search"] = Answer(json.dumps(found).encode(), "application/json")
         search = {
@@ -74,13 +74,13 @@ async def test_a_search_uses_the_owners_service_and_hides_its_key(world: World) 
 
 
 async def test_a_search_without_a_key_names_the_setting(world: World) -> None:
-    desk(world)
+    replies(world)
 
     assert "tools.web_search.api_key" in await result(world, "web_search", query="x")
 
 
 async def test_a_document_in_the_packs_folder_is_read(world: World) -> None:
-    desk(world)
+    replies(world)
     folder = world.home.pack_data / "desk"
     folder.mkdir(parents=True)
     (folder / "a.pdf").write_bytes(pdf("Hello"))
@@ -93,7 +93,7 @@ async def test_a_document_in_the_packs_folder_is_read(world: World) -> None:
 
 async def test_a_document_elsewhere_is_closed(world: World, tmp_path: Path) -> None:
     """By the guard, which judges the path before the tool is reached."""
-    desk(world)
+    replies(world)
     (tmp_path / "secret.txt").write_text("the secret words")
 
     heard = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aouo.facts.errors import ProviderError
 from aouo.facts.transcript import AssistantSaid, Finished, ToolCall, Usage
-from aouo.providers.chat.answers import AnswerReader
+from aouo.providers.chat.answers import ChatParser
 
 
 def chunk(delta: dict[str, object], reason: str | None = None, **more: object) -> dict[str, object]:
@@ -28,7 +28,7 @@ def stream(*chunks: dict[str, object]) -> bytes:
 
 
 def read(*pieces: bytes) -> tuple[str, Finished]:
-    reader = AnswerReader("fake")
+    reader = ChatParser("fake")
     text = "".join([reader.feed(piece) for piece in pieces])
     return text, reader.finish()
 
@@ -165,7 +165,7 @@ def test_why_an_answer_ended_is_read_in_every_services_words(reason: str, expect
 
 @pytest.mark.parametrize("ending", [b"data: [DONE]", b"data:[DONE]\r\n\r\n"])
 def test_done_alone_ends_an_answer_and_what_follows_is_not_read(ending: bytes) -> None:
-    reader = AnswerReader("fake")
+    reader = ChatParser("fake")
     reader.feed(stream(chunk({"content": "Yes"})) + ending)
     last = reader.finish()
     late = reader.feed(stream(chunk({"content": " and no"})))

@@ -25,7 +25,7 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.plumbing.redact import Redactor
-from aouo.providers.chat.answers import AnswerReader
+from aouo.providers.chat.answers import ChatParser
 from aouo.providers.chat.wire import PLAIN, Dialect, chat_body
 from aouo.providers.cleaning import Cleaning
 from aouo.providers.thoughts import CHARS_MAX, FOREIGN, Signed, family, signed_in
@@ -40,7 +40,7 @@ GEMINI: Mapping[str, Any] = {
 
 def answer(*deltas: Mapping[str, Any], provider: str = "mine", model: str = "m-1") -> Finished:
     """What is read of a stream of these pieces, in whatever cuts."""
-    reader = AnswerReader(provider, model=model)
+    reader = ChatParser(provider, model=model)
     for delta in deltas:
         reader.feed(b"data: %b\n\n" % json.dumps({"choices": [{"delta": delta}]}).encode())
     reader.feed(b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n')
@@ -306,7 +306,7 @@ def test_what_was_read_from_a_cache_is_counted_wherever_it_is_said(
         "x_groq": {"choices": [choice], "x_groq": said},
         "choice": {"choices": [choice | said]},
     }[place]
-    reader = AnswerReader("mine")
+    reader = ChatParser("mine")
     reader.feed(b"data: %b\n\n" % json.dumps(chunk).encode())
 
     assert reader.finish().usage == Usage(10, cached, 2)

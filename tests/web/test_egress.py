@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from aouo.web.client import system_lookup
-from aouo.web.gate import HEAD_BYTES, Gate
+from aouo.web.egress import HEAD_BYTES, EgressProxy
 from aouo.web.targets import Permits
 
 WAIT_S = 20
@@ -41,10 +41,10 @@ async def answered(request: bytes, *, hosts: Sequence[str], addresses: Sequence[
         del name, port
         return addresses
 
-    gate = Gate(lookup=lookup, admits=lambda _: True)
+    proxy = EgressProxy(lookup=lookup, admits=lambda _: True)
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    async with asyncio.timeout(WAIT_S), gate.open(listening, Permits("desk", list(hosts))):
+    async with asyncio.timeout(WAIT_S), proxy.open(listening, Permits("desk", list(hosts))):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(request)
         said = await reader.read()

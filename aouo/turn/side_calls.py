@@ -63,12 +63,12 @@ class Payer:
     took_ms: Callable[[float], None]
 
 
-def is_aside(request: ModelRequest) -> bool:
+def is_side_call(request: ModelRequest) -> bool:
     """Whether the runtime asks for itself, and no turn for a person."""
     return request.system.endswith(_MATERIAL)
 
 
-class Asides:
+class SideCalls:
     """Asks a model on the runtime's behalf."""
 
     def __init__(self, *, quota: Quota) -> None:

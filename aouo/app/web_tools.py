@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import aiohttp
 
 from aouo.config.settings import Tools
-from aouo.documents.reading import Reader
+from aouo.documents.reading import DocumentReader
 from aouo.facts.ports import Clock
 from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
@@ -38,7 +38,7 @@ def outside(
             return _EVERYWHERE
         return found.manifest.permissions.network if found else ()
 
-    reader = Reader()
+    reader = DocumentReader()
     return [
         fetch(_hosts, Web() if online else Web(lookup=nobody_looks_up, admits=nowhere), reader),
         web_search(settings.web_search, session, clock),

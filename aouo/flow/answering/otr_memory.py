@@ -10,7 +10,7 @@ from aouo.turn.context import Facts
 MESSAGES_MAX = 40
 
 
-class Recall:
+class OtrMemory:
     """Session → what its last turns said off the record; the first one on the record ends it."""
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ _LENGTH = re.compile(rb"(?im)^content-length:[ \t]*([0-9]{1,12})[ \t]*\r?$")
 _CHUNKED = re.compile(rb"(?im)^transfer-encoding:")
 
 
-class Gate:
+class EgressProxy:
     """Serves listening sockets. `lookup` and `admits` exist for tests, which have no network."""
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ports import Clock, Rendered, iso
 from aouo.facts.work import Delivery, Gate
-from aouo.flow.questions import outcomes
+from aouo.flow.questions import settled_cards
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.queue.gates import Waiting
@@ -25,7 +25,7 @@ Tells: TypeAlias = Callable[[bool], Rendered]
 """What is told where the turn is: the card that asks has arrived elsewhere, or never will."""
 
 
-class Patience:
+class PersonWait:
     """One turn's way to wait; several of its calls may wait beside each other.
 
     The question is a row before it is shown, so after a crash the same call finds it again,
@@ -123,7 +123,7 @@ class Patience:
                     end.cancel()
         if settled.state == "expired":
             now = iso(self.clock.now())
-            self.put(*await self.database.transact(lambda tx: outcomes.show(tx, settled, now)))
+            self.put(*await self.database.transact(lambda tx: settled_cards.show(tx, settled, now)))
         return settled
 
     async def _reach(self, gate: Gate, card: Delivery, tells: Tells | None) -> None:
@@ -136,7 +136,7 @@ class Patience:
             if tells is None:
                 return settled, None
             now, said = iso(self.clock.now()), tells(reached)
-            key = outcomes.waits_key(gate)
+            key = settled_cards.waits_key(gate)
             return settled, deliveries.add(
                 tx, self._address, "notice", said, now, turn_id=self._turn_id, key=key
             )

@@ -13,7 +13,7 @@ from aouo.store.database import Tx
 _NAME = re.compile(r"(tg|cli)_[A-Za-z0-9_-]+", re.ASCII)
 
 
-def owner_of(tx: Tx, inbound: Inbound) -> str:
+def tenant_of(tx: Tx, inbound: Inbound) -> str:
     """The owner as a file name; a group that became a supergroup keeps its own.
 
     A person's data is theirs in all their private chats.
@@ -24,7 +24,7 @@ def owner_of(tx: Tx, inbound: Inbound) -> str:
     return data_name(address.platform, _first(tx, address).queue_key)
 
 
-def is_owner(name: str) -> bool:
+def is_tenant(name: str) -> bool:
     """Whether a folder of this name is somebody's, or could be one day."""
     return bool(_NAME.fullmatch(name.casefold()))
 

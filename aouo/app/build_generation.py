@@ -11,11 +11,11 @@ from aouo.app.guarding import Guarding, guarding
 from aouo.app.knowing import served_price
 from aouo.app.media import eyes_of
 from aouo.app.models import model_of
-from aouo.app.outside import outside
 from aouo.app.persona import PersonaFiles
 from aouo.app.proxied import secrets_of
 from aouo.app.shared import Shared
 from aouo.app.speech import speech_of
+from aouo.app.web_tools import outside
 from aouo.config.settings import Settings
 from aouo.facts.notices import Lack
 from aouo.facts.people import Admission, Owner
@@ -23,10 +23,10 @@ from aouo.facts.ports import ChatModel
 from aouo.flow.generation import (
     Generation,
     Installable,
-    Limits,
     Senses,
     Showing,
     Transport,
+    TurnLimits,
     Wish,
 )
 from aouo.guard.reach import Reach
@@ -53,11 +53,11 @@ from aouo.tools.registry import Registry, Tool
 from aouo.tools.sessions import sessions
 from aouo.tools.skill_view import skill_view
 from aouo.tools.tts import tts
-from aouo.turn.asides import Asides
 from aouo.turn.compaction import Compactor
 from aouo.turn.default import default
 from aouo.turn.pipelines import Pipelines
-from aouo.web.gate import Gate
+from aouo.turn.side_calls import SideCalls
+from aouo.web.egress import EgressProxy
 from aouo.web.offline import nobody_looks_up, nowhere
 
 
@@ -68,18 +68,21 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         SetupError: something the owner has to change.
     """
     redactor = Redactor(secrets_of(settings))
-    door, sandbox = _guarding(settings, shared), _sandbox(settings, shared)
+    guarding, sandbox = _guarding(settings, shared), _sandbox(settings, shared)
     servers = await shared.stack.enter_async_context(
         supervised(settings.mcp.servers, shared.clock, shared.session)
     )
     speech = speech_of(settings, shared.session, shared.stack)
-    registry_of = _registries(settings, shared, door, sandbox, servers, speech.voice)
+    registry_of = _registries(settings, shared, guarding, sandbox, servers, speech.voice)
     packs = await _scanned(settings, shared)
     model = shared.model or await _model(settings, shared)
     quota = _quota(settings, shared, model)
-    asides = Asides(quota=quota)
+    side_calls = SideCalls(quota=quota)
     compactor = Compactor(
-        database=shared.database, clock=shared.clock, asides=asides, estimator=shared.estimator
+        database=shared.database,
+        clock=shared.clock,
+        side_calls=side_calls,
+        estimator=shared.estimator,
     )
     return Generation(
         owner=Owner.of(settings.telegram.owner),
@@ -92,7 +95,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         enabled=settings.tools.enabled,
         servers=servers,
         sandbox=sandbox,
-        guard=door.guard(
+        guard=guarding.guard(
             database=shared.database,
             clock=shared.clock,
             redact=redactor.text,
@@ -103,7 +106,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
         other_model=_others(settings, shared),
         pipelines=_pipelines(settings, shared, redactor, quota, compactor),
         compactor=compactor,
-        asides=asides,
+        side_calls=side_calls,
         quota=quota,
         limits=_limits(settings),
         wish=_wish(settings),
@@ -119,9 +122,9 @@ def _admission(settings: Settings) -> Admission:
     return Admission(telegram.allowed_user_ids, telegram.groups == "all")
 
 
-def _limits(settings: Settings) -> Limits:
+def _limits(settings: Settings) -> TurnLimits:
     advanced = settings.advanced
-    return Limits(
+    return TurnLimits(
         float(advanced.turn_timeout_s), advanced.session_tokens_max, advanced.context_window
     )
 
@@ -194,15 +197,17 @@ def _guarding(settings: Settings, shared: Shared) -> Guarding:
 def _registries(
     settings: Settings,
     shared: Shared,
-    door: Guarding,
+    guarding: Guarding,
     sandbox: Sandbox,
     servers: Servers,
     voice: Voice | Lack,
 ) -> Callable[[Library], Registry]:
     """What makes the registry of all tools for the packs that there are."""
-    gate = Gate() if shared.online else Gate(lookup=nobody_looks_up, admits=nowhere)
-    shop = Workshop(sandbox, shared.stores, Reach(door.fence, door.protection), door.sent, gate)
-    ours = [*_tools(settings, shared, voice), *door.tools, *shared.more_tools]
+    proxy = EgressProxy() if shared.online else EgressProxy(lookup=nobody_looks_up, admits=nowhere)
+    shop = Workshop(
+        sandbox, shared.stores, Reach(guarding.fence, guarding.protection), guarding.sent, proxy
+    )
+    ours = [*_tools(settings, shared, voice), *guarding.tools, *shared.more_tools]
     return lambda packs: Registry([*ours, *pack_tools(packs, shop)], servers.sources)
 
 
@@ -240,7 +245,7 @@ def _quota(settings: Settings, shared: Shared, model: ChatModel) -> Quota:
         budget=budget_of(settings, shared.clock, partial(served_price, model)),
         pack_budgets=lambda: pack_budgets(shared.library.now),
         redactor=AsShown(secrets_of(settings)),
-        purse=shared.purse,
+        reservations=shared.reservations,
     )
 
 

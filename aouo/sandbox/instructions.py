@@ -9,13 +9,15 @@ from typing import Any, assert_never
 
 from aouo.sandbox import bubblewrap, walls
 from aouo.sandbox.levels import Bubblewrap, Landlock, Unconfined
-from aouo.sandbox.order import Command, Function, Limits, Order
+from aouo.sandbox.order import Command, Function, Order, RunLimits
 from aouo.sandbox.programs import startable
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
-def told(level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path, door: int) -> str:
+def told(
+    level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path, egress: int
+) -> str:
     """The order as `inside.py` reads it."""
     is_nested = not isinstance(level, Bubblewrap)
     namespaces = isinstance(level, Landlock) and level.namespaces
@@ -27,20 +29,20 @@ def told(level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path,
     if not isinstance(level, Unconfined):
         version = level.version if isinstance(level, Landlock) else level.landlock
         calls = {
-            "network": door >= 0,
+            "network": egress >= 0,
             "files": is_nested,
             "signals": is_nested and not namespaces and version < walls.SCOPE_SINCE,
         }
         own = [] if is_nested else [Path("/proc")]
         rules = _rules(order, own, list(map(Path, folders)), version) if version else None
-        if rules is not None and door >= 0:
-            rules["network"] = True  # the only one there leads to our door
+        if rules is not None and egress >= 0:
+            rules["network"] = True  # the only one there leads to our proxy
     return json.dumps(
         {
             "nested": is_nested,
             "namespaces": namespaces,
             "parent": os.getpid(),
-            "door": door,
+            "egress": egress,
             "limits": _limits(order.limits, processes=namespaces or not is_nested or lowered),
             "mounts": _mounts(order, folders) if mounts else None,
             "calls": calls,
@@ -81,7 +83,7 @@ def _rules(order: Order, own: list[Path], scratch: list[Path], version: int) -> 
     }
 
 
-def _limits(limits: Limits, *, processes: bool) -> dict[str, int]:
+def _limits(limits: RunLimits, *, processes: bool) -> dict[str, int]:
     """By the names of `resource`; processes are counted only where they are not all of a user's."""
     found = {
         "RLIMIT_CPU": limits.cpu_s,

@@ -1,4 +1,4 @@
-"""Moves what is one owner's out of the folder that everybody of a shared pack is given."""
+"""Moves what is one tenant's out of the folder that everybody of a shared pack is given."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import structlog
 from aouo.facts.errors import ToolFailed
 from aouo.memory.files import NAMES
 from aouo.plumbing.home import APART, Home, sync_folder
-from aouo.store.owners import is_owner
+from aouo.store.tenants import is_tenant
 
 log = structlog.get_logger()
 
 
-class Apart:
-    """Knows where packs keep what is one owner's; may be asked from any thread.
+class TenantFolders:
+    """Knows where packs keep what is one tenant's; may be asked from any thread.
 
-    A pack of scope `person` has a folder for each owner in its data folder. That of a shared one
+    A pack of scope `person` has a folder for each tenant in its data folder. That of a shared one
     is everybody's, so theirs lie beside it, and `APART` among them says that they were brought
-    there: what looks like an owner's folder or memory from then on is a file like any other,
+    there: what looks like a tenant's folder or memory from then on is a file like any other,
     whoever made it. A kill ends no move for good: the next one goes on.
     """
 
@@ -78,7 +78,7 @@ class Apart:
         sync_folder(private)
 
     def _join(self, common: Path, private: Path) -> None:
-        """The mark goes first: without it, an owner's folder in `common` is an owner's."""
+        """The mark goes first: without it, a tenant's folder in `common` is a tenant's."""
         if not private.is_dir():
             return
         common.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ class Apart:
             (private / APART).unlink()
             sync_folder(private)
         for folder in _owners_in(private):
-            log.info("memory_joined", pack=common.name, owner=folder.name)
+            log.info("memory_joined", pack=common.name, tenant=folder.name)
             folder.rename(_free(common / folder.name))
         sync_folder(common)
         with contextlib.suppress(OSError):  # it holds something that nobody of us put there
@@ -104,7 +104,7 @@ def _owners_in(folder: Path) -> Iterator[Path]:
 
 def _called_like_owners(folder: Path) -> Iterator[Path]:
     if folder.is_dir():
-        yield from (entry for entry in sorted(folder.iterdir()) if is_owner(entry.name))
+        yield from (entry for entry in sorted(folder.iterdir()) if is_tenant(entry.name))
 
 
 def _empty_into(folder: Path, target: Path) -> None:

@@ -25,7 +25,7 @@ from aouo.routing.installed import Installed
 
 
 @dataclass(frozen=True, slots=True)
-class Doorkeeper:
+class LanePolicy:
     """What is decided before the lane; see `queue.inbox.Policy`."""
 
     installed: Installed

@@ -19,8 +19,8 @@ from aouo.facts.ports import ChatModel, Clock, Rendered, iso, stamp
 from aouo.facts.taps import LeaveUnanswered, RaiseBudget, UseCheaperModel
 from aouo.facts.work import Delivery, Job
 from aouo.flow.generation import Generation
-from aouo.flow.leases import Leases
-from aouo.flow.questions import outcomes
+from aouo.flow.generations import Generations
+from aouo.flow.questions import settled_cards
 from aouo.flow.questions.approving import elsewhere
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
@@ -54,7 +54,7 @@ class Asking:
         return deliveries.add(tx, self.chat, "notice", self.card, now, key=key)
 
 
-class Affording:
+class BudgetRefusals:
     """Decides refusals as their buttons are tapped, each once, and runs the refused words again.
 
     Only the owner may raise a budget: they are asked in their private chat.
@@ -66,13 +66,13 @@ class Affording:
         database: Database,
         clock: Clock,
         outbox: Outbox,
-        leases: Leases,
+        generations: Generations,
         wake: Callable[[Lane], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self._outbox = outbox
-        self._leases = leases
+        self._generations = generations
         self._wake = wake
 
     async def asking(
@@ -127,11 +127,11 @@ class Affording:
     async def tap(self, job: Job, tap: BudgetTap) -> None:
         """Decide a refusal, or explain why not."""
         inbound = job.inbound
-        now, day = stamp(self._clock), self._leases.now.quota.day()
+        now, day = stamp(self._clock), self._generations.now.quota.day()
         turn_id = tap.turn_id
 
         def write(tx: Tx) -> tuple[str, list[Delivery]]:
-            jobs.hold(tx, job)
+            jobs.check_claim(tx, job)
             jobs.settle(tx, job, "done", "a budget's button", now)
             refusal = budgets.refusal_of(tx, turn_id)
             asked = jobs.of_turn(tx, turn_id)
@@ -152,14 +152,14 @@ class Affording:
         """Whether the button can have been in this chat."""
         if tapped.address == asked_at:
             return True
-        owner = self._leases.now.owner
+        owner = self._generations.now.owner
         return owner.is_owner(tapped) and tapped.address == owner.chat_apart(asked_at)
 
     def _objection(self, tap: BudgetTap, refusal: Refusal, asked: Inbound, tapped: Inbound) -> str:
         """Why this tap does nothing, "" = it does."""
         if refusal.state != "open":
             return sentences.TAP_EXPIRED
-        is_owner = self._leases.now.owner.is_owner(tapped)
+        is_owner = self._generations.now.owner.is_owner(tapped)
         if isinstance(tap, RaiseBudget):
             return "" if is_owner else sentences.TAP_FOR_THE_OWNER
         if isinstance(tap, UseCheaperModel) and not refusal.model:
@@ -202,7 +202,7 @@ def _shown(
         edits = tapped.message_id
     rows = [deliveries.add(tx, asked_at, "notice", sentences.word(decided), now, edits=edits)]
     if card:
-        rows += outcomes.become(tx, card, sentences.raise_decided(decided), now)
+        rows += settled_cards.become(tx, card, sentences.raise_decided(decided), now)
     return rows
 
 

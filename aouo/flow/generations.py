@@ -21,7 +21,7 @@ GiveBack = Callable[[Collection[int], bool], None]
 """Lets the turns of these jobs be taken up anew; True: only those that wait on a person."""
 
 
-class Leases:
+class Generations:
     """The generation that new turns begin with; running ones keep theirs.
 
     A turn holds its pack while it runs. Whoever changes a pack waits until nobody holds it, and

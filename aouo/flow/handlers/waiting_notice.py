@@ -18,7 +18,7 @@ TOLD_AFTER_S = 0.7
 """What has begun by then needs no words; people are told within a second."""
 
 
-class Behind:
+class WaitingNotice:
     """Looks at a lane a moment after something came that its person does not expect to wait."""
 
     def __init__(self, *, database: Database, clock: Clock, outbox: Outbox) -> None:

@@ -25,17 +25,17 @@ class Account:
     """What is spent, and what calls at work may spend besides."""
 
     used: float = 0.0
-    held: float = 0.0
+    reserved: float = 0.0
     at_work: int = 0
 
-    def hold(self, amount: float) -> None:
-        self.held += amount
+    def reserve(self, amount: float) -> None:
+        self.reserved += amount
         self.at_work += 1
 
     def settle(self, amount: float, spent: float) -> None:
         self.at_work -= 1
         # Sums of fractions leave crumbs, and who waits for a crumb waits for ever.
-        self.held = self.held - amount if self.at_work else 0.0
+        self.reserved = self.reserved - amount if self.at_work else 0.0
         self.used += spent
 
 
@@ -74,17 +74,19 @@ def judge(account: Account, limit: Limit) -> Literal["fits", "wait", "over"]:
     if over:
         return "over"
     alone = tokens and not account.at_work
-    fits = account.used + account.held + limit.amount <= limit.cap
+    fits = account.used + account.reserved + limit.amount <= limit.cap
     return "fits" if fits or alone else "wait"
 
 
-class Hold:
+class Reservation:
     """What one call at work may spend; ends exactly once. Without a purse it is nothing."""
 
     def __init__(
-        self, purse: Purse | None = None, amounts: Sequence[tuple[Account, Unit, float]] = ()
+        self,
+        reservations: Reservations | None = None,
+        amounts: Sequence[tuple[Account, Unit, float]] = (),
     ) -> None:
-        self._purse = purse
+        self._reservations = reservations
         self._amounts = amounts
 
     def settle(self, row_id: str, tokens: float, usd: float) -> None:
@@ -93,11 +95,11 @@ class Hold:
         for account, unit, amount in self._amounts:
             account.settle(amount, tokens if unit == "tokens" else usd)
         self._amounts = ()
-        if self._purse:
-            self._purse.settled(row_id)
+        if self._reservations:
+            self._reservations.settled(row_id)
 
 
-class Purse:
+class Reservations:
     """All accounts of today."""
 
     def __init__(self) -> None:
@@ -113,8 +115,8 @@ class Purse:
         if self._day:
             for row in usage.since(tx, self._seen):
                 self._seen = row.id
-                if row.hold in self._unwritten:
-                    self._unwritten.remove(row.hold)  # it counts since its call ended
+                if row.reservation in self._unwritten:
+                    self._unwritten.remove(row.reservation)  # it counts since its call ended
                 else:
                     self._count(row)
         else:
@@ -143,7 +145,7 @@ class Purse:
             if judge(account, limit) == "over":
                 raise OverLimit(limit, account.used)
 
-    def hold(self, limits: Sequence[Limit]) -> Hold | None:
+    def reserve(self, limits: Sequence[Limit]) -> Reservation | None:
         """Hold room under every limit, or under none: None = wait until a call has ended.
 
         Raises:
@@ -154,8 +156,8 @@ class Purse:
         if any(judge(account, limit) == "wait" for account, limit in found):
             return None
         for account, limit in found:
-            account.hold(limit.amount)
-        return Hold(self, [(account, limit.unit, limit.amount) for account, limit in found])
+            account.reserve(limit.amount)
+        return Reservation(self, [(account, limit.unit, limit.amount) for account, limit in found])
 
     async def change(self) -> None:
         """Wait until a call has ended."""

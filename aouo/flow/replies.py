@@ -9,7 +9,7 @@ from typing import Literal
 import structlog
 
 from aouo.commands.builtin import abouts, shown_packs
-from aouo.commands.registry import Call, Commands, Look, Result
+from aouo.commands.registry import CommandCall, Commands, Look, Result
 from aouo.facts import notices
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.commands import STOP
@@ -20,7 +20,7 @@ from aouo.facts.people import Owner
 from aouo.facts.ports import Clock, Rendered, stamp
 from aouo.facts.work import Delivery, DeliveryKind, Job
 from aouo.flow import ending
-from aouo.flow.questions import outcomes
+from aouo.flow.questions import settled_cards
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.wording import sentences
 from aouo.packs.library import Library
@@ -33,7 +33,7 @@ from aouo.store.database import Database, Tx
 log = structlog.get_logger()
 
 
-class Desk:
+class Replies:
     """Settles jobs that need no turn. `wake` is told the lane whose jobs became ready, `moved` a
     chat's new id when its jobs have changed lanes. `let_in` is what the owner runs to let a person
     in."""
@@ -188,7 +188,7 @@ class Desk:
             if gate is None:  # answered a moment ago
                 return lane, 0, []
             stopped = jobs.stop_turn(tx, gate.turn_id)
-            return lane, stopped, outcomes.close_asked(tx, address, job.id, now)
+            return lane, stopped, settled_cards.close_asked(tx, address, job.id, now)
 
         lane, stopped, rows = await self._database.transact(write, durable=True)
         self._outbox.put(*rows)
@@ -219,7 +219,7 @@ class Desk:
         )
 
     async def _looked_up(self, job: Job, look: Look, rest: str) -> Notice:
-        call = Call(job.inbound, rest, stamp(self._clock), job.id)
+        call = CommandCall(job.inbound, rest, stamp(self._clock), job.id)
         route = await self._database.read(lambda tx: routes.find(tx, job.inbound.address))
         try:
             async with self._database.snapshot() as snapshot:
@@ -231,7 +231,7 @@ class Desk:
     async def command(
         self,
         job: Job,
-        handler: Callable[[Tx, Call], Result],
+        handler: Callable[[Tx, CommandCall], Result],
         rest: str = "",
         *,
         instead_of: int = 0,
@@ -244,7 +244,7 @@ class Desk:
         rows: list[Delivery] = []
 
         def work(tx: Tx, now: str) -> Sequence[Rendered]:
-            results[:] = [handler(tx, Call(job.inbound, rest, now, job.id))]
+            results[:] = [handler(tx, CommandCall(job.inbound, rest, now, job.id))]
             address, why = job.inbound.address, StopReason.PERSON.value
             rows[:] = [
                 row
@@ -252,7 +252,7 @@ class Desk:
                 for row in ending.end_turn(tx, dropped, address, why, now)
             ]
             if results[0].stopped:
-                rows.extend(outcomes.close_asked(tx, address, job.id, now))
+                rows.extend(settled_cards.close_asked(tx, address, job.id, now))
             return [sentences.word(results[0].notice)]
 
         await self.settle(job, work, instead_of=instead_of)
@@ -269,7 +269,7 @@ class Desk:
         enough by being there, and what is at work since is another one."""
         stop = self._commands.handlers[STOP.name]
 
-        def handler(tx: Tx, call: Call) -> Result:
+        def handler(tx: Tx, call: CommandCall) -> Result:
             if draft not in map(draft_id, turns.open_in(tx, call.inbound.address.lane)):
                 raise DraftOver(f"draft {draft}")
             return stop(tx, call, self._library())
@@ -314,7 +314,7 @@ class Desk:
         now = stamp(self._clock)
 
         def write(tx: Tx) -> list[Delivery]:
-            jobs.hold(tx, job, unless_stopped=unless_stopped)
+            jobs.check_claim(tx, job, unless_stopped=unless_stopped)
             said = work(tx, now)
             jobs.settle(tx, job, state, outcome, now)
             address = job.inbound.address
@@ -325,7 +325,7 @@ class Desk:
                     kind,
                     text,
                     now,
-                    key=f"{key}:{job.id}:{job.fence}:{n}",
+                    key=f"{key}:{job.id}:{job.claim_number}:{n}",
                     edits=0 if n else instead_of,
                 )
                 for n, text in enumerate(said)
