@@ -60,7 +60,7 @@ def numbered(parts: Iterable[str], wanted: Range, unit: Unit, *, note: str = "")
     """The wanted ones of `parts`, a line each, at most `MAX_CHARS`; counts all of them.
 
     Raises:
-        Unreadable: the range begins behind the end.
+        Unreadable: the range begins after the end.
     """
     kept: list[str] = []
     size = total = 0
@@ -75,7 +75,7 @@ def numbered(parts: Iterable[str], wanted: Range, unit: Unit, *, note: str = "")
 
 
 def within(wanted: Range, total: int, unit: Unit) -> None:
-    """Raises: Unreadable: the range begins behind the end."""
+    """Raises: Unreadable: the range begins after the end."""
     if wanted.first > max(total, 1):
         raise Unreadable(f"There are only {total:,} {unit}.")
 

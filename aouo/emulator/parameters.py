@@ -49,5 +49,5 @@ class Parameters:
         return self.reference(str(value))
 
     def reference(self, value: str) -> Upload | str:
-        """The part behind `attach://name`, or the text itself."""
+        """The part that `attach://name` names, or the text itself."""
         return self.uploads.get(value.removeprefix("attach://"), value)

@@ -45,7 +45,7 @@ class Summary:
 class Draft:
     """A summary to be written; covers a session's messages up to one.
 
-    `through_message_id`: those behind it, up to that one, go along into a fresh session; 0 = none.
+    `through_message_id`: those after it, up to that one, go along into a fresh session; 0 = none.
     """
 
     source_session_id: str

@@ -31,7 +31,7 @@ def iso(moment: datetime) -> str:
 
 
 class ChatModel(Protocol):
-    """One model of one provider, perhaps with others behind it that step in.
+    """One model of one provider, perhaps with others that step in for it.
 
     `stream` yields text as it comes and ends with exactly one `Finished`. Closing it early
     (or cancelling) closes the connection. Raises `ProviderError`s only.

@@ -116,7 +116,7 @@ class PackOffers:
         failpoint.reached("after a pack is offered")
 
     async def _play(self, change: Change) -> None:
-        """Let a new version pass its own evals; only behind a yes, since they run its tools.
+        """Let a new version pass its own evals; only after a yes, since they run its tools.
 
         Raises:
             PackError: it does not; nothing of it is kept.

@@ -117,7 +117,7 @@ class _Play:
         real: Settings | None,
         sandbox: Wish,
     ) -> AsyncGenerator[_Play]:
-        """Furnish everything, and tear it down behind the block."""
+        """Furnish everything, and tear it down after the block."""
         async with AsyncExitStack() as stack:
             folder = stack.enter_context(workshop("aouo-eval-"))
             home = Home(folder / "home")

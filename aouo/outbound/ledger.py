@@ -100,7 +100,7 @@ class Ledger:
         return await self._database.transact(write, durable=True)
 
     async def gone_topic(self, row: Delivery, error: TopicGone) -> Delivery | None:
-        """A topic was closed or deleted; what waits for it will go to the chat around it, behind
+        """A topic was closed or deleted; what waits for it will go to the chat around it, after
         the line that is returned: one for each turn."""
         address = row.address
         now = stamp(self._clock)

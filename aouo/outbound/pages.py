@@ -19,7 +19,7 @@ from aouo.store.database import Database
 class Filled:
     """What the final text finds: messages to edit, in order, and messages to take away.
 
-    `at` says which of `ids` was being filled: those before it are whole, those behind it are of a
+    `at` says which of `ids` was being filled: those before it are whole, those after it are of a
     former life. `text` is the part of the answer that was for it, `shown` what of that a person
     saw; "" = none. With `drafted` they saw it as a draft, of which nothing stays by itself.
     """

@@ -71,7 +71,7 @@ class Redactor:
         return replaced(text, self.known_spans(text))
 
     def settled(self, text: str) -> int:
-        """How much of a text that still grows is sure: a secret may begin behind it."""
+        """How much of a text that still grows is sure: a secret may begin after it."""
         return min(self.known_settled(text), shapes_settled(text, 0))
 
     def known_settled(self, text: str) -> int:

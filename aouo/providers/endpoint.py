@@ -201,7 +201,7 @@ class ChatEndpoint:
 
 
 async def _read_out(pieces: AsyncGenerator[bytes]) -> None:
-    """Read the few bytes behind `[DONE]`, so that the connection can serve again."""
+    """Read the few bytes after `[DONE]`, so that the connection can serve again."""
     try:
         async with asyncio.timeout(TAIL_WAIT_S):
             async for _ in pieces:

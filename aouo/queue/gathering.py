@@ -19,7 +19,7 @@ _Opened: TypeAlias = tuple[int, Inbound] | None
 
 
 def file(tx: Tx, lane: Lane, inbound: Inbound, now: datetime, burst_s: float) -> list[Lane]:
-    """File it behind what waits there; an open burst or album it does not belong to is over.
+    """File it after what waits there; an open burst or album it does not belong to is over.
 
     `burst_s` is the window of a burst, 0 = there are none. Returns the lanes with work now.
     """

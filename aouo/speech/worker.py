@@ -6,7 +6,7 @@ request that needs them. It ends with its stdin, and by itself when nobody asked
 
 A request is one JSON line with the key and `hear` (a path) or `speak` (a text) and `voice`. The
 answer is JSON lines: `{"alive": true}` for each piece that is done, and at last one of
-`{"text": …, "unclear": …}`, `{"sound": n}` with n bytes behind it, `{"refused": why}` or
+`{"text": …, "unclear": …}`, `{"sound": n}` followed by n bytes, `{"refused": why}` or
 `{"broken": why}`.
 """
 

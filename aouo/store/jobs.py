@@ -363,7 +363,7 @@ def stop_turn(tx: Tx, turn_id: str) -> int:
 
 
 def behind(tx: Tx, lane: Lane) -> tuple[Inbound | None, list[tuple[int, Inbound]]]:
-    """What is at work in a lane, None = nothing, and what waits behind it, by job id."""
+    """What is at work in a lane, None = nothing, and what waits for it, by job id."""
     row = tx.one("SELECT * FROM jobs WHERE lane = ? AND state = 'running'", lane)
     if row is None:
         return None, []

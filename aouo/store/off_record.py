@@ -1,7 +1,7 @@
 """What was said off the record: kept only until its turn settles, then overwritten.
 
 Overwritten means here: the rows are emptied, freed bytes are zeroed by SQLite, and the write-ahead
-log is emptied behind the commit.
+log is emptied after the commit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SAID = (Text, Attached, Album, Shown, Illegible)
 
 
 def is_once(inbound: Inbound) -> bool:
-    """`/otr` with words behind it, or under a file: that one message is off the record."""
+    """`/otr` with words after it, or under a file: that one message is off the record."""
     content = inbound.content
     command = content.command if isinstance(content, Attached | Album) else content
     if not isinstance(command, Command) or not command.rest.strip():

@@ -95,7 +95,7 @@ class Snapshots:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Snapshot]:
-        """Wait for a free connection; the time that a snapshot may take begins behind that."""
+        """Wait for a free connection; the time that a snapshot may take begins after that."""
         async with self._room:
             if not self._idle:
                 await finish(self._connect())

@@ -1,7 +1,7 @@
 """Summaries: what stands for older messages of a session, which stay where they are.
 
 The newest summary that is not undone stands for all messages up to the one it names. A session
-that goes on from another one begins with a summary of that one's messages; those behind it, up to
+that goes on from another one begins with a summary of that one's messages; those after it, up to
 where the other session was left, come before its own, and once it is undone all of them do.
 """
 

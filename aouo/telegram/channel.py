@@ -1,4 +1,4 @@
-"""Telegram as one channel: it is listened to at once, what is heavy is loaded behind it."""
+"""Telegram as one channel: it is listened to at once, what is heavy is loaded meanwhile."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class _Progress:
         self._answer_s = answer_s
 
     def moved(self, *, whole: bool = False) -> None:
-        """Wait for the next piece; behind a `whole` file also for the answer, which a server of
+        """Wait for the next piece; after a `whole` file also for the answer, which a server of
         one's own gives only when it has passed the file on."""
         now_s = asyncio.get_running_loop().time()
         with suppress(RuntimeError):  # it was answered before all was read
@@ -163,7 +163,7 @@ def _body(
 
 
 class _File(aiohttp.payload.IOBasePayload):
-    """A file of the size that it has now: what somebody adds to it while it is sent stays behind.
+    """A file of the size that it has now: what somebody adds to it while it is sent is left out.
 
     aiohttp sends all that it can read, and the server takes what is beyond the announced length
     for a request of its own, whose answer shifts all others on the connection.

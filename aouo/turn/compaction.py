@@ -1,7 +1,7 @@
 """Older messages become one summary: when, how many of them, and how it is written down.
 
 Two model calls (facts for memory, then the summary), then one row. A crash before the row leaves
-nothing behind; after it the facts still wait in the row until memory has them.
+nothing; after it the facts still wait in the row until memory has them.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _QUOTED_CHARS = 80
 def sanitised(messages: Sequence[Message]) -> list[Message]:
     """Drop what no provider accepts: a beginning in mid-turn, calls or results without a partner.
 
-    An assistant entry keeps its calls only if every one of them is answered right behind it.
+    An assistant entry keeps its calls only if every one of them is answered right after it.
     """
     kept: list[Message] = []
     index = 0

@@ -38,7 +38,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 class Step(Generic[C]):
     """One middleware. It awaits `call_next` exactly once, or ends the turn instead.
 
-    What stands before the call happens on the way in, what stands behind it on the way out;
+    What stands before the call happens on the way in, what stands after it on the way out;
     an exception passes through all of them, so `try/finally` means what it says. A step that
     sends answers back with `retry` says `may_retry`: then no text is shown before it has decided.
     """
@@ -81,10 +81,10 @@ class Pipelines:
         return any(step.may_retry for step in self.dispatch_output)
 
     def with_step(self, scope: Scope, step: AnyStep, *, after: str = "") -> Pipelines:
-        """These pipelines with one more step: behind the one called `after`, "" = at the end.
+        """These pipelines with one more step: after the one called `after`, "" = at the end.
 
         Raises:
-            ValueError: there is no such step to stand behind, or the name is taken.
+            ValueError: there is no such step to follow, or the name is taken.
         """
         steps: list[AnyStep] = list(getattr(self, scope))
         names = [other.name for other in steps]

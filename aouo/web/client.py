@@ -83,7 +83,7 @@ class Web:
         self._limit_s = limit_s
 
     async def get(self, text: str, permits: Permits) -> Page:
-        """Fetch the page behind a URL.
+        """Fetch the page at a URL.
 
         Raises:
             ToolFailed: it may not be fetched, or could not be; says why.
@@ -93,7 +93,7 @@ class Web:
     async def download(
         self, text: str, permits: Permits, out: IO[bytes], *, max_bytes: int, https: bool = True
     ) -> str:
-        """Write a file behind a URL to `out` as it was sent, and return where it came from.
+        """Write the file at a URL to `out` as it was sent, and return where it came from.
 
         `https`: every step of the way has to be encrypted.
 

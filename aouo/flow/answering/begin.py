@@ -101,7 +101,7 @@ def _settled(tx: Tx, job: Job, wanted: RunTurn, now: str) -> tuple[Resolved, str
 def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> Begun:
     inbound = job.inbound
     session, skill = _settled(tx, job, wanted, now)
-    # Whatever had to wait for a pack can go on behind this turn.
+    # Whatever had to wait for a pack can go on after this turn.
     jobs.replay_parked(tx, inbound.address)
     said = wanted.said
     if wanted.again:

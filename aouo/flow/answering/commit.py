@@ -130,7 +130,7 @@ class Commit:
         filled: Filled,
         generation: Generation,
     ) -> int:
-        """End a turn that was stopped. Behind its person's /stop nothing new is said: what they
+        """End a turn that was stopped. After its person's /stop nothing new is said: what they
         have seen of the answer ends there.
 
         Raises:

@@ -49,7 +49,7 @@ class _Report:
 
 class SettingUp:
     """Runs the one command that changes a chat. No call is made inside a transaction: an intent
-    is on disk before a topic is created, its route behind it, and what a killed process left is
+    is on disk before a topic is created, its route right after, and what a killed process left is
     found by the service message that its topic brings."""
 
     def __init__(

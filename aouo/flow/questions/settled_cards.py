@@ -45,7 +45,7 @@ def close(tx: Tx, turn_id: str, now: str) -> list[Delivery]:
 
 
 def close_asked(tx: Tx, address: ConversationAddress, before: int, now: str) -> list[Delivery]:
-    """A turn is stopped by the job `before`: what is said behind that answers none of its
+    """A turn is stopped by the job `before`: what is said after that answers none of its
     questions, however long the turn takes to end."""
     return _shown(tx, gates.close_asked(tx, address, before), now)
 

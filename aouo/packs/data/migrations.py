@@ -62,7 +62,7 @@ def read_migrations(folder: Path) -> tuple[tuple[Migration, ...], tuple[Problem,
 
 
 def _wrong(migration: Migration, before: Sequence[Migration]) -> Iterator[SchemaRefused]:
-    """Yield all that is wrong with one that comes behind others."""
+    """Yield all that is wrong with one that comes after others."""
     if not _NAME.fullmatch(migration.name):
         yield SchemaRefused("is not named as NNNN_name.sql, such as 0001_rename_due.sql")
     if before and before[-1].name[:4] == migration.name[:4]:

@@ -43,7 +43,7 @@ class Trial:
 
 
 def trial(sql: str, extends: Extends, *, strict: bool = False) -> Trial:
-    """Run every statement of a schema, also behind one that fails, and all of it once more.
+    """Run every statement of a schema, also after one that fails, and all of it once more.
 
     `strict` has views and triggers used too.
     """

@@ -99,7 +99,7 @@ class _Lines:
             self._value(here, *next(self._tokens))
 
     def _items(self, end: str) -> Iterator[tuple[str, int]]:
-        """Yield the first token of each item; what is behind it is read before the next."""
+        """Yield the first token of each item; what follows it is read before the next."""
         for token, line in self._tokens:
             if token == end:
                 return

@@ -239,7 +239,7 @@ def is_identifier(text: str) -> bool:
 
 
 def is_column_type(text: str) -> bool:
-    """Say whether a column with this behind its name can be added."""
+    """Say whether a column with this after its name can be added."""
     return bool(_COLUMN_TYPE.fullmatch(text))
 
 

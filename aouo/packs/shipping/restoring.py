@@ -1,7 +1,7 @@
 """What a pack keeps, put back from a `.backup.aouo`: checked first, then exchanged.
 
 One rename says that it is meant: a process that is killed before it leaves what there was, one
-that is killed behind it leaves the rest to the next start. Doing all of it again changes nothing.
+that is killed after it leaves the rest to the next start. Doing all of it again changes nothing.
 """
 
 from __future__ import annotations

@@ -284,7 +284,7 @@ def _refuse_odd_ends(file: IO[bytes], path: Path, limits: ArchiveLimits) -> None
     tail = file.read()
     end = tail[-_END_BYTES:]
     if len(end) < _END_BYTES or end[:4] != b"PK\x05\x06" or end[-2:] != b"\0\0":
-        raise PackError(f"{path} is not a zip file, or has something behind its end.", fix=REMAKE)
+        raise PackError(f"{path} is not a zip file, or has something after its end.", fix=REMAKE)
     length = int.from_bytes(end[12:16], "little")
     if tail[:4] == b"PK\x06\x07" or length > limits.directory_bytes:
         raise PackError(f"{path} lists too many files.", fix=REMAKE)

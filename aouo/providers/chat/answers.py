@@ -100,7 +100,7 @@ class ChatParser:
         return Finished(said, self._usage, reason)
 
     def _read_rest(self) -> None:
-        """What stands behind the last line's end; all of an answer that is no stream."""
+        """What follows the last line's end; all of an answer that is no stream."""
         for event in self._events.end():
             self._chunk(event)
             if self._events.plain and not event.get("choices"):

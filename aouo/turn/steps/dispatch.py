@@ -83,7 +83,7 @@ def record_usage(estimator: Estimator) -> Step[DispatchContext]:
 
 
 def decide() -> Step[DispatchContext]:
-    """Calls go on, text is the answer, silence is asked once more, but for silence right behind
+    """Calls go on, text is the answer, silence is asked once more, but for silence right after
     a `msg`: there those words are the answer."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
