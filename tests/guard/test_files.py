@@ -21,7 +21,7 @@ class Here:
     """As much of a turn as these tools look at."""
 
     pack: str = "notes"
-    owner: str = "tg_1"
+    tenant: str = "tg_1"
     media: str = ""
 
 
@@ -31,10 +31,10 @@ class Desk:
     root: Path | None
 
     async def call(self, tool: str, **payload: Any) -> str:
-        def folder_of(pack: str, owner: str) -> Path:
+        def folder_of(pack: str, tenant: str) -> Path:
             return self.own
 
-        def root_of(pack: str, owner: str, path: Path) -> Path | None:
+        def root_of(pack: str, tenant: str, path: Path) -> Path | None:
             return self.own if path.is_relative_to(self.own) else self.root
 
         made = {

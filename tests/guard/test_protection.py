@@ -26,12 +26,12 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-def verdict(home: Path, payload: dict[str, Any], pack: str = "notes", owner: str = "") -> bool:
+def verdict(home: Path, payload: dict[str, Any], pack: str = "notes", tenant: str = "") -> bool:
     """Whether a call with this payload may go on."""
-    action = Action(CALL, "tool", payload, "chat", pack, "t", "", tenant=owner)
+    action = Action(CALL, "tool", payload, "chat", pack, "t", "", tenant=tenant)
 
-    def folder_of(pack: str, owner: str) -> Path:
-        return home / "data" / "packs" / (pack or "_general") / owner
+    def folder_of(pack: str, tenant: str) -> Path:
+        return home / "data" / "packs" / (pack or "_general") / tenant
 
     return not isinstance(Protection(home=home, folder_of=folder_of).judge(action), Blocked)
 
@@ -89,9 +89,9 @@ def test_wherever_a_path_may_stand_it_is_looked_at(home: Path, key: str) -> None
 
 
 def test_a_pack_that_keeps_people_apart_opens_nobody_elses_folder(home: Path) -> None:
-    assert verdict(home, {"path": "diary.txt"}, owner="tg_1")
-    assert not verdict(home, {"path": "../tg_2/diary.txt"}, owner="tg_1")
-    assert not verdict(home, {"path": ".."}, owner="tg_1")
+    assert verdict(home, {"path": "diary.txt"}, tenant="tg_1")
+    assert not verdict(home, {"path": "../tg_2/diary.txt"}, tenant="tg_1")
+    assert not verdict(home, {"path": ".."}, tenant="tg_1")
 
 
 def test_what_the_home_only_links_to_is_closed_too(home: Path) -> None:

@@ -39,8 +39,8 @@ def own(me: Path) -> Path:
 def given(me: Path, named: object, files: Sequence[str], mode: Mode = "ask") -> list[str]:
     """What a call that names this is given, below the person's folder."""
 
-    def folder_of(pack: str, owner: str) -> Path:
-        del pack, owner
+    def folder_of(pack: str, tenant: str) -> Path:
+        del pack, tenant
         return own(me)
 
     fence = Fence(

@@ -125,7 +125,7 @@ async def make(pack: Pack, shown: Shown, folder: Path, clock: Clock) -> str:
             "clarify": clarify(),
         }
         context = SimpleNamespace(
-            pack=pack.name, owner="tg_1", session_key="s", adapter=_Chat(), asker=_Person()
+            pack=pack.name, tenant="tg_1", session_key="s", adapter=_Chat(), asker=_Person()
         )
         tool = tools[shown.tool]
         wish = tool.parse(json.loads(json.dumps(shown.arguments)))

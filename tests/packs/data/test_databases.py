@@ -71,19 +71,19 @@ class Lab:
     def install(self, pack: Pack) -> None:
         self.library = Library({"lab": pack}, {}, {})
 
-    def save(self, owner: str, word: str, column: str = "word") -> None:
-        store = self.stores.open("lab", owner)
+    def save(self, tenant: str, word: str, column: str = "word") -> None:
+        store = self.stores.open("lab", tenant)
         arguments = {"data": {column: word}}
         store.run(
-            "save", arguments, call_id=f"{owner} {word}", session_key="s", now=NOW.isoformat()
+            "save", arguments, call_id=f"{tenant} {word}", session_key="s", now=NOW.isoformat()
         )
 
-    def words(self, owner: str) -> list[object]:
-        found = self.stores.open("lab", owner).read("SELECT * FROM words")
+    def words(self, tenant: str) -> list[object]:
+        found = self.stores.open("lab", tenant).read("SELECT * FROM words")
         return [next(iter(row.values())) for row in found]
 
-    def backups(self, owner: str) -> list[Path]:
-        return backups(self.home.backups / "lab", owner)
+    def backups(self, tenant: str) -> list[Path]:
+        return backups(self.home.backups / "lab", tenant)
 
 
 @pytest.fixture

@@ -47,8 +47,8 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 from aouo.facts.errors import ToolFailed
-from aouo.packs.data.reading import Reader, Unreadable
-reader = Reader(Path(sys.argv[1]))
+from aouo.packs.data.reading import ReadConnection, Unreadable
+reader = ReadConnection(Path(sys.argv[1]))
 def peak_mb(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 before = peak_mb()
 for sql in sys.argv[2:]:
