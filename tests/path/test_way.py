@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
@@ -182,6 +183,7 @@ async def test_a_message_takes_the_hops_of_the_page_in_their_order(
     assert _amiss(SECTIONS[way], calls) == []
 
 
+@cache
 def _functions(file: str) -> set[str]:
     """The functions of a module, and its methods as `Class.method`."""
     found: set[str] = set()
