@@ -171,7 +171,7 @@ async def test_pages_speak_the_persons_language(world: World, language: str) -> 
 
 
 async def test_a_page_does_not_wait_behind_a_running_turn(world: World) -> None:
-    """It only reads, and belongs to the pack of its message; `/menu` keeps the order of words."""
+    """It only reads, and belongs to the pack of its message."""
     async with world.running() as bot:
         home = await bot.ask("/menu")
         world.model.stall(text="Slowly")
