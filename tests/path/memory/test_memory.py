@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -279,13 +280,48 @@ async def test_a_misspelt_memory_command_says_how_to_write_it(world: World, rest
     assert answer.text == "Write it like this: /memory, /memory undo, or /memory empty USER.md"
 
 
-async def test_with_several_packs_and_none_chosen_memory_asks_which(world: World) -> None:
+@pytest.mark.parametrize("rest", ["", " undo", " empty memory"])
+async def test_with_several_packs_and_none_chosen_memory_asks_which(
+    world: World, rest: str
+) -> None:
     pack(world, "diary", "person")
     pack(world, "letters", "person")
     async with world.running() as bot:
-        answer = await card(bot)
+        answer = await card(bot, f"/memory{rest}")
 
     assert answer.text == "Which pack shall answer here?"
+
+
+async def test_a_button_of_a_memory_file_asks_which_pack_once_its_own_is_gone(
+    world: World,
+) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- likes tea")
+    async with world.running() as bot:
+        await bot.ask("/use diary")
+        await bot.ask("I like tea")
+        shown = await card(bot)
+    shutil.rmtree(world.home.packs / "diary")
+    pack(world, "letters", "person")
+    pack(world, "notes", "person")
+    async with world.running() as bot:
+        await tap(world, bot, shown, "Show MEMORY.md")
+        tapped = await bot.people.next_message(ADA, after=shown.id)
+        asked = [(await card(bot, command)).text for command in ("/memory", "/use")]
+
+    gone = "The pack “diary” is not installed any more. Which one shall answer here?"
+    assert [tapped.text, *asked] == [gone] * 3
+    assert [button.text for button in tapped.buttons] == ["Letters", "Notes"]
+
+
+async def test_a_button_of_a_file_that_memory_does_not_have_is_an_old_one(world: World) -> None:
+    pack(world, "diary", "person")
+    async with world.running() as bot:
+        shown = await card(bot)
+        await bot.people.tap(ADA, ADA, shown.id, "nav:memory_show_NOSUCH.md")
+        told = await bot.people.next_message(ADA, after=shown.id)
+
+    assert told.text == "This button is from an earlier time and does nothing any more."
 
 
 async def test_a_pack_that_keeps_a_state_can_name_it_and_another_cannot(world: World) -> None:
