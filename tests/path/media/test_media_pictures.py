@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.gemini_server import GeminiServer, retry_in
+from tests.fakes.gemini_server import GeminiServer, over_quota, retry_in
 from tests.fakes.model_server import Body, Says, words_of
 from tests.path.looking import PHOTO_LINE, cut_off, said, settled
 from tests.path.world import ADA, Running, World
@@ -197,28 +197,37 @@ async def test_eyes_that_are_busy_are_asked_three_times(world: World, eyes: Gemi
     assert len(eyes.requests) == 3
 
 
+BUSY = "is busy or cannot be reached. Send it again in a minute."
+
+
 @pytest.mark.parametrize(
-    ("declined", "told", "tries"),
+    ("status", "details", "told", "tries"),
     [
-        ([(503, ())] * 3, "is busy or cannot be reached. Send it again in a minute.", 3),
-        ([(429, (retry_in(40),))], "is busy or cannot be reached. Send it again in a minute.", 1),
+        (503, (), BUSY, 3),
+        (429, (retry_in(40),), BUSY, 1),
+        (429, (over_quota("PerDay"),), "has used up its quota of the day.", 1),
+        (401, (), "refuses our key. The owner finds out more with: aouo doctor", 1),
+        (400, (), "does not take it. Send it in another form, or write it.", 1),
     ],
+    ids=["busy", "busy for long", "used up", "key", "refused"],
 )
-async def test_eyes_that_stay_busy_are_not_waited_for(
+async def test_eyes_that_fail_are_said_with_what_helps(
     world: World,
     eyes: GeminiServer,
-    declined: list[tuple[int, tuple[Body, ...]]],
+    status: int,
+    details: tuple[Body, ...],
     told: str,
     tries: int,
 ) -> None:
-    """Nor those that ask for more patience than a person has with a picture."""
-    for status, details in declined:
+    """Those that ask for more patience than a person has with a picture are asked once."""
+    for _ in range(tries):
         eyes.decline(status, "", *details)
     async with world.running() as bot:
         await show(bot)
-        await said(world, CANNOT_LOOK + told)
+        answer = await bot.people.next_message(ADA)
         await settled(bot)
 
+    assert answer.text.startswith(CANNOT_LOOK + told)
     assert (len(eyes.requests), world.model.requests) == (tries, [])
 
 
@@ -232,7 +241,7 @@ async def test_eyes_that_say_nothing_are_said_and_were_paid(
         await settled(bot)
         spent = await bot.rows("SELECT scope FROM usage_events")
 
-    assert answer.text.startswith(CANNOT_LOOK[:-1])
+    assert answer.text == f"{CANNOT_LOOK}said nothing. Send it again, or describe it."
     assert (world.model.requests, spent) == ([], [{"scope": "vision"}])
 
 
@@ -250,17 +259,24 @@ async def test_no_eyes_look_when_the_day_has_spent_its_tokens(
     assert eyes.requests == []
 
 
+@pytest.mark.parametrize(
+    ("status", "tries", "told"),
+    [
+        (500, 4, "I could not download your picture. Please send it again in a minute."),
+        (400, 1, "Your picture is not to be had any more. Please send it again."),
+    ],
+)
 async def test_a_picture_that_cannot_be_downloaded_is_to_be_sent_again(
-    world: World, sees: None
+    world: World, sees: None, status: int, tries: int, told: str
 ) -> None:
     async with world.running() as bot:
-        await bot.people.fault("status", method="getFile", status=500, times=9)
+        await bot.people.fault("status", method="getFile", status=status, times=9)
         await show(bot)
-        await said(world, "I could not download your picture. Please send it again in a minute.")
+        await said(world, told)
         await settled(bot)
-        tries = await bot.people.calls("getFile")
+        calls = await bot.people.calls("getFile")
 
-    assert (len(tries), world.model.requests) == (4, [])
+    assert (len(calls), world.model.requests) == (tries, [])
 
 
 async def test_a_retry_looks_at_the_same_picture(world: World, sees: None) -> None:
