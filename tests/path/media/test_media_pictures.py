@@ -143,6 +143,8 @@ async def test_a_model_that_cannot_see_reads_what_another_one_saw(world: World) 
             await settled(bot)
             spent = await bot.rows("SELECT scope, model FROM usage_events ORDER BY id")
 
+    (looked,) = eyes.requests
+    assert "Its sender wrote: what is this?" in str(looked)
     (request,) = world.model.requests
     assert re.fullmatch(
         r"\[photo; another model looked at it and says:\]\n"
