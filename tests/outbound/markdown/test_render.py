@@ -115,7 +115,7 @@ def test_a_cut_spares_links_and_joined_emoji() -> None:
 
 
 def test_a_table_in_a_list_begins_at_the_margin() -> None:
-    """It is shown in letters of one width, and an indented first line would not be above its own."""
+    """In letters of one width an indented first line would not stand above its own."""
     (part,) = render("- one\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n\n- two")
 
     assert part.text == "• one\n\na | b\n--+--\n1 | 2\n\n• two"
