@@ -141,6 +141,7 @@ async def test_a_long_conversation_is_summarised_and_the_words_come_back_when_un
         "the person wants, what was decided and done (with names, numbers, dates, file names), "
         "what is open",
     ]
+    assert not any("asked to keep in view" in str(body) for body in talk.model.requests)
     assert len(stored) == 10
     assert f"[Previous conversation summary: {SUMMARY}]" in summarised
     assert "Part 0:" not in summarised

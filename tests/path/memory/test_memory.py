@@ -271,6 +271,18 @@ async def test_off_the_record_nothing_is_undone_or_emptied(world: World, rest: s
     assert memory_file(world).read_text() == "- one\n"
 
 
+async def test_each_file_that_holds_something_has_one_button(world: World) -> None:
+    pack(world, "diary", "person", "memory: {soul: true, state: true}\n")
+    names = ["MEMORY.md", "SOUL.md", "STATE.md", "USER.md"]
+    for name in names:
+        memory_file(world, name).parent.mkdir(parents=True, exist_ok=True)
+        memory_file(world, name).write_text(f"- {name}\n")
+    async with world.running() as bot:
+        shown = await card(bot)
+
+    assert sorted(button.text for button in shown.buttons) == [f"Show {name}" for name in names]
+
+
 @pytest.mark.parametrize("rest", ["undo 3", "clear", "--all", "empty", "empty all"])
 async def test_a_misspelt_memory_command_says_how_to_write_it(world: World, rest: str) -> None:
     pack(world, "diary", "person")
