@@ -281,6 +281,7 @@ async def test_each_file_that_holds_something_has_one_button(world: World) -> No
         shown = await card(bot)
 
     assert sorted(button.text for button in shown.buttons) == [f"Show {name}" for name in names]
+    assert [len(row) for row in shown.raw["reply_markup"]["inline_keyboard"]] == [2, 2]
 
 
 @pytest.mark.parametrize("rest", ["undo 3", "clear", "--all", "empty", "empty all"])
