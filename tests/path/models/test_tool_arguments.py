@@ -274,14 +274,12 @@ async def answered(world: World, bot: Running, end: str) -> str | None:
         )
 
     [gate] = await eventually(asks)
-    if gate:
-        options = json.loads(gate["options"])
-        answer = options[0] if options else "in my own words"
-        if options:
-            data = encode(Choose(gate["id"], 0))
-            await bot.people.tap(ADA, ADA, int(gate["message_id"]), data)
-        else:
-            await bot.people.say(ADA, ADA, answer)
+    if gate and (options := json.loads(gate["options"])):
+        answer = str(options[0])
+        await bot.people.tap(ADA, ADA, int(gate["message_id"]), encode(Choose(gate["id"], 0)))
+    elif gate:
+        answer = "in my own words"
+        await bot.people.say(ADA, ADA, answer)
     await said(world, end)
     await settled(bot)
     return answer
