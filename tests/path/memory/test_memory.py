@@ -74,6 +74,20 @@ async def test_a_change_is_shown_with_the_message_it_came_from(world: World) -> 
     assert [b.text for b in shown.buttons] == ["Show USER.md", "Undo last change"]
 
 
+async def test_the_newest_changes_are_shown_first_and_older_ones_not_at_all(world: World) -> None:
+    pack(world, "diary", "person")
+    words = [f"thing {number}" for number in range(8)]
+    async with world.running() as bot:
+        for word in words:
+            remembers(world, f"- likes {word}")
+            await bot.ask(f"I like {word}")
+        shown = await card(bot)
+
+    changes = [line.rpartition("+ likes ")[2] for line in shown.text.splitlines() if "+ " in line]
+    assert 1 < len(changes) < len(words)
+    assert changes == words[: -len(changes) - 1 : -1]
+
+
 async def test_undo_takes_changes_back_one_after_another_and_is_a_version_itself(
     world: World,
 ) -> None:
