@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from scripts.house import ROOT
-from scripts.mutants.mistakes import mistakes
+from scripts.mutants.__main__ import Drawn, _tests
+from scripts.mutants.copies import Executed
+from scripts.mutants.mistakes import Mistake, mistakes
 from scripts.mutants.probe import probed
 
 
@@ -47,6 +49,31 @@ def test_each_mistake_can_be_compiled_and_changes_something() -> None:
 
     assert len(found) > 100
     assert all(ast.dump(ast.parse(mistake.made_in(source))) != whole for mistake in found)
+
+
+SOURCE = "scripts/mutants/mistakes.py"
+LINES = (ROOT / SOURCE).read_text("utf-8").splitlines()
+BINDS, USES, *_ = [at for at, text in enumerate(LINES, 1) if "self._bytes" in text]
+
+
+def chosen(line: int, **executed: list[int]) -> list[str]:
+    """Which of these tests run against a mistake in that line, in order."""
+    wrong = Drawn("queue", SOURCE, Mistake(line, "statement", 0, 0, "", local=True))
+    told = {
+        test: Executed(1.0, {SOURCE: lines, "aouo/queue/lanes.py": lines})
+        for test, lines in executed.items()
+    }
+    return _tests(wrong, told, limit_s=9)
+
+
+def test_where_something_is_bound_those_run_first_that_use_it() -> None:
+    tests = chosen(BINDS, makes=[BINDS], uses=[BINDS, USES, USES + 1], not_made=[USES])
+
+    assert tests == ["uses", "makes"]
+
+
+def test_what_no_test_tells_of_has_the_tests_that_do_most_in_its_room() -> None:
+    assert chosen(USES, little=[1], more=[1, 2], nothing=[]) == ["more", "little"]
 
 
 def test_a_probed_source_says_each_line_that_it_executes() -> None:

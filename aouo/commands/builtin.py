@@ -88,8 +88,11 @@ def whereami(tx: Tx, call: CommandCall, library: Library) -> Result:
 
 
 def pick(tx: Tx, call: CommandCall, library: Library) -> Result:
-    language = call.inbound.person.language
-    return Result(notices.Picker(shown_packs(library, language), _route(tx, call).active_pack))
+    packs = shown_packs(library, call.inbound.person.language)
+    active = _route(tx, call).active_pack
+    if active and library.get(active) is None:
+        return Result(notices.Picker(packs, gone=active))
+    return Result(notices.Picker(packs, active))
 
 
 def use(tx: Tx, call: CommandCall, library: Library) -> Result:

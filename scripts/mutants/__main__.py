@@ -20,6 +20,8 @@ from tests.conftest import LONGEST
 
 ROOMS = "queue,store,flow,turn,outbound,guard,sandbox,web"
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", re.MULTILINE)
+_ATTRIBUTE = re.compile(r"\s+self\.(\w+)(?:: .+)? = ")
+_CONSTANT = re.compile(r"\s*(\w+)(?:: .+)? = ")
 _LEAST_S = 60.0
 _NEAR = 5
 """Lines after the mistake whose execution says which way was taken."""
@@ -127,28 +129,50 @@ def _tests(drawn: Drawn, executed: dict[str, Executed], limit_s: float) -> list[
 
     First come those that go on where few go, since they may see which way was taken, then those
     that do little else. A line outside functions has the tests that execute anything in its file;
-    one that no test tells of, such as one inside the sandbox, has those of its room.
+    one that no test tells of, such as one inside the sandbox, has those of its room and those that
+    execute anything in it, first what executes most.
     """
-    line = drawn.mistake.line
+    line, room = drawn.mistake.line, f"aouo/{drawn.room}/"
     inside = {test: one.lines.get(drawn.file, []) for test, one in executed.items()}
     many = Counter(at for lines in inside.values() for at in lines)
     if drawn.mistake.local:
         found = [test for test, lines in inside.items() if line in lines]
     else:
         found = [test for test, lines in inside.items() if lines]
-    found = found or [test for test in executed if test.startswith(f"tests/{drawn.room}/")]
+    tells = _tells(drawn)
 
     def distance(test: str) -> tuple[int, int]:
-        rare = min((many[at] for at in inside[test] if 0 <= at - line <= _NEAR), default=0)
+        rare = min((many[at] for at in inside[test] if at in tells), default=len(executed))
         return rare, sum(map(len, executed[test].lines.values()))
 
+    def share(test: str) -> int:
+        lines = executed[test].lines
+        return sum(len(on) for file, on in lines.items() if file.startswith(room))
+
+    near = sorted(found, key=distance)
+    if not found:
+        own = f"tests/{drawn.room}/"
+        found = [test for test in executed if test.startswith(own) or share(test)]
+        near = sorted(found, key=share, reverse=True)
     chosen: list[str] = []
     spent_s = 0.0
-    for test in sorted(found, key=distance):
+    for test in near:
         if not chosen or spent_s + executed[test].seconds <= limit_s:
             chosen.append(test)
             spent_s += executed[test].seconds
     return chosen
+
+
+def _tells(drawn: Drawn) -> set[int]:
+    """The lines whose execution says what became of the mistake: where the attribute or the
+    constant that it is in is used, else those below it."""
+    lines = (ROOT / drawn.file).read_text("utf-8").splitlines()
+    line = drawn.mistake.line
+    if bound := (_ATTRIBUTE if drawn.mistake.local else _CONSTANT).match(lines[line - 1]):
+        uses = {at for at, text in enumerate(lines, 1) if re.search(rf"\b{bound[1]}\b", text)}
+        if uses := uses - {line}:
+            return uses
+    return {*range(line, line + _NEAR + 1)}
 
 
 def _run(

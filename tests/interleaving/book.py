@@ -101,6 +101,8 @@ class Book:
     """By base; a tap by its whole mark."""
     quoted: set[str] = field(default_factory=set[str])
     """Bases that were quoted, so that any session may hold them."""
+    chosen: set[tuple[str, int, str]] = field(default_factory=set[tuple[str, int, str]])
+    """(nonce, person, label) of the options of questions that were tapped."""
     at: int = 0
 
     def of(self, mark: str) -> Text | None:

@@ -138,12 +138,16 @@ class Deeds:
 
     def tap_on(self, place: Place, message: Message, data: str, person: int) -> None:
         head, _, rest = data.partition(":")
-        if head != "pack":
+        if head != "pack" and not head.startswith("choice_"):  # a question waits for its person
             self.tapped.add(data)
         if head == "pack" and message.thread_id == place.thread:
             place.bind(rest)
         elif rest.startswith("edited_"):
             place.asks_again += 1
+        elif head.startswith("choice_"):
+            labels = {b["callback_data"]: b["text"] for row in message.keyboard for b in row}
+            nonce = message.content.text.split()[1]
+            self.book.chosen.add((nonce, person, labels[data]))
         elif MARK.fullmatch(data) and not data.startswith(place.mark):
             self.book.quoted.add(data[:9])  # it came from a topic that was closed
         elif found := MARK.fullmatch(data):

@@ -67,6 +67,7 @@ class Laws:
         verdict.wrong += self._overheard()
         verdict.wrong += self._out_of_order()
         verdict.wrong += self._foreign_sessions()
+        verdict.wrong += self._answers_of_others()
         verdict.doubled += self._said_twice()
         verdict.doubled += self._answered_twice()
         verdict.lost += self._unanswered()
@@ -133,6 +134,23 @@ class Laws:
             if len(sessions) > 1:
                 yield f"{asked.nonce} reads of several sessions: {sessions}"
 
+    def _answers_of_others(self) -> Iterator[str]:
+        """A question is answered once, by whom it was put to: a tap on it, or their next words."""
+        heard: dict[str, str] = {}
+        for mark, nonce, answer in self.play.model.heard:
+            asked = self.book.of(mark)
+            assert asked
+            said = [self.book.of(one[0]) for one in MARK.finditer(answer)]
+            if not said and (nonce, asked.person, answer) not in self.book.chosen:
+                yield f"nobody who may chose {answer!r} for {nonce}"
+            for text in said:
+                if not text or (text.place, text.person) != (asked.place, asked.person):
+                    yield f"{answer!r} is no answer of {asked.person} to {nonce}"
+                elif text.at < asked.at:
+                    yield f"{answer!r} was said before {nonce} asked"
+            if heard.setdefault(nonce, answer) != answer:
+                yield f"{nonce} was answered {heard[nonce]!r}, then {answer!r}"
+
     def _said_twice(self) -> Iterator[str]:
         """One answer, one `msg`, one question is shown once, but for what nobody can know."""
         seen: Counter[str] = Counter()
@@ -185,7 +203,7 @@ class Laws:
                     yield f"{text.mark} by {text.person} is not answered"
             elif text.base in self._told:
                 continue  # it answered a question, which stays answered
-            elif text.mark not in versions and not self._is_offered(text):
+            elif text.mark not in versions and not (self._is_offered(text) or self._left(text)):
                 yield f"{text.mark} is answered as {sorted(versions)} only"
         for place in self.book.places:
             if others[place.number] > 4 * len(place.stops):

@@ -67,6 +67,8 @@ class MarkModel:
     """The marks of each prompt, those for titles too."""
     said: list[tuple[str, Mark]] = field(default_factory=list[tuple[str, Mark]])
     """(nonce, mark) of `msg` calls that came back as sent."""
+    heard: list[tuple[Mark, str, str]] = field(default_factory=list[tuple[Mark, str, str]])
+    """(mark, nonce, answer) of questions: of the text that led to one, its own, and what came."""
     wrong: list[str] = field(default_factory=list[str])
     at_work: Counter[str] = field(default_factory=Counter[str])
     most_at_once: int = 0
@@ -109,6 +111,7 @@ class MarkModel:
                 kind = found[-1][1] or kind if found else kind
             elif isinstance(entry, ToolReturned) and entry.name == "clarify":
                 told += [match[0] for match in MARK.finditer(entry.text)]
+                self._note_heard(turn, entry)
             elif isinstance(entry, ToolReturned) and '"sent_content": true' in entry.text:
                 self._note_said(turn, entry)
         asked = Asked(
@@ -123,11 +126,12 @@ class MarkModel:
         return asked
 
     def _note_said(self, turn: list[Message], result: ToolReturned) -> None:
-        for entry in turn:
-            for call in entry.calls if isinstance(entry, AssistantSaid) else ():
-                if call.id == result.call_id:
-                    words = json.loads(call.arguments)["text"].split()
-                    self.said.append((words[1], words[2]))
+        _, nonce, mark = _called(turn, result)["text"].split()
+        self.said.append((nonce, mark))
+
+    def _note_heard(self, turn: list[Message], result: ToolReturned) -> None:
+        _, nonce, mark = _called(turn, result)["message"].split()
+        self.heard.append((mark, nonce, result.text))
 
     def _wait_s(self, kind: str) -> float:
         return self.chance.uniform(4, 12) if kind == "slow" else self.chance.expovariate(1.5)
@@ -177,6 +181,12 @@ def _calls(asked: Asked, mark: Mark) -> tuple[ToolCall, ...]:
             return (ToolCall(f"call_{nonce}", "clarify", json.dumps(arguments)),)
         case _:
             return ()
+
+
+def _called(turn: list[Message], result: ToolReturned) -> dict[str, str]:
+    """The arguments of the call that a result belongs to."""
+    calls = (call for entry in turn if isinstance(entry, AssistantSaid) for call in entry.calls)
+    return json.loads(next(call.arguments for call in calls if call.id == result.call_id))
 
 
 def _this_turn(messages: Iterable[Message]) -> list[Message]:

@@ -16,7 +16,7 @@ from aouo.app.wiring import App
 from aouo.config.file import load_settings
 from aouo.emulator import ADA, BEN, ChatMessage, Emulator, EmulatorClient
 from aouo.facts.events import Event, TurnSettled
-from aouo.facts.ports import Clock
+from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.home import Home
 from aouo.store.database import Tx
 from aouo.tools.registry import Tool
@@ -38,6 +38,8 @@ class World:
     config: dict[str, Any] = field(default_factory=dict[str, Any])
     clock: Clock | None = None
     """Another time than the real one."""
+    chat_model: ChatModel | None = None
+    """One in this process, which is asked instead of the service."""
     bot: Running | None = None
     """What runs, or ran last."""
 
@@ -70,7 +72,13 @@ class World:
         self.configure()
         loaded = load_settings(self.home.path, {})
         async with (
-            open_app(self.home, loaded.settings, more_tools=self.tools, clock=self.clock) as app,
+            open_app(
+                self.home,
+                loaded.settings,
+                model=self.chat_model,
+                more_tools=self.tools,
+                clock=self.clock,
+            ) as app,
             asyncio.TaskGroup() as group,
         ):
             runtime = Runtime(app, loaded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 import structlog
@@ -90,14 +91,11 @@ class Compacting:
         view = self._contexts.view(job, plan.begun, generation)
         ctx = self._contexts.context(job, plan.begun, generation, view, slot, deadline)
 
-        async def work() -> Draft | Exception:
-            try:
-                async with typing(self._outbox.action, self._clock, job.inbound.address):
-                    return await _draft(ctx, plan, generation, focus)
-            except (ProviderError, Refused, TimeoutError) as error:
-                return error
-
-        ended = await self._running.run(job.id, deadline, work)
+        try:
+            ended = await self._drafted(job, ctx, plan, generation, focus, deadline)
+        except asyncio.CancelledError:
+            await self._give_back(job, ctx)
+            raise
         if ended is StopReason.SHUTDOWN:
             await self._give_back(job, ctx)
             return
@@ -108,6 +106,26 @@ class Compacting:
                 await self._leave(job, ctx, ended)
         except StopAsked:
             await self._leave(job, ctx, StopReason.PERSON)
+
+    async def _drafted(
+        self,
+        job: Job,
+        ctx: TurnContext,
+        plan: Plan,
+        generation: Generation,
+        focus: str,
+        deadline: Deadline,
+    ) -> Draft | Exception | StopReason:
+        """The summary, or why there is none."""
+
+        async def work() -> Draft | Exception:
+            try:
+                async with typing(self._outbox.action, self._clock, job.inbound.address):
+                    return await _draft(ctx, plan, generation, focus)
+            except (ProviderError, Refused, TimeoutError) as error:
+                return error
+
+        return await self._running.run(job.id, deadline, work)
 
     async def _give_back(self, job: Job, ctx: TurnContext) -> None:
         """The process ends: the next one begins anew."""

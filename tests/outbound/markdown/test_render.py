@@ -114,6 +114,34 @@ def test_a_cut_spares_links_and_joined_emoji() -> None:
     assert {p.text.replace("🇩🇪", "") for p in render("🇩🇪" * 90, limit=62)} == {""}
 
 
+def test_a_table_in_a_list_begins_at_the_margin() -> None:
+    """In letters of one width an indented first line would not stand above its own."""
+    (part,) = render("- one\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n\n- two")
+
+    assert part.text == "• one\n\na | b\n--+--\n1 | 2\n\n• two"
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "🇦🇦",
+        "🇿🇿",
+        "👍🏻",
+        "👍🏿",
+        "❤️",
+        "a\u0300",
+        "e\u20dd",
+        "\U0001f3f4\U000e0020\U000e007f",
+        "👩‍👩‍👧",
+    ],
+    ids=ascii,
+)
+def test_no_cut_goes_through_a_sign_of_several_characters(sign: str) -> None:
+    for limit in range(60, 70):
+        parts = render(sign * 60, limit=limit)
+        assert {part.text.replace(sign, "") for part in parts} == {""}, limit
+
+
 def test_a_part_ends_before_the_entity_that_telegram_would_drop() -> None:
     """About 100 entities a message; the rest is dropped without a word."""
     markdown = "**a** " * 90 + "[l](https://a.b) " * 20 + "`c` " * 150

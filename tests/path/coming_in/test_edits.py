@@ -334,6 +334,36 @@ async def test_not_a_word_is_stored_of_an_edit_in_group_talk_that_was_not_for_us
         assert await outcomes(bot) == []
 
 
+async def test_an_edit_of_what_was_stopped_before_its_turn_offers_nothing(world: World) -> None:
+    """It was not answered, so it cannot be answered again."""
+    world.model.reply(Says("First.", stall_after=0))
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "milk")
+        await wait_until_asked(world)
+        waits = await bot.people.say(ADA, ADA, "bread")
+        await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE body LIKE '%bread%'"))
+        await bot.people.say(ADA, ADA, "/stop")
+        await bot.people.next_message(ADA, contains="Stopped")
+        await settled(bot)
+        before = await answers(world)
+        await bot.people.edit(ADA, ADA, waits.id, "two loaves")
+        assert await applied(bot, 1) == ["its job is over"]
+        await settled(bot)
+        after = await answers(world)
+
+    assert after == before
+
+
+async def test_a_button_of_an_offer_that_nobody_made_does_nothing(world: World) -> None:
+    async with world.running() as bot:
+        answer = await bot.ask("milk")
+        tapped = await bot.people.tap(ADA, ADA, answer.id, "nav:edited_99")
+        await settled(bot)
+
+    assert tapped["text"] == sentences.TAP_UNKNOWN
+    assert prompts(world) == ["milk"]
+
+
 async def test_an_edit_of_a_stranger_is_not_kept(world: World) -> None:
     async with world.running() as bot:
         eve = await bot.people.create_user("Eve")

@@ -117,6 +117,20 @@ async def test_either_of_the_two_service_messages_moves_the_group(
     assert chats == [{"chat_id": str(group)}]
 
 
+async def test_what_was_said_elsewhere_can_be_edited_after_the_move(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("/use vocab", chat=FAMILY)
+        mine = await bot.people.say(ADA, ADA, "/use vocab")
+        await bot.people.next_message(ADA, after=mine.id)
+        mine = await bot.people.say(ADA, ADA, "der Hund")
+        await bot.people.next_message(ADA, after=mine.id)
+        await settled(bot)
+        group = await bot.people.upgrade(ADA, FAMILY)
+        await has_moved(bot, group)
+        await bot.people.edit(ADA, ADA, mine.id, "die Katze")
+        await bot.people.next_message(ADA, contains="You edited a message that I had answered.")
+
+
 async def test_a_stranger_who_makes_it_a_supergroup_takes_nothing_away(world: World) -> None:
     """It is a fact of Telegram's; and nobody is told that they are not authorized."""
     async with world.running() as bot:

@@ -273,6 +273,69 @@ async def test_flood_control_is_waited_out(world: World) -> None:
     assert report == "Created: notes, vocab"
 
 
+async def test_failures_that_pass_are_waited_out_twice(world: World) -> None:
+    async with world.running() as bot:
+        club = await forum(world)
+        await bot.people.fault("status", method="createForumTopic", status=500, times=2)
+        report = await set_up(bot, club)
+        made = await topics(world, club)
+
+    assert (report, sorted(made.values())) == ("Created: notes, vocab", ["notes", "vocab"])
+
+
+LATER = "Telegram did not answer in time: send /setup_topics again in a minute."
+
+
+@pytest.mark.parametrize("method", ["createForumTopic", "getChat"])
+async def test_what_does_not_pass_soon_is_said_and_left(world: World, method: str) -> None:
+    """Nobody waits in front of a command for minutes."""
+    async with world.running() as bot:
+        club = await forum(world)
+        await bot.people.fault("status", method=method, status=429, retry_after=120, times=9)
+        await bot.people.say(ADA, club, "/setup_topics")
+        report = await said(world, f"Not created: notes, vocab\n{LATER}", club)
+        await settled(bot)
+        tries = await bot.people.calls(method)
+        await bot.people.clear_faults()
+        again = await set_up(bot, club)
+
+    assert report.thread_id is None
+    assert len(tries) == (2 if method == "createForumTopic" else 1)
+    assert again == "Created: notes, vocab"
+
+
+async def test_a_topic_that_nobody_answered_for_and_that_never_comes_is_said(
+    world: World,
+) -> None:
+    async with world.running() as bot:
+        club = await forum(world)
+        await bot.people.fault("drop_before", method="createForumTopic")
+        report = await set_up(bot, club)
+        made = await topics(world, club)
+        again = await set_up(bot, club)
+
+    assert report == (
+        "Created: vocab\nNot created: notes\nThe connection broke meanwhile: if the topic shows up "
+        "I take it over, if not, send /setup_topics again."
+    )
+    assert list(made.values()) == ["vocab"]
+    assert again == "Created: notes\nThere already: vocab"
+
+
+async def test_without_a_pack_there_is_nothing_to_give_a_topic_to(world: World) -> None:
+    for name in BOUND:
+        (world.home.packs / name).unlink()
+    async with world.running() as bot:
+        club = await forum(world)
+        report = await set_up(bot, club)
+        made = await topics(world, club)
+
+    assert (report, made) == (
+        "No pack is installed, so there is nothing to give a topic to.",
+        {},
+    )
+
+
 async def test_a_topic_whose_creation_nobody_answered_for_is_taken_over(world: World) -> None:
     """The connection broke behind it: its service message tells of it, and it binds by title."""
     world.clock = FastClock(speed=2)

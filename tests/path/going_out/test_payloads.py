@@ -194,6 +194,19 @@ async def test_a_reply_to_a_message_that_is_gone_arrives_all_the_same(world: Wor
     assert (reply["text"], "reply_to_message" in reply) == ("here", False)
 
 
+async def test_a_tag_of_digits_that_no_message_can_have_is_a_tag(world: World) -> None:
+    tag = "1" * 19
+    world.model.call("msg", {"type": "text", "text": "one", "tag": tag})
+    world.model.call("msg", {"type": "text", "text": "two", "reply_to": tag})
+    world.model.say("done")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go on")
+        await said(world, "done")
+        shown = {m.text: m for m in await bot.people.messages(ADA)}
+
+    assert shown["two"].reply_to == shown["one"].id
+
+
 async def test_a_tag_outlives_the_process_that_gave_it(world: World) -> None:
     world.install("notes")
     world.model.call("msg", {"type": "text", "text": "one", "tag": "first"})

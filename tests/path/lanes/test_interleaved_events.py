@@ -22,6 +22,8 @@ from aouo.facts.ports import Rendered
 from aouo.facts.work import Job
 from aouo.flow.job import Flow
 from aouo.queue.lanes import Slot
+from aouo.store import gates
+from aouo.store.database import Tx
 from aouo.telegram.messenger import TelegramMessenger
 from tests.interleaving.laws import Verdict, judge
 from tests.interleaving.play import Script, play
@@ -102,3 +104,16 @@ def test_an_answer_that_is_sent_twice_is_noticed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(TelegramMessenger, "send", eager)
 
     assert any("is shown 2 times" in found for found in judge(play(SMALL)).doubled)
+
+
+def test_an_answer_to_a_question_that_nobody_gave_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settle = gates.settle
+
+    def amiss(tx: Tx, gate_id: str, state: str, answer: str) -> bool:
+        return settle(tx, gate_id, state, {"red": "blue"}.get(answer, answer))
+
+    monkeypatch.setattr(gates, "settle", amiss)
+
+    assert any("nobody who may chose" in found for found in judge(play(SMALL)).wrong)

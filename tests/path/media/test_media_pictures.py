@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
-from tests.fakes.gemini_server import GeminiServer
+from tests.fakes.gemini_server import GeminiServer, over_quota, retry_in
 from tests.fakes.model_server import Body, Says, words_of
 from tests.path.looking import PHOTO_LINE, cut_off, said, settled
 from tests.path.world import ADA, Running, World
@@ -142,6 +143,8 @@ async def test_a_model_that_cannot_see_reads_what_another_one_saw(world: World) 
             await settled(bot)
             spent = await bot.rows("SELECT scope, model FROM usage_events ORDER BY id")
 
+    (looked,) = eyes.requests
+    assert "Its sender wrote: what is this?" in str(looked)
     (request,) = world.model.requests
     assert re.fullmatch(
         r"\[photo; another model looked at it and says:\]\n"
@@ -166,6 +169,116 @@ async def test_another_model_that_fails_is_said_and_nothing_is_made_up(world: Wo
 
     assert answer.text.startswith("I could not look at your picture: ")
     assert world.model.requests == []
+
+
+@pytest.fixture
+async def eyes(world: World) -> AsyncGenerator[GeminiServer]:
+    """A model that looks at pictures for one that cannot."""
+    async with GeminiServer(api_key="g-key") as server:
+        world.config["gemini"] = {
+            "base_url": server.base_url,
+            "api_key": "g-key",
+            "vision_model": "gemini-2.5-flash",
+        }
+        yield server
+
+
+CANNOT_LOOK = "I could not look at your picture: the model for it "
+
+
+async def test_eyes_that_are_busy_are_asked_three_times(world: World, eyes: GeminiServer) -> None:
+    eyes.decline(503)
+    eyes.decline(503)
+    eyes.say("A red bicycle.")
+    world.model.say("It is a bicycle.")
+    async with world.running() as bot:
+        await show(bot)
+        await said(world, "It is a bicycle.")
+        await settled(bot)
+
+    assert len(eyes.requests) == 3
+
+
+BUSY = "is busy or cannot be reached. Send it again in a minute."
+
+
+@pytest.mark.parametrize(
+    ("status", "details", "told", "tries"),
+    [
+        (503, (), BUSY, 3),
+        (429, (retry_in(40),), BUSY, 1),
+        (429, (over_quota("PerDay"),), "has used up its quota of the day.", 1),
+        (401, (), "refuses our key. The owner finds out more with: aouo doctor", 1),
+        (400, (), "does not take it. Send it in another form, or write it.", 1),
+    ],
+    ids=["busy", "busy for long", "used up", "key", "refused"],
+)
+async def test_eyes_that_fail_are_said_with_what_helps(
+    world: World,
+    eyes: GeminiServer,
+    status: int,
+    details: tuple[Body, ...],
+    told: str,
+    tries: int,
+) -> None:
+    """Those that ask for more patience than a person has with a picture are asked once."""
+    for _ in range(tries):
+        eyes.decline(status, "", *details)
+    async with world.running() as bot:
+        await show(bot)
+        answer = await bot.people.next_message(ADA)
+        await settled(bot)
+
+    assert answer.text.startswith(CANNOT_LOOK + told)
+    assert (len(eyes.requests), world.model.requests) == (tries, [])
+
+
+async def test_eyes_that_say_nothing_are_said_and_were_paid(
+    world: World, eyes: GeminiServer
+) -> None:
+    eyes.reply(Says("", usage=(10, 0, 5)))
+    async with world.running() as bot:
+        await show(bot)
+        answer = await bot.people.next_message(ADA)
+        await settled(bot)
+        spent = await bot.rows("SELECT scope FROM usage_events")
+
+    assert answer.text == f"{CANNOT_LOOK}said nothing. Send it again, or describe it."
+    assert (world.model.requests, spent) == ([], [{"scope": "vision"}])
+
+
+async def test_no_eyes_look_when_the_day_has_spent_its_tokens(
+    world: World, eyes: GeminiServer
+) -> None:
+    world.config["advanced"] = {"daily_tokens_max": 10}
+    async with world.running() as bot:
+        await bot.ask("hello")
+        await show(bot)
+        told = await bot.people.next_message(ADA, contains="tokens")
+        await settled(bot)
+
+    assert told.text.startswith("The daily limit is reached: 15 of 10 tokens.")
+    assert eyes.requests == []
+
+
+@pytest.mark.parametrize(
+    ("status", "tries", "told"),
+    [
+        (500, 4, "I could not download your picture. Please send it again in a minute."),
+        (400, 1, "Your picture is not to be had any more. Please send it again."),
+    ],
+)
+async def test_a_picture_that_cannot_be_downloaded_is_to_be_sent_again(
+    world: World, sees: None, status: int, tries: int, told: str
+) -> None:
+    async with world.running() as bot:
+        await bot.people.fault("status", method="getFile", status=status, times=9)
+        await show(bot)
+        await said(world, told)
+        await settled(bot)
+        calls = await bot.people.calls("getFile")
+
+    assert (len(calls), world.model.requests) == (tries, [])
 
 
 async def test_a_retry_looks_at_the_same_picture(world: World, sees: None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from aouo.app import lifecycle
 from aouo.emulator import ChatMessage
 from aouo.facts.events import Event, MemoryFlush
 from tests.fakes.clock import FastClock
@@ -140,6 +141,7 @@ async def test_a_long_conversation_is_summarised_and_the_words_come_back_when_un
         "the person wants, what was decided and done (with names, numbers, dates, file names), "
         "what is open",
     ]
+    assert not any("asked to keep in view" in str(body) for body in talk.model.requests)
     assert len(stored) == 10
     assert f"[Previous conversation summary: {SUMMARY}]" in summarised
     assert "Part 0:" not in summarised
@@ -272,6 +274,27 @@ async def test_stop_ends_a_compaction_and_nothing_is_changed(talk: World, model:
 
     assert len(sessions) == 1
     assert rows == []
+
+
+async def test_what_a_compaction_cost_that_a_shutdown_cut_off_is_counted(
+    talk: World, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its facts were asked for and paid; the next process makes it anew, and pays again."""
+    monkeypatch.setattr(lifecycle, "DRAIN_S", 0.1)
+    model.stalls = True
+    async with talk.running() as bot:
+        await fill(talk, bot, model, 3)
+        await talk.people.say(ADA, ADA, "/compact")
+        async with asyncio.timeout(WAIT_S):
+            await talk.model.stalled.wait()
+    model.stalls = False
+    async with talk.running() as bot:
+        await said(talk, "6 messages are a summary now, in a fresh session")
+        await settled(bot)
+        paid = await bot.rows("SELECT 1 FROM usage_events WHERE scope = 'summary'")
+
+    wishes = [one.split(" ")[0] for one in asides(talk)]
+    assert (wishes, len(paid)) == (["Some", "Summarise"] * 2, 3)
 
 
 async def test_compact_with_nothing_to_summarise_asks_no_model(talk: World, model: Model) -> None:

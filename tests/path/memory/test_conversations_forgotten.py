@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.fakes.clock import FastClock
 from tests.path.looking import prompts, settled
+from tests.path.memory.test_compaction import PROVIDER, Model, fill, say
 from tests.path.world import World
 
 DAY_S = 86_400.0
@@ -47,6 +48,30 @@ async def test_old_turns_lose_their_words_and_newer_ones_keep_theirs(world: Worl
     assert "elephant" not in str(again)
     assert "Earlier sessions here" in found.text
     assert prompts(world)[-1] == "and again"
+
+
+async def test_a_summary_goes_with_the_words_it_stood_for_though_newer_ones_stay(
+    world: World,
+) -> None:
+    world.install("notes")
+    clock = world.clock = FastClock()
+    world.model.script = model = Model()
+    world.config = {
+        "retention": {"messages_days": 7},
+        "advanced": {"context_window": 5600},
+        "provider": PROVIDER,
+    }
+    async with world.running() as bot:
+        await fill(world, bot, model, 5)
+        ((first,),) = [row.values() for row in await bot.rows("SELECT id FROM summaries")]
+        kept = list[bool]()
+        for days in (6, 2):
+            clock.jump(days * DAY_S)
+            await say(world, bot, model, "zebra")
+            await bot.app.tidying.prune()
+            kept.append(bool(await bot.rows("SELECT 1 FROM summaries WHERE id = ?", first)))
+
+    assert kept == [True, False]
 
 
 async def test_nothing_goes_by_default_nor_what_is_not_over(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,20 @@ async def test_a_change_is_shown_with_the_message_it_came_from(world: World) -> 
     assert lines[-1].endswith(", from your message “I like tea”: + likes tea")
     assert shown.reply_to == asked.id
     assert [b.text for b in shown.buttons] == ["Show USER.md", "Undo last change"]
+
+
+async def test_the_newest_changes_are_shown_first_and_older_ones_not_at_all(world: World) -> None:
+    pack(world, "diary", "person")
+    words = [f"thing {number}" for number in range(8)]
+    async with world.running() as bot:
+        for word in words:
+            remembers(world, f"- likes {word}")
+            await bot.ask(f"I like {word}")
+        shown = await card(bot)
+
+    changes = [line.rpartition("+ likes ")[2] for line in shown.text.splitlines() if "+ " in line]
+    assert 1 < len(changes) < len(words)
+    assert changes == words[: -len(changes) - 1 : -1]
 
 
 async def test_undo_takes_changes_back_one_after_another_and_is_a_version_itself(
@@ -270,6 +285,19 @@ async def test_off_the_record_nothing_is_undone_or_emptied(world: World, rest: s
     assert memory_file(world).read_text() == "- one\n"
 
 
+async def test_each_file_that_holds_something_has_one_button(world: World) -> None:
+    pack(world, "diary", "person", "memory: {soul: true, state: true}\n")
+    names = ["MEMORY.md", "SOUL.md", "STATE.md", "USER.md"]
+    for name in names:
+        memory_file(world, name).parent.mkdir(parents=True, exist_ok=True)
+        memory_file(world, name).write_text(f"- {name}\n")
+    async with world.running() as bot:
+        shown = await card(bot)
+
+    assert sorted(button.text for button in shown.buttons) == [f"Show {name}" for name in names]
+    assert [len(row) for row in shown.raw["reply_markup"]["inline_keyboard"]] == [2, 2]
+
+
 @pytest.mark.parametrize("rest", ["undo 3", "clear", "--all", "empty", "empty all"])
 async def test_a_misspelt_memory_command_says_how_to_write_it(world: World, rest: str) -> None:
     pack(world, "diary", "person")
@@ -279,13 +307,48 @@ async def test_a_misspelt_memory_command_says_how_to_write_it(world: World, rest
     assert answer.text == "Write it like this: /memory, /memory undo, or /memory empty USER.md"
 
 
-async def test_with_several_packs_and_none_chosen_memory_asks_which(world: World) -> None:
+@pytest.mark.parametrize("rest", ["", " undo", " empty memory"])
+async def test_with_several_packs_and_none_chosen_memory_asks_which(
+    world: World, rest: str
+) -> None:
     pack(world, "diary", "person")
     pack(world, "letters", "person")
     async with world.running() as bot:
-        answer = await card(bot)
+        answer = await card(bot, f"/memory{rest}")
 
     assert answer.text == "Which pack shall answer here?"
+
+
+async def test_a_button_of_a_memory_file_asks_which_pack_once_its_own_is_gone(
+    world: World,
+) -> None:
+    pack(world, "diary", "person")
+    remembers(world, "- likes tea")
+    async with world.running() as bot:
+        await bot.ask("/use diary")
+        await bot.ask("I like tea")
+        shown = await card(bot)
+    shutil.rmtree(world.home.packs / "diary")
+    pack(world, "letters", "person")
+    pack(world, "notes", "person")
+    async with world.running() as bot:
+        await tap(world, bot, shown, "Show MEMORY.md")
+        tapped = await bot.people.next_message(ADA, after=shown.id)
+        asked = [(await card(bot, command)).text for command in ("/memory", "/use")]
+
+    gone = "The pack “diary” is not installed any more. Which one shall answer here?"
+    assert [tapped.text, *asked] == [gone] * 3
+    assert [button.text for button in tapped.buttons] == ["Letters", "Notes"]
+
+
+async def test_a_button_of_a_file_that_memory_does_not_have_is_an_old_one(world: World) -> None:
+    pack(world, "diary", "person")
+    async with world.running() as bot:
+        shown = await card(bot)
+        await bot.people.tap(ADA, ADA, shown.id, "nav:memory_show_NOSUCH.md")
+        told = await bot.people.next_message(ADA, after=shown.id)
+
+    assert told.text == "This button is from an earlier time and does nothing any more."
 
 
 async def test_a_pack_that_keeps_a_state_can_name_it_and_another_cannot(world: World) -> None:

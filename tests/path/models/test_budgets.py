@@ -13,6 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator import FAMILY, ChatMessage
+from aouo.outbound.wording import sentences
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says, words_of
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
@@ -219,6 +220,26 @@ async def test_stop_closes_the_message_and_nothing_else_happens(world: World) ->
         ["Left unanswered: today's budget did not allow it."],
         [],
     )
+
+
+async def test_a_button_of_a_refusal_does_nothing_in_another_chat_nor_made_up(
+    world: World,
+) -> None:
+    budgets(world, daily_usd=0.01)
+    async with world.running() as bot:
+        shown = await refused(bot)
+        greeting = await bot.people.say(BEN, BEN, "/start")
+        elsewhere = await bot.people.next_message(BEN, after=greeting.id)
+        leave = button(shown, "Stop")
+        told = [
+            await bot.people.tap(BEN, BEN, elsewhere.id, leave),
+            await bot.people.tap(ADA, ADA, shown.id, f"{leave}x"),
+        ]
+        await settled(bot)
+        there = await answers(world)
+
+    assert [one["text"] for one in told] == [sentences.TAP_UNKNOWN] * 2
+    assert there == [shown.text]
 
 
 @pytest.mark.parametrize("what", ["Stop", "Cheaper"])

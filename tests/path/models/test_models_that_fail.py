@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import timedelta
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -13,6 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.cli.control import ask
+from aouo.facts.transcript import ModelEvent, ModelRequest, TextDelta
+from tests.fakes.chat_model import EchoModel
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says, last_words
 from tests.path.looking import answers, eventually, said, settled
@@ -45,6 +47,27 @@ async def other(world: World) -> AsyncIterator[ModelServer]:
             },
         }
         yield other
+
+
+class Unfinished(EchoModel):
+    """Begins, and ends without an end."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        async for event in super().stream(request):
+            if isinstance(event, TextDelta):
+                yield event
+
+
+async def test_a_stream_that_ends_without_an_end_is_a_failure_of_the_model(world: World) -> None:
+    world.install("notes")
+    world.chat_model = Unfinished()
+    async with world.running() as bot:
+        answer = await bot.ask("hello")
+        await settled(bot)
+        ended = await bot.rows("SELECT status FROM turns")
+
+    assert "The model service failed." in answer.text
+    assert ended == [{"status": "nack"}]
 
 
 async def test_when_the_primary_fails_the_fallback_answers_and_the_person_sees_one_answer(

@@ -19,12 +19,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from aouo.emulator import Emulator
+from aouo.facts.taps import Choose, encode
 from aouo.facts.transcript import ToolSpec
 from aouo.packs.shipping.export import export_data
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import walk
+from tests.fakes.clock import SkippingClock
 from tests.fakes.model_server import CallPart, ModelServer, Says, words_of
-from tests.path.looking import said, settled
+from tests.path.looking import eventually, said, settled
 from tests.path.scripted import Lines
 from tests.path.world import ADA, Running, World
 
@@ -127,13 +129,22 @@ def _fitting(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
 
 
 def drawn(specs: Sequence[ToolSpec]) -> list[CallPart]:
-    found: list[CallPart] = []
-    calls = st.one_of(
-        [arguments(spec).map(lambda text, name=spec.name: CallPart(name, text)) for spec in specs]
+    return examples(
+        st.one_of(
+            [
+                arguments(spec).map(lambda text, name=spec.name: CallPart(name, text))
+                for spec in specs
+            ]
+        ),
+        EXAMPLES,
     )
 
+
+def examples(calls: st.SearchStrategy[CallPart], most: int) -> list[CallPart]:
+    found: list[CallPart] = []
+
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=most,
         database=None,
         deadline=None,
         phases=[Phase.generate],
@@ -236,6 +247,73 @@ async def test_every_call_of_every_built_in_tool_ends_in_words_and_in_the_audit(
     export_data(world.home, "scribe", target, version="", now=datetime(2026, 1, 1, tzinfo=UTC))
     async with world.running() as bot:
         await bot.app.packs.remove("scribe", "owner", purge=True)
+
+
+ASKED = 40
+KEPT, KEPT_CHARS = "result_read", 1_000
+"""How a long result is told, and what is shorter than any."""
+QUESTIONS = st.fixed_dictionaries(
+    {"message": st.one_of(st.just("Which?"), TEXTS), "options": st.lists(TEXTS, max_size=3)}
+).map(json.dumps)
+
+
+async def answered(world: World, bot: Running, end: str) -> str | None:
+    """Answer what the turn asks, by the first button or in words; None = it asked nothing.
+
+    Comes back when the turn is over.
+    """
+    answer: str | None = None
+
+    async def asks() -> list[dict[str, Any]]:
+        shown = await bot.people.messages(ADA)
+        if any(m.text == end for m in shown):
+            return [{}]
+        return await bot.rows(
+            "SELECT g.id, g.options, d.message_id FROM gates AS g JOIN deliveries AS d "
+            "ON d.id = g.delivery_id WHERE g.state = 'open' AND d.state = 'sent'"
+        )
+
+    [gate] = await eventually(asks)
+    if gate and (options := json.loads(gate["options"])):
+        answer = str(options[0])
+        await bot.people.tap(ADA, ADA, int(gate["message_id"]), encode(Choose(gate["id"], 0)))
+    elif gate:
+        answer = "in my own words"
+        await bot.people.say(ADA, ADA, answer)
+    await said(world, end)
+    await settled(bot)
+    return answer
+
+
+async def test_every_clarify_is_refused_in_words_or_waits_for_its_answer(
+    world: World, lines: Lines
+) -> None:
+    world.clock = SkippingClock()
+    asked = refused = 0
+    async with world.running() as bot:
+        [tool] = bot.app.leases.now.registry.allowed(["clarify"], [])
+        odd = arguments(tool.spec())
+        calls = st.one_of(odd, QUESTIONS, QUESTIONS).map(lambda text: CallPart("clarify", text))
+        for number, call in enumerate(examples(calls, ASKED)):
+            end = f"end of turn {number}"
+            lines.extend((Says(calls=(call,)), Says(end)))
+            await bot.people.say(ADA, ADA, "/new")
+            await bot.people.say(ADA, ADA, f"turn {number}")
+            answer = await answered(world, bot, end)
+            last = [body for body in world.model.requests if body.get("tools")][-1]
+            result = words_of(last["messages"][-1])
+            assert last["messages"][-1]["role"] == "tool", call
+            assert "broke (" not in result, (call, result)
+            if answer is None:
+                refused += 1
+            else:
+                asked += 1
+                assert result == answer or (len(answer) > KEPT_CHARS and KEPT in result), call
+        open_gates = await bot.rows("SELECT 1 FROM gates WHERE state = 'open'")
+        statuses = await bot.rows("SELECT DISTINCT status FROM turns")
+
+    assert (open_gates, statuses) == ([], [{"status": "ack"}])
+    assert min(asked, refused) > ASKED // 10
 
 
 TERMINAL = {"EXECUTED", "FAILED", "BLOCKED"}

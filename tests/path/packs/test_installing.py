@@ -193,6 +193,31 @@ async def test_a_file_that_is_no_pack_is_refused_without_a_path_of_this_machine(
     assert str(world.home.path) not in answer.text
 
 
+async def test_a_pack_that_cannot_be_downloaded_is_to_be_sent_again(
+    world: World, tmp_path: Path
+) -> None:
+    async with world.running() as bot:
+        await bot.people.fault("status", method="getFile", status=400)
+        card = await install(bot, shopping(tmp_path / "shopping"))
+        await settled(bot)
+
+    assert card == "That file could not be fetched. Send it again."
+    assert list(world.home.packs.iterdir()) == []
+
+
+async def test_the_version_that_is_there_is_not_asked_for_again(
+    world: World, tmp_path: Path
+) -> None:
+    async with world.running() as bot:
+        await put(bot, shopping(tmp_path / "one", "2.0.0"))
+        again = await install(bot, tmp_path / "one")
+        await settled(bot)
+        buttons = [m.buttons for m in await bot.people.messages(ADA) if m.text == again]
+
+    assert again == "“shopping” 2.0.0 is installed already; there is nothing to do."
+    assert buttons == [()]
+
+
 async def test_an_older_version_is_never_put_back_without_a_yes(
     world: World, tmp_path: Path
 ) -> None:
