@@ -1,4 +1,4 @@
-"""Finds the login in an address, so that it can be redacted."""
+"""Finds the login in an address, so that it can be hidden."""
 
 from __future__ import annotations
 
