@@ -1,4 +1,4 @@
-"""Shows what a turn does while it runs: activity, a status line, the growing answer.
+"""Shows a turn's progress while it runs: activity, a status line, the growing answer.
 
 A live message is a row like any other, so a process that resumes the turn also resumes its
 message. The final text is not sent from here: it is committed with the turn, and edits the messages

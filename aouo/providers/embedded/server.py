@@ -1,8 +1,8 @@
 """Runs llama.cpp's own HTTP server for one weights file: the child process of `local`.
 
 It reads one line from stdin, the key that callers must send, and prints one JSON line,
-`{"port": …}` or `{"error": …}`. It ends when its stdin does, so it never outlives the runtime. It imports only
-the standard library and xllamacpp, so it starts without the rest of the project.
+`{"port": …}` or `{"error": …}`. It ends when its stdin does, so it never outlives the runtime. It
+imports only the standard library and xllamacpp, so it starts without the rest of the project.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class KnownModel:
         """Set by its first answer, when a server that loads models on demand has loaded it."""
 
     async def learn(self, listed_tokens: int = 0) -> Inquiry:
-        """Ask the server, and add its answer to `facts`; `listed_tokens` is a catalogue's window."""
+        """Ask the server, and add its answer to `facts`; `listed_tokens`: a catalogue's window."""
         said = await self._ask()
         self.facts = with_word(self.facts, said.told, listed_tokens)
         return said
