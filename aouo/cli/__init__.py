@@ -1,1 +1,1 @@
-"""The command line: one verb a module, each imported only when it runs."""
+"""The command line: one module per verb, each imported only when it runs."""

@@ -1,4 +1,4 @@
-"""Asks the running bot; where none runs, does it on the home itself, under its lock."""
+"""Asks the running bot for a verb; if none runs, runs the verb here, under the home's lock."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from aouo.plumbing.home import Home, is_locked, running_pid
 from aouo.plumbing.verbs import Facts
 
 PATIENCE_S = 900.0
-"""An upgrade runs the pack's evals first, and lets its turns finish."""
+"""The limit for changes of packs: an upgrade first runs evals, and waits for running turns."""
 
 
 def asked(verb: str, *, timeout_s: float = 10, **arguments: object) -> Facts:
-    """Ask one verb of `installer.verbs`; raises as `ask` and the verb do.
+    """Run one verb of `installer.verbs`; raises as `ask` and the verb.
 
-    `timeout_s` is how long the running bot may take.
+    `timeout_s` is how long a running bot may take.
     """
     home = current_home()
     if not is_locked(home):

@@ -1,4 +1,4 @@
-"""`aouo chat`: a terminal as one more conversation."""
+"""`aouo chat`: talks to the bot in a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aouo config`: shows and changes `config.json`, which is validated before it is saved."""
+"""`aouo config`: shows and changes `config.json`, and validates it before saving."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def validate(file: Path | None, as_json: bool) -> None:
 
 
 def _shown(settings: Settings) -> Tree:
-    """Every key with secrets masked, also those inside of addresses."""
+    """Return every key with secrets masked, also those inside addresses."""
     shown = plain(settings, masked=True)
     return cast("Tree", Redactor(settings.secrets()).value(shown))
 
@@ -161,8 +161,10 @@ def _tree(home: Home) -> Tree:
 
 
 def _typed(key: str, value: str) -> object:
-    """VALUE as the type that KEY has; text stays text even if it looks like a number, and may be
-    written as JSON writes it: `""` is an empty one."""
+    """Return VALUE in the type of KEY.
+
+    A text stays text even if it looks like a number, and may be a JSON string: `""` is empty.
+    """
     default = get(plain(Settings()), key)
     if isinstance(default, str) and not (len(value) > 1 and value[0] == value[-1] == '"'):
         return value
@@ -177,7 +179,7 @@ def _typed(key: str, value: str) -> object:
 
 
 def _is_named(value: str) -> bool:
-    """Whether a value stands in the environment, under the name that is given."""
+    """Whether a value names an environment variable: `${NAME}`."""
     return value.startswith("${") and value.endswith("}")
 
 

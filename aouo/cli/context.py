@@ -1,4 +1,4 @@
-"""What every verb needs: which home is meant, its settings, and how facts are printed."""
+"""Finds the home and its settings for every verb, and prints facts."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print facts 
 
 
 def current_home() -> Home:
-    """The home that `--home`, `AOUO_HOME` or the default names."""
+    """Return the home that `--home`, `AOUO_HOME` or the default names."""
     return Home(home_path(click.get_current_context().find_root().obj, os.environ))
 
 
 def command_for(home: Home) -> str:
-    """How a line to copy begins: `aouo`, with `--home` where `home` would not be found else."""
+    """Return how a command to copy begins: `aouo`, with `--home` if `home` is not the default."""
     found = home.path == home_path(None, os.environ)
     return "aouo" if found else f"aouo --home {shlex.quote(str(home.path))}"
 
 
 def is_token(text: str) -> bool:
-    """Whether a text can be a bot token, as @BotFather gives them."""
+    """Whether a text has the form of a bot token."""
     return _TOKEN.fullmatch(text) is not None
 
 
 def told(problem: str) -> str:
-    """A problem of config.json in the words of that file: JSON has lists, no tuples."""
+    """Return a problem of config.json in JSON's terms: it has lists, no tuples."""
     return problem.replace("a valid tuple", "a list")
 
 
 def load(home: Home) -> Loaded:
-    """The settings of `home`; what is wrong with the file is said on stderr."""
+    """Return the settings of `home`, and print problems of the file on stderr."""
     from aouo.config.file import load_settings
 
     loaded = load_settings(home.path, os.environ)
@@ -54,5 +54,5 @@ def load(home: Home) -> Loaded:
 
 
 def print_json(facts: object) -> None:
-    """One JSON text, indented, in ASCII: a terminal obeys nothing in it."""
+    """Print one JSON text, indented, in ASCII, so that nothing in it controls the terminal."""
     click.echo(json.dumps(facts, indent=2))

@@ -1,4 +1,4 @@
-"""Asks the running bot through `run/control.sock`: a line of JSON there, lines of JSON back."""
+"""The client of `run/control.sock`: sends a line of JSON, and reads lines of JSON back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aouo.plumbing.home import Home, is_locked, reachable
 
 Answer: TypeAlias = dict[str, Any]
 BEGINS_S = 5.0
-"""How long a bot that has its home's lock is given to listen: it takes the lock first."""
+"""How long to wait until a bot listens, which takes its home's lock before."""
 _EVERY_S = 0.02
 
 
@@ -29,7 +29,7 @@ class NotRunning(SetupError):
 
 
 class NoAnswer(SetupError):
-    """The bot is there and says no, or says nothing."""
+    """The running bot refuses the request, or does not answer."""
 
     def __init__(self, problem: str, *, fix: str = "", exit_code: int = 1) -> None:
         super().__init__(problem, fix=fix)
@@ -47,8 +47,8 @@ def ask(
     """Send one request and return its answer, without `ok`.
 
     Raises:
-        NotRunning: nobody listens, nor begins to within `begins_s` (None: `BEGINS_S`).
-        NoAnswer: refused, silent for `timeout_s`, or gone in the middle.
+        NotRunning: no bot listens within `begins_s` (None: `BEGINS_S`).
+        NoAnswer: the bot refused, was silent for `timeout_s`, or closed the connection.
     """
     with _connected(home, timeout_s, BEGINS_S if begins_s is None else begins_s) as lines:
         _send(lines, verb, arguments)
@@ -60,7 +60,7 @@ def stream(
 ) -> Iterator[Answer]:
     """Send one request and yield its answers until `{"done": true}`.
 
-    `timeout_s` is the longest pause between two of them. Raises as `ask` does.
+    `timeout_s` is the longest pause between two of them. Raises as `ask`.
     """
     with _connected(home, timeout_s, BEGINS_S) as lines:
         _send(lines, verb, arguments)
@@ -87,7 +87,7 @@ def _connected(home: Home, timeout_s: float, begins_s: float) -> Generator[Buffe
 
 
 def _socket(home: Home, timeout_s: float, begins_s: float) -> socket.socket:
-    """A connection to the bot; one that holds the lock and does not listen yet is waited for."""
+    """Connect to the bot; wait for one that holds the lock and does not listen yet."""
     until_s = time.monotonic() + begins_s
     while True:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

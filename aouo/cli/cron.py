@@ -1,4 +1,4 @@
-"""`aouo cron`: what begins by itself, and switching it off and on."""
+"""`aouo cron`: lists schedules, and switches them off and on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from aouo.triggers.scheduling import ZoneOf
 
 
 class NoSuchSchedule(SetupError):
-    """An id that is not there."""
+    """No schedule has this id."""
 
     exit_code = 1
 
@@ -64,7 +64,7 @@ def resume(schedule_id: str, as_json: bool) -> None:
 
 
 def _switch(schedule_id: str, as_json: bool, *, on: bool) -> None:
-    """Through the running bot, or under the home's lock when none runs: one process writes."""
+    """Switch a schedule by the running bot, or here under the home's lock if none runs."""
     if schedule_id not in [row.id for row in _all()]:
         raise NoSuchSchedule(f"There is no schedule {schedule_id!r}.", fix="See `aouo cron list`.")
     changed: Mapping[str, Any] | None = asked("cron_switch", id=schedule_id, on=on)["schedule"]

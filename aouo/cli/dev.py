@@ -1,4 +1,4 @@
-"""`aouo dev DIR`: a pack in a local Telegram while it is being written."""
+"""`aouo dev DIR`: runs a pack under development in a local Telegram."""
 
 from __future__ import annotations
 

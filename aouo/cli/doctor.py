@@ -1,4 +1,4 @@
-"""`aouo doctor`: checks everything the bot needs, and says how to mend what is missing."""
+"""`aouo doctor`: checks everything that the bot needs, and says how to mend failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aouo.plumbing.home import Home, is_locked, running_pid
 
 _PYTHON = (3, 11)
 _SQLITE = (3, 38, 0)
-"""STRICT tables and RETURNING are older; `unixepoch()` is not."""
+"""The first version with `unixepoch()`; STRICT tables and RETURNING are older."""
 
 GROUPS_ASKED = 20
 
@@ -32,7 +32,7 @@ NO_TOKEN = Check(
     "there is no bot token",
     "Set telegram.bot_token (from @BotFather); `aouo try` works without one.",
 )
-"""A warning and no failure: only `aouo start` needs one."""
+"""A warning, no failure, since only `aouo start` needs a token."""
 
 
 @click.command()
@@ -60,7 +60,7 @@ def doctor(fast: bool, as_json: bool) -> None:
 
 
 def _summary(checks: list[Check]) -> str:
-    """The last line: how it is on the whole, and whether a missing token keeps it from starting."""
+    """Return the last line: how many findings, and whether a missing token prevents a start."""
     counted = [
         f"{number} {word}{'s' if number > 1 else ''}"
         for mark, word in (("fail", "failure"), ("warn", "warning"))
@@ -96,7 +96,7 @@ def _checks(home: Home, *, fast: bool) -> Iterator[Check]:
     yield from _unfinished(home)
     for check in _network():
         yield check
-        fast = fast or check.status == "fail"  # nothing can be asked over it
+        fast = fast or check.status == "fail"  # the network cannot be used
     yield from _telegram(home, settings, fast=fast)
     asked = doctor_models.models(settings, fast=fast)
     yield from asked.checks
@@ -157,7 +157,7 @@ def _config(home: Home, loaded: Loaded) -> Iterator[Check]:
 
 
 def _without_effect(settings: Settings) -> list[str]:
-    """Keys that the owner has set to something else than the default, and that nothing reads."""
+    """Return the keys that the owner changed from their default, and that have no effect yet."""
     wanted, default = plain(settings, masked=True), plain(Settings(), masked=True)
     return [
         key
@@ -195,7 +195,7 @@ def _people(settings: Settings) -> Iterator[Check]:
 
 
 def _mending(home: Home, name: str, problem: Problem) -> str:
-    """What to do about a broken pack; "" where the problem says so itself."""
+    """Return what to do about a broken pack; "" if the problem says so itself."""
     if problem.file in (name, home.config.name):
         return ""
     if problem.field.startswith("depends_on"):

@@ -1,4 +1,4 @@
-"""`aouo init`: makes the home and its configuration, and never touches what is there."""
+"""`aouo init`: makes the home and its configuration, and never changes existing files."""
 
 from __future__ import annotations
 

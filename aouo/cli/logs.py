@@ -1,4 +1,4 @@
-"""`aouo logs`: the last lines of the log, and with `-f` those to come."""
+"""`aouo logs`: shows the last lines of the log, and with `-f` new ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def logs(follow: bool, count: int, as_json: bool) -> None:
 
 
 def readable(line: str) -> str:
-    """A JSON line as time, level, event and fields; anything else as it is."""
+    """Return a JSON line as time, level, event and fields; any other line unchanged."""
     try:
         parsed = json.loads(line)
     except (ValueError, RecursionError):
@@ -54,7 +54,7 @@ def readable(line: str) -> str:
 
 
 def _last(file: Path, count: int) -> Iterator[str]:
-    """The last lines, from the renamed file before if need be."""
+    """Yield the last lines, also from the previous file of the rotation."""
     kept: deque[str] = deque(maxlen=count)
     for part in (_before(file), file):
         if part.exists():
@@ -64,7 +64,7 @@ def _last(file: Path, count: int) -> Iterator[str]:
 
 
 def _all(file: Path, count: int) -> Iterator[str]:
-    """The last lines and those written from now on, across the file's renaming; never ends."""
+    """Yield the last lines and new ones, also after a rotation; never ends."""
     while not file.exists():
         time.sleep(_LOOK_EVERY_S)
     kept: deque[str] = deque(maxlen=count)
@@ -86,11 +86,11 @@ def _all(file: Path, count: int) -> Iterator[str]:
 
 
 def _lines(file: Path, lines: TextIO) -> Iterator[str | None]:
-    """Each line of the open file until its name stands for another; None when it is read up."""
+    """Yield the lines of the open file until it is rotated; None at its present end."""
     part = ""
     renamed = False
     while not renamed:
-        renamed = _is_another(file, lines.fileno())  # asked first: then all of it is read
+        renamed = _is_another(file, lines.fileno())  # checked first, so that the rest is read
         while piece := lines.readline():
             part += piece
             if part.endswith("\n"):
@@ -105,7 +105,7 @@ def _is_another(file: Path, descriptor: int) -> bool:
     try:
         return file.stat().st_ino != os.fstat(descriptor).st_ino
     except FileNotFoundError:
-        return False  # just renamed; the new one comes with its first line
+        return False  # just rotated; the first line creates the new one
 
 
 def _before(file: Path) -> Path:

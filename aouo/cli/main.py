@@ -1,4 +1,4 @@
-"""The `aouo` command: which verbs there are, `--home` for each, and what an error looks like."""
+"""The `aouo` command with its verbs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aouo models`: the configured models, what is known of each and from whom, and a test of them."""
+"""`aouo models`: lists the configured models with what is known of each, and tests them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> l
 
 
 def _speech(settings: Settings, *, tests: bool) -> list[Facts]:
-    """The services that speak and write down what is said."""
+    """Return a row for each speech service that has a key."""
     from aouo.cli.doctoring import speech as speech_check  # brings the services' SDKs
 
     rows: list[Facts] = []
@@ -137,7 +137,7 @@ def _usd(price: Price | None) -> Facts | None:
 
 
 def _tested(seen: Seen, reply: Reply) -> Facts:
-    """What a test found; a picture counts only where the model is believed to see."""
+    """Return the fields of a test; a picture counts only if the model is believed to see."""
     picture = seen.picture
     sees_red = picture and not picture.refusal and "red" in picture.said.lower()
     told = seen.inquiry and seen.inquiry.told

@@ -1,4 +1,4 @@
-"""`aouo pack`: the verbs about packs, each imported when it is asked for."""
+"""`aouo pack`: the group of verbs about packs, each imported when it runs."""
 
 from __future__ import annotations
 

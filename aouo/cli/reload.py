@@ -1,4 +1,4 @@
-"""`aouo reload`: the running bot reads its packs anew."""
+"""`aouo reload`: lets the running bot reload its packs."""
 
 from __future__ import annotations
 

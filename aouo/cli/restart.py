@@ -1,4 +1,4 @@
-"""`aouo restart`: lets the running bot finish, then begin anew as the same process."""
+"""`aouo restart`: lets the running bot finish, and start again in the same process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aouo session`: the streams of history, and what was said in one of them."""
+"""`aouo session`: lists sessions, and shows the messages of one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aouo.store.usage import Sum
 
 
 class NoSuchSession(SetupError):
-    """An id that is not there."""
+    """No session has this id."""
 
     exit_code = 1
 
@@ -87,7 +87,7 @@ def _not_there(session_id: str) -> NoSuchSession:
 
 
 def _fields(entry: Entry) -> dict[str, Any]:
-    """A message with what its role has; arguments stay the text that the model wrote."""
+    """Return a message's fields, by its role; arguments stay the model's text."""
     facts: dict[str, Any] = {
         "id": entry.id,
         "turn_id": entry.turn_id,

@@ -1,4 +1,4 @@
-"""`aouo start`: the bot, in the foreground."""
+"""`aouo start`: runs the bot in the foreground."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aouo status`: what the running bot says of itself."""
+"""`aouo status`: prints the running bot's state."""
 
 from __future__ import annotations
 
@@ -95,21 +95,21 @@ def _spell_config(fields: Answer) -> str:
 
 
 def _spell_server(group: str, facts: object) -> str:
-    """`hub: up, 8 tools`, or why not."""
+    """Return a server's state: `hub: up, 8 tools`, or why it is not up."""
     fields = cast("Answer", facts)
     more = f"{fields['tools']} tools" if fields["state"] == "up" else fields.get("why", "")
     return f"{group.removeprefix('mcp:')}: {fields['state']}{f', {more}' if more else ''}"
 
 
 def _moment(since: object) -> str:
-    """A Unix time in the machine's zone; text as it is."""
+    """Return a Unix time in the machine's zone; text unchanged."""
     if isinstance(since, int | float):
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(since))
     return str(since)
 
 
 def duration(seconds: float) -> str:
-    """A length of time in its two largest units."""
+    """Return a duration in its two largest units."""
     whole = int(seconds)
     days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
     if days:

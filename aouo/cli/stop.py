@@ -1,4 +1,4 @@
-"""`aouo stop`: lets the running bot finish what it does, then end."""
+"""`aouo stop`: lets the running bot finish its work and end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aouo.cli.control import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home, is_locked, running_pid
 
 _PATIENCE_SHARE = 0.7
-"""Of the deadline: how long the request alone may work before SIGTERM helps."""
+"""The share of the deadline after which SIGTERM follows the request."""
 
 
 @click.command()
@@ -52,7 +52,7 @@ def _end(home: Home, timeout_s: float) -> None:
 
 
 def _terminate(home: Home) -> None:
-    """SIGTERM to who holds the lock. The pid is only trusted while the lock is held."""
+    """Send SIGTERM to the lock's holder; the pid is trusted only while the lock is held."""
     pid = running_pid(home)
     if pid > 1 and is_locked(home):
         try:

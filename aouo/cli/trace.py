@@ -1,4 +1,4 @@
-"""`aouo trace`: how one turn went, step by step."""
+"""`aouo trace`: shows one turn, step by step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aouo.store.traces import Trace
 
 
 class NoSuchTurn(SetupError):
-    """An id that is not there."""
+    """No turn has this id."""
 
     exit_code = 1
 

@@ -1,4 +1,4 @@
-"""`aouo try`: the real main job with nothing but this machine."""
+"""`aouo try`: tries the whole bot with nothing but this machine."""
 
 from __future__ import annotations
 

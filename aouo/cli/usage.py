@@ -1,4 +1,4 @@
-"""`aouo usage`: tokens and money by day, pack, model, person and scope."""
+"""`aouo usage`: shows tokens and money by day, pack, model, person and scope."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _lines(facts: Facts) -> Iterator[str]:
 
 
 def _line(name: str, row: Facts) -> str:
-    """At most 80 characters as long as nothing is cached."""
+    """Return one row of a table, at most 80 characters wide if nothing is cached."""
     calls = "call " if row["calls"] == 1 else "calls"
     cached = f" ({row['cached_tokens']:,} cached)" if row["cached_tokens"] else ""
     return (

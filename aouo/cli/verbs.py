@@ -1,4 +1,4 @@
-"""A group of verbs that are imported one by one, when they are asked for."""
+"""Groups of click commands that are imported one by one, when they run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from aouo.facts.errors import SetupError
 
 
 class Verb(NamedTuple):
-    """Where a verb lives, `module:attribute`, and its line in `--help`."""
+    """A verb's place, `module:attribute`, and its line in `--help`."""
 
     place: str
     help: str
 
 
 class Verbs(click.Group):
-    """Imports a verb when it is asked for; `--help` needs none of them."""
+    """A group that imports a verb when it runs; `--help` imports none."""
 
     def __init__(self, verbs: Mapping[str, Verb], **how: Any) -> None:
         super().__init__(**how)
@@ -54,10 +54,10 @@ class Verbs(click.Group):
 
 
 class Program(Verbs):
-    """The verbs of the whole program."""
+    """The whole program: a group that reports `SetupError`s."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the verb; what the owner has to mend is one line on stderr and an exit code."""
+        """Run the verb; a `SetupError` becomes one line on stderr and an exit code."""
         try:
             return super().invoke(ctx)
         except SetupError as error:
@@ -66,7 +66,7 @@ class Program(Verbs):
 
 
 def home_option() -> click.Option:
-    """`--home`, for a verb and for what is before it."""
+    """Return the option `--home`, which stands before or after a verb."""
     return click.Option(
         ["--home"],
         metavar="DIR",
@@ -82,7 +82,7 @@ def _remember_home(ctx: click.Context, _: click.Parameter, value: str | None) ->
 
 
 def _take_home(command: click.Command) -> None:
-    """Let a verb and all below it take `--home`."""
+    """Add `--home` to a verb and to all verbs below it."""
     if not any(parameter.name == "home" for parameter in command.params):
         command.params.append(home_option())
     if isinstance(command, click.Group):

@@ -1,1 +1,1 @@
-"""The owner's settings: their keys and defaults, the file they stand in, what is refused."""
+"""The owner's settings: keys, defaults, their file, and the checks on them."""

@@ -1,7 +1,7 @@
-"""What each configuration key means: the docstrings under its attribute, read from the source.
+"""Reads the description of each configuration key from the docstring under its attribute.
 
-pydantic can take them in while the classes are made; that costs every start of every command 30 ms,
-and only the schema needs them.
+pydantic could read them when the classes are made, but that costs every start of every command
+30 ms, and only the schema needs them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aouo.config import settings
 
 
 def describe(schema: dict[str, Any]) -> None:
-    """Put the descriptions into a schema made of `settings.Settings`, in place."""
+    """Put the descriptions into a JSON Schema of `settings.Settings`, in place."""
     for key in settings.NOT_YET:
         _say_not_yet(schema, key)
     for name, meanings in _meanings().items():
@@ -25,7 +25,7 @@ def describe(schema: dict[str, Any]) -> None:
 
 
 def _say_not_yet(schema: dict[str, Any], key: str) -> None:
-    """Mark the key, or each key of that section, as one that does nothing."""
+    """Mark the key, or each key of that section, as one without effect yet."""
     section: dict[str, Any] = schema
     *parents, name = key.split(".")
     for parent in parents:
@@ -45,7 +45,7 @@ def _section(schema: dict[str, Any], field: dict[str, Any]) -> dict[str, Any]:
 
 
 def _meanings() -> dict[str, dict[str, str]]:
-    """Class → attribute → the text right below it."""
+    """Return class → attribute → the docstring below it."""
     found: dict[str, dict[str, str]] = {}
     for node in ast.parse(inspect.getsource(settings)).body:
         if isinstance(node, ast.ClassDef):

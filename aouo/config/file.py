@@ -1,4 +1,4 @@
-"""Reads and writes `config.json`: every problem at once, each with its path and what helps."""
+"""Reads and writes `config.json`; reports all problems at once, each with its path and advice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aouo.plumbing.home import write_atomically
 FILE = "config.json"
 LAST_GOOD = "config.last-good.json"
 
-# Keys of the original system that mean nothing here; a file from there loads all the same.
+# Keys of the original system that have no meaning here; they are ignored, so its files load.
 _UNUSED = (
     "version",
     "azure",
@@ -43,10 +43,10 @@ _CONTAINERS = ("{", "[")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings in force and how they came about.
+    """The settings in force, and where they come from.
 
-    `notes` are harmless (keys without use). With `from_last_good` the file is broken in the
-    ways that `problems` lists, and what was last good is in force instead.
+    `notes` are harmless (keys without use). With `from_last_good` the file has the `problems`,
+    and the last good one is in force instead.
     """
 
     settings: Settings
@@ -66,12 +66,12 @@ class ConfigBroken(SetupError):
 
 
 def load_settings(home: Path, environ: Mapping[str, str]) -> Loaded:
-    """Read `config.json` of `home`, or what was last good when it is broken.
+    """Read `config.json` of `home`, or the last good copy when it is broken.
 
-    A file that loads is remembered as `config.last-good.json`; no file means the defaults.
+    A file that loads is copied to `config.last-good.json`; no file means the defaults.
 
     Raises:
-        ConfigBroken: the file is broken and none was good before.
+        ConfigBroken: the file is broken, and there is no good copy.
     """
     file = home / FILE
     try:
@@ -90,10 +90,10 @@ def load_settings(home: Path, environ: Mapping[str, str]) -> Loaded:
 
 
 def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loaded:
-    """The settings that `text` and the environment make together.
+    """Build the settings from the file's `text` and the environment.
 
     Raises:
-        ConfigBroken: with every problem there is.
+        ConfigBroken: lists all problems.
     """
     try:
         tree = parse_json(text)
@@ -122,10 +122,10 @@ def parse(text: str, environ: Mapping[str, str], file: Path = Path(FILE)) -> Loa
 
 
 def parse_json(text: str) -> Tree:
-    """One JSON object; "" counts as an empty one.
+    """Parse one JSON object; "" counts as an empty one.
 
     Raises:
-        ValueError: with line and column, or the key that is there twice; quotes no value.
+        ValueError: names line and column, or the duplicate key; quotes no value.
     """
     if not text.strip():
         return {}
@@ -143,7 +143,7 @@ def parse_json(text: str) -> Tree:
 
 
 def read_text(file: Path) -> str:
-    """The file's text, "" when there is none.
+    """Return the file's text, "" when there is no file.
 
     Raises:
         ConfigBroken: it cannot be read.
@@ -162,7 +162,7 @@ def save(home: Path, tree: Tree, environ: Mapping[str, str]) -> Loaded:
     """Validate `tree`, then replace `config.json` by it in one step.
 
     Raises:
-        ConfigBroken: `tree` has problems; the file is as it was.
+        ConfigBroken: `tree` has problems; the file is unchanged.
     """
     text = dump(tree)
     loaded = parse(text, environ, home / FILE)
@@ -171,12 +171,12 @@ def save(home: Path, tree: Tree, environ: Mapping[str, str]) -> Loaded:
 
 
 def dump(tree: Tree) -> str:
-    """The JSON text of a configuration file."""
+    """Return the JSON text of a configuration file."""
     return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
 
 
 def _remember(file: Path, text: str) -> None:
-    """Keep the text as the last good one; a home that cannot be written is not a problem here."""
+    """Keep the text as the last good copy; a home that cannot be written is ignored."""
     try:
         if not file.exists() or file.read_text("utf-8") != text:
             write_atomically(file, text)
@@ -205,7 +205,7 @@ def _drop_unused(tree: Tree) -> tuple[str, ...]:
 
 
 def _expand(value: object, environ: Mapping[str, str], path: str, problems: list[str]) -> object:
-    """`value` with every `${NAME}` in it replaced; a name that is not set is a problem."""
+    """Replace every `${NAME}` in `value` from the environment; an unset name is a problem."""
 
     def look_up(match: re.Match[str]) -> str:
         if match[1] not in environ:
@@ -228,9 +228,9 @@ def _expand(value: object, environ: Mapping[str, str], path: str, problems: list
 
 
 def _overlay(tree: Tree, environ: Mapping[str, str], problems: list[str]) -> dict[str, str]:
-    """Put every `AOUO_SECTION__FIELD` over what the file says; lists are JSON or `a,b`.
+    """Override the file's values by each `AOUO_SECTION__FIELD`; lists are JSON or `a,b`.
 
-    Returns the variable that each overridden path comes from.
+    Returns the variable of each overridden path.
     """
     defaults = plain(Settings())
     overrides: dict[str, str] = {}
@@ -256,14 +256,14 @@ def _overlay(tree: Tree, environ: Mapping[str, str], problems: list[str]) -> dic
 
 
 def _with_source(problem: str, overrides: Mapping[str, str]) -> str:
-    """The problem, with the variable to look at where the file is not to blame."""
+    """Return the problem, with the environment variable that caused it, if one did."""
     path = problem.partition(":")[0]
     variable = next((overrides[key] for key in overrides if f"{path}.".startswith(f"{key}.")), "")
     return f"{problem} (set by {variable})" if variable else problem
 
 
 def _backend_problems(tree: Tree) -> list[str]:
-    """A backend that nobody configured; looked for here so that its path can be named."""
+    """Return a problem for each backend that is not configured; checked here to name its path."""
     custom = tree.get("providers")
     names = [*BUILT_IN_BACKENDS, *(cast("Tree", custom) if isinstance(custom, dict) else ())]
     paths: dict[str, object] = {
@@ -283,7 +283,7 @@ def _backend_problems(tree: Tree) -> list[str]:
 
 
 def _describe(detail: ErrorDetails) -> Iterable[str]:
-    """One pydantic error in our words; never its input, which may be a secret."""
+    """Yield one pydantic error in our words, without its input, which may be a secret."""
     path = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
         yield unknown(path)

@@ -1,4 +1,4 @@
-"""Which keys `config.json` has: dotted paths, defaults, schema, and the key nearest to a typo."""
+"""The keys of `config.json`: dotted paths, defaults, schema, and the nearest key to a typo."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pydantic import BaseModel, SecretStr
 from aouo.config.settings import Settings
 
 Tree: TypeAlias = dict[str, Any]
-"""What `json.loads` makes of a JSON object."""
+"""A JSON object as `json.loads` returns it."""
 
 INIT_BATCH_MS = 250
 
 
 def plain(settings: Settings, *, masked: bool = False) -> Tree:
-    """Every key and its value as JSON types; secrets in the open unless `masked`."""
+    """Return every key and its value as JSON types; secrets are readable unless `masked`."""
     return cast("Tree", _plain(settings, masked))
 
 
 def sample() -> Tree:
-    """What `aouo init` writes: every key with its default, and text batching switched on."""
+    """Return the file that `aouo init` writes: all defaults, with text batching switched on."""
     tree = plain(Settings())
     put(tree, "telegram.message_batch_ms", INIT_BATCH_MS)
     return tree
 
 
 def schema() -> Tree:
-    """The JSON Schema of `config.json`."""
+    """Return the JSON Schema of `config.json`."""
     from aouo.config.docs import describe  # reads the source: for whoever wants the schema
 
     made = Settings.model_json_schema()
@@ -40,7 +40,7 @@ def schema() -> Tree:
 
 
 def get(tree: Tree, path: str) -> object:
-    """The value at a dotted path, None where there is none. A name may have dots of its own."""
+    """Return the value at a dotted path, None = there is none. A name may contain dots itself."""
     parts = path.split(".")
     for end in range(1, len(parts)):
         below = tree.get(".".join(parts[:end]))
@@ -52,9 +52,9 @@ def get(tree: Tree, path: str) -> object:
 
 
 def put(tree: Tree, path: str, value: object) -> None:
-    """Set the value at a dotted path, making what is missing on the way.
+    """Set the value at a dotted path, and create missing objects on the way.
 
-    Where something other than an object is in the way, nothing is changed: validation names it.
+    If a value on the way is no object, nothing changes, and validation reports it.
     """
     *parents, name = _names(path, value)
     for parent in parents:
@@ -66,8 +66,11 @@ def put(tree: Tree, path: str, value: object) -> None:
 
 
 def _names(path: str, value: object) -> tuple[str, ...]:
-    """The names that a dotted path leads through: one that the owner gave, as a model's in a list
-    of prices, may have dots; it ends where a key follows."""
+    """Split a dotted path into names.
+
+    A name of the owner's, such as a model's under `prices`, may contain dots; it ends where a
+    known key follows.
+    """
     model: type[BaseModel] | None = Settings
     found: list[str] = []
     left = path.split(".")
@@ -87,15 +90,14 @@ def _names(path: str, value: object) -> tuple[str, ...]:
 
 
 def known_keys() -> tuple[str, ...]:
-    """The dotted path of every key and section."""
+    """Return the dotted path of every key and section."""
     return tuple(_walk(Settings, ""))
 
 
 def nearest(path: str) -> str:
-    """The known key that `path` most likely stands for, or "".
+    """Return the known key that `path` most likely means, "" = none is close.
 
-    First among the keys of its own section, then among all paths, then a key of that name
-    anywhere.
+    Searches the keys of its own section, then all paths, then the last names of all keys.
     """
     section, _, name = path.rpartition(".")
     siblings = {sibling: join(section, sibling) for sibling in _names_in(section)}
@@ -112,13 +114,13 @@ def nearest(path: str) -> str:
 
 
 def unknown(path: str) -> str:
-    """The problem of a key that does not exist."""
+    """Return the problem text for a key that does not exist."""
     close = nearest(path)
     return f"{path}: unknown key" + (f" (did you mean {close}?)" if close else "")
 
 
 def _names_in(section: str) -> tuple[str, ...]:
-    """The keys of the section at a path, which may lead through named or numbered entries."""
+    """Return the keys of the section at a path, also through named or numbered entries."""
     model: type[BaseModel] | None = Settings
     entries: tuple[object, ...] = ()
     for name in _names(f"{section}.", None)[:-1] if section else ():
@@ -136,14 +138,14 @@ def _model(kind: object) -> type[BaseModel] | None:
 
 
 def mask(secret: str) -> str:
-    """What may be shown of a secret: its last four characters when it is long."""
+    """Return what may be shown of a secret: its last four characters if it has at least 20."""
     if not secret:
         return ""
     return "****" + (secret[-4:] if len(secret) >= 20 else "")
 
 
 def join(path: str, name: object) -> str:
-    """A dotted path and one more name."""
+    """Return a dotted path with one more name."""
     return f"{path}.{name}" if path else str(name)
 
 

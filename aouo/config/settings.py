@@ -56,11 +56,11 @@ NOT_YET = (
     *("cron.enabled", "cron.tick_seconds", "cron.default_chat_id", "cron.max_concurrent_runs"),
     *("heartbeat", "memory", "dashboard", "store.url"),
 )
-"""Keys and sections that nothing reads: they are accepted, and do nothing yet."""
+"""Keys and sections that are accepted but have no effect yet."""
 
 
 def does_nothing(key: str) -> bool:
-    """Whether a dotted key, or the whole section that it is in, is read by nothing yet."""
+    """Whether a dotted key, or the whole section that it is in, has no effect yet."""
     return any(key == name or key.startswith(f"{name}.") for name in NOT_YET)
 
 
@@ -517,7 +517,7 @@ class Settings(Section):
     @field_validator("providers")
     @classmethod
     def _names_of_their_own(cls, value: dict[str, CustomProvider]) -> dict[str, CustomProvider]:
-        """A built-in backend of that name would be asked in its place."""
+        """Refuse the name of a built-in backend, which would be used in its place."""
         for name in value:
             if name in BUILT_IN_BACKENDS:
                 raise ValueError(f"{name} is a backend of its own: choose another name")
@@ -525,14 +525,14 @@ class Settings(Section):
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """Every name that `provider.backend` may have."""
+        """All names that `provider.backend` may have."""
         return (*BUILT_IN_BACKENDS, *self.providers)
 
     def provider_endpoint(self, backend: str) -> Endpoint:
-        """Where `backend` answers; `local` has no address before its child process runs.
+        """Return the address of `backend`; that of `local` is "" until its child process runs.
 
         Raises:
-            SetupError: nothing of this name is configured.
+            SetupError: no backend of this name is configured.
         """
         match backend:
             case "openai":
@@ -559,7 +559,7 @@ class Settings(Section):
 
     @property
     def stt_api_key(self) -> str:
-        """The key that voice messages are written down with."""
+        """The key of the service that transcribes voice messages."""
         match self.stt.backend:
             case "groq":
                 return _open(self.stt.groq_api_key) or _open(self.groq.api_key)
@@ -569,7 +569,7 @@ class Settings(Section):
                 return ""
 
     def refusals(self) -> tuple[SetupError, ...]:
-        """Why `aouo start` may not run with these settings; empty = it may."""
+        """Return the reasons why `aouo start` may not run with these settings; empty = it may."""
         found: list[SetupError] = []
         if not _open(self.telegram.bot_token):
             found.append(
@@ -624,7 +624,7 @@ class Settings(Section):
         return tuple(found)
 
     def secrets(self) -> tuple[str, ...]:
-        """Every secret that is set, for the redactor."""
+        """Return every secret that is set, for the redactor."""
         found: set[str] = set()
         _collect_secrets(self, found)
         return tuple(sorted(found))
@@ -654,8 +654,10 @@ def _with_path(url: str, path: str) -> str:
 
 
 def _is_place(text: str) -> bool:
-    """A folder or file of this machine is no secret, and hiding it would hide what is asked about
-    other paths that begin like it."""
+    """Whether the text is an existing path, which is no secret.
+
+    Redacting it would also redact other paths that begin with it.
+    """
     return text.startswith("/") and os.path.exists(text)  # noqa: PTH110 - false for any text
 
 

@@ -1,1 +1,1 @@
-"""Text out of files that strangers made: recognised by content, read in a bounded child process."""
+"""Extracts text from strangers' files: recognised by content, read in a bounded child process."""

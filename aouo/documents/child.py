@@ -1,7 +1,7 @@
-"""The child process that reads one document: a job as JSON on its command line, bytes on stdin.
+"""Reads one document in a child process: a job as JSON on its command line, bytes on stdin.
 
-Hostile files are read here and nowhere else: memory, processor time and writing are limited by
-the system, and the parent ends it when it takes too long. Prints one JSON line.
+Only this process reads strangers' files: the system limits its memory, processor time and writing,
+and the parent ends it when it takes too long. It prints one JSON line.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def main() -> None:
         said = {"problem": str(error)}
     except MemoryError:
         said = {"problem": "It needs more memory than a document may."}
-    except Exception as error:  # noqa: BLE001 - a stranger's file must not matter to the parent
+    except Exception as error:  # noqa: BLE001 - any failure on a stranger's file is an answer
         said = {"problem": f"It could not be read ({type(error).__name__}); it may be damaged."}
     sys.stdout.write(json.dumps(said))
     sys.stdout.flush()
 
 
 def _limit(name: str, value: int) -> None:
-    """Limit this process; macOS knows a limit on memory and refuses to set it, Linux does not."""
+    """Set one resource limit of this process; macOS may refuse one, Linux must not."""
     try:
         resource.setrlimit(int(getattr(resource, name)), (value, value))
     except (ValueError, OSError):

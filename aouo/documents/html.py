@@ -1,6 +1,6 @@
-"""A web page as Markdown: its words, headings, lists, tables, links; no scripts, nothing hidden.
+"""Turns a web page into Markdown: words, headings, lists, tables, links; nothing that is hidden.
 
-Read as a stream of tags, so that neither depth nor broken nesting costs more than its length.
+It reads a stream of tags, so deep or broken nesting costs no more than the page's length.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _Attributes = list[tuple[str, str | None]]
 
 
 def markdown(page: str, base_url: str = "") -> str:
-    """The readable part of `page`; of a page with a main part, that part.
+    """Return the readable part of `page`, or only its main part if it has one.
 
-    Links are made whole with `base_url`. The page's title comes first.
+    Links are made absolute with `base_url`. The page's title comes first.
     """
     reader = _TextParser(base_url)
     reader.feed(page)
@@ -44,7 +44,7 @@ def markdown(page: str, base_url: str = "") -> str:
 
 
 class _TextParser(HTMLParser):
-    """Writes lines as tags come by."""
+    """Writes lines of Markdown while it parses tags."""
 
     def __init__(self, base_url: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -57,7 +57,7 @@ class _TextParser(HTMLParser):
         self._skips: tuple[str, int] = (
             "",
             0,
-        )  # the tag that is skipped, how deep in tags of that name
+        )  # the tag that is skipped, and the depth in tags of that name
         self._pre = 0
         self._quotes = 0
         self._lists: list[int] = []  # of each open list its next number, 0 = bullets
@@ -229,7 +229,7 @@ class _TextParser(HTMLParser):
         return url if worth and len(url) <= _MAX_LINK_CHARS else ""
 
     def _flush(self) -> None:
-        """End the line, if there is one; inside a table's cell a blank does."""
+        """End the line, if there is one; inside a table's cell add a space instead."""
         if self._cells:
             self._line = f"{self._line.rstrip()} "
         elif self._line.strip():
@@ -251,7 +251,7 @@ class _TextParser(HTMLParser):
 
 
 def _is_hidden(attributes: _Attributes) -> bool:
-    """Words that a person would not see are no part of the page."""
+    """Whether an element is hidden from people, so that its words are left out."""
     for name, value in attributes:
         if name == "hidden" or (name == "aria-hidden" and (value or "").lower() == "true"):
             return True

@@ -1,4 +1,4 @@
-"""What a file is, told by its first bytes and, for text, by its name."""
+"""Recognises the kind of a file by its first bytes and, for text, by its name."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _BY_MAGIC = (
 
 
 def kind_of(data: bytes, name: str) -> Kind:
-    """What to read `data` as; the name decides only between kinds of text.
+    """Return the kind to read `data` as; the name decides only between kinds of text.
 
     Raises:
-        Unreadable: no document that can be read here; says what it is.
+        Unreadable: it is no supported document; says what it is.
     """
     if b"%PDF-" in data[:1024]:
         return "pdf"
@@ -55,7 +55,7 @@ def kind_of(data: bytes, name: str) -> Kind:
 
 
 def may_be_read(data: bytes, name: str) -> bool:
-    """Whether it looks like a document that can be read; no archive is opened for that."""
+    """Whether it looks like a supported document; no archive is opened for that."""
     if data.startswith(b"PK\x03\x04"):
         return b"word/document.xml" in data or b"xl/workbook." in data
     try:
@@ -66,11 +66,11 @@ def may_be_read(data: bytes, name: str) -> bool:
 
 
 _NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
-"""What Python decodes as well, but no text is written in; the first takes hours for a page."""
+"""Codecs of Python that no text is written in; the first takes hours for a page."""
 
 
 def text_of(data: bytes, charset: str = "") -> str:
-    """Bytes as text: by mark, as declared, as UTF-8, and else as Western Windows."""
+    """Decode bytes: by their byte order mark, as declared, as UTF-8, else as Windows-1252."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     for name in (charset, "utf-8-sig"):

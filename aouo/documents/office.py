@@ -1,4 +1,4 @@
-"""Word and Excel files as text, read without Office and without running anything in them."""
+"""Extracts text from Word and Excel files, without Office and without running anything in them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _HEADING = re.compile(r"[Hh]eading\s?([1-6])$")
 
 
 def docx(data: bytes, wanted: Range) -> Extract:
-    """Paragraphs, headings, lists and tables; footnotes, comments and pictures are left out."""
+    """Return paragraphs, headings, lists and tables, without footnotes, comments and pictures."""
     with zipfile.ZipFile(BytesIO(data)) as archive, archive.open("word/document.xml") as part:
         xml = part.read(MAX_UNPACKED_BYTES)
     return numbered(_Paragraphs().read(xml), wanted, "paragraphs")
 
 
 def xlsx(data: bytes, wanted: Range) -> Extract:
-    """Every sheet's rows as values, each sheet under its name; the range counts in each sheet."""
+    """Return the rows of every sheet as values, under its name; the range applies to each sheet."""
     from python_calamine import CalamineError, CalamineWorkbook
 
     try:
@@ -49,7 +49,7 @@ def xlsx(data: bytes, wanted: Range) -> Extract:
 
 
 class _Paragraphs:
-    """Turns the XML of a Word document into lines; a row of a table is one."""
+    """Turns the XML of a Word document into lines; a table row is one line."""
 
     def __init__(self) -> None:
         self._done: list[str] = []
@@ -59,7 +59,11 @@ class _Paragraphs:
         self._cells: list[list[str]] = []  # of each open table row its cells
 
     def read(self, xml: bytes) -> Iterator[str]:
-        """Raises: Unreadable: damaged, or it declares entities, which could grow without end."""
+        """Return the lines of a document.
+
+        Raises:
+            Unreadable: it is damaged, or declares entities, which could expand without end.
+        """
         parser: Any = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -120,7 +124,7 @@ class _Paragraphs:
         self._put(text)
 
     def _put(self, text: str) -> None:
-        """Into the open cell of a table, or as a line of its own."""
+        """Add text to the open table cell, or as a line of its own."""
         if self._cells and self._cells[-1]:
             self._cells[-1][-1] += f" {text}"
         elif text:
@@ -132,7 +136,7 @@ def _refuse(*_: object) -> None:
 
 
 def _local(tag: str) -> str:
-    """The name of a tag of Word's own; "" for others."""
+    """Return the local name of a tag in Word's namespace; "" for others."""
     if tag.startswith(_WORD):
         return tag.removeprefix(_WORD)
     return tag.removeprefix(_STRICT) if tag.startswith(_STRICT) else ""

@@ -1,4 +1,4 @@
-"""Which part of a long document is wanted, and how a part is shown."""
+"""Parses the wanted range of a long document, and extracts that part."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from aouo.documents.problems import Unreadable
 
 Unit: TypeAlias = Literal["pages", "rows", "paragraphs", "lines"]
 MAX_CHARS = 400_000
-"""Of one reading; more is there with a range."""
+"""The longest text of one reading; a range gives more."""
 _RANGE = re.compile(r"([0-9]{1,9})?\s*(-|–|\.\.)?\s*([0-9]{1,9})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Counted from 1, both ends included; `last` 0 = to the end."""
+    """A range counted from 1, both ends included; `last` 0 = to the end."""
 
     first: int = 1
     last: int = 0
@@ -28,10 +28,10 @@ class Range:
 
 
 def parse_range(text: str) -> Range:
-    """`3-7`, `3`, `3-` or `-7`; empty = everything.
+    """Parse `3-7`, `3`, `3-` or `-7`; empty = everything.
 
     Raises:
-        Unreadable: another form, or a range that ends before it begins.
+        Unreadable: it has another form, or ends before it begins.
     """
     text = text.strip()
     if not text:
@@ -48,7 +48,7 @@ def parse_range(text: str) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Text of a document: which units of how many, and a note on what is missing."""
+    """Text of a document, the number of all its units, and a note on what is missing."""
 
     text: str
     unit: Unit
@@ -57,7 +57,7 @@ class Extract:
 
 
 def numbered(parts: Iterable[str], wanted: Range, unit: Unit, *, note: str = "") -> Extract:
-    """The wanted ones of `parts`, a line each, at most `MAX_CHARS`; counts all of them.
+    """Return the wanted `parts`, one per line, at most `MAX_CHARS`, and the number of all parts.
 
     Raises:
         Unreadable: the range begins after the end.
@@ -75,13 +75,13 @@ def numbered(parts: Iterable[str], wanted: Range, unit: Unit, *, note: str = "")
 
 
 def within(wanted: Range, total: int, unit: Unit) -> None:
-    """Raises: Unreadable: the range begins after the end."""
+    """Check that the range begins before the end. Raises: Unreadable: it does not."""
     if wanted.first > max(total, 1):
         raise Unreadable(f"There are only {total:,} {unit}.")
 
 
 def row(cells: Iterable[object], *, most: int = 200) -> str:
-    """One row of a table as text; a cell stays on its line."""
+    """Return a table row as one line of text."""
     texts = [_cell(cell) for cell in islice(cells, most)]
     while texts and not texts[-1]:
         texts.pop()

@@ -1,4 +1,4 @@
-"""Text, CSV, web pages and PDF as text."""
+"""Extracts text from plain text, CSV, web pages and PDF."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def text(data: bytes, wanted: Range) -> Extract:
 
 
 def page(data: bytes, wanted: Range, *, charset: str = "", base_url: str = "") -> Extract:
-    """A web page as Markdown."""
+    """Return a web page as Markdown."""
     charset = charset or _declared(data)
     lines = html.markdown(text_of(data, charset), base_url).splitlines()
     return numbered(lines, wanted, "lines")
 
 
 def table(data: bytes, wanted: Range) -> Extract:
-    """CSV with whichever delimiter its first lines use most."""
+    """Return the rows of CSV, with the delimiter that its first lines use most."""
     whole = text_of(data)
     start = "\n".join(whole[:20_000].splitlines()[:20])
     delimiter = max(_DELIMITERS, key=start.count)
@@ -40,7 +40,7 @@ def table(data: bytes, wanted: Range) -> Extract:
 
 
 def pdf(data: bytes, wanted: Range) -> Extract:
-    """The text layer of each page; pictures, and so scanned pages, have none."""
+    """Return the text layer of each page; scanned pages have none."""
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
 
@@ -75,7 +75,7 @@ def _few(numbers: list[int]) -> str:
 
 
 def _declared(data: bytes) -> str:
-    """The character set that a page names in its head."""
+    """Return the character set that a page declares in its head, "" = none."""
     head = data[:2048].lower()
     place = head.find(b"charset=")
     if place < 0:

@@ -1,7 +1,7 @@
-"""Why a document gives no text, in words that a model can act on."""
+"""The error for a document without readable text, worded for the model."""
 
 from __future__ import annotations
 
 
 class Unreadable(Exception):
-    """`str` is a sentence for the model; raised and caught inside `documents`."""
+    """The document cannot be read; `str` is a sentence for the model. Only `documents` uses it."""

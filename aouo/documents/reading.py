@@ -1,4 +1,4 @@
-"""Reads a document in a child process that may fail, hang or burst without harm."""
+"""Reads a document in a child process, which may fail, hang or exceed its memory without harm."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MAX_ANSWER_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to read: `name` helps to tell kinds of text apart, `kind` "" = look at the content.
+    """What to read: `name` helps to distinguish kinds of text, `kind` "" = detect it.
 
-    `range` counts pages, rows, paragraphs or lines, whatever the kind has.
+    `range` counts the kind's units: pages, rows, paragraphs or lines.
     """
 
     name: str = ""
@@ -31,7 +31,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Text of a document; `total` counts all of its `unit`s, `note` says what is missing."""
+    """The text of a document; `total` counts all its `unit`s, `note` says what is missing."""
 
     kind: str
     text: str
@@ -47,7 +47,7 @@ class DocumentReader:
         self._free = asyncio.Semaphore(at_once)
 
     async def read(self, source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S) -> Read:
-        """See `read`; the time that others take before does not count."""
+        """Read as `read` does; the wait for other readings does not count in the limit."""
         async with self._free:
             return await read(source, job, limit_s=limit_s)
 
@@ -56,7 +56,7 @@ async def read(source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S)
     """Read a document from an open file, or from its bytes; the file stays open.
 
     Raises:
-        ToolFailed: no document, damaged, too large or too slow to read; says which.
+        ToolFailed: it is no document, damaged, too large or too slow to read; says which.
     """
     process = await children.spawn(
         *children.PYTHON,
@@ -80,7 +80,7 @@ async def read(source: IO[bytes] | bytes, job: Job, *, limit_s: float = LIMIT_S)
 async def _answer(process: asyncio.subprocess.Process, data: bytes | None) -> bytes:
     stdin, stdout = process.stdin, process.stdout
     if data is not None and stdin is not None:
-        with suppress(ConnectionError):  # it ended early, and says why or not at all
+        with suppress(ConnectionError):  # it ended early; its answer may say why
             stdin.write(data)
             await stdin.drain()
             stdin.close()

@@ -13,14 +13,14 @@ from aouo.emulator.server import BOT_ID, DEFAULT_USERNAME, Emulator
 from aouo.emulator.start import PARTS, TOPICS
 
 CANNOT_LISTEN = 3
-"""The exit code of a set-up error, as of `aouo` itself."""
+"""The exit code of a set-up error, the same as that of `aouo`."""
 
 
 def main() -> None:
     """Start, print `{"url": …, "page": …, "token": …}`; stop at SIGTERM, SIGINT, the end of stdin.
 
-    With a parent, SIGINT is the parent's: a terminal's Ctrl-C reaches both, and the emulator has
-    to be there until its parent is done.
+    With a parent, SIGINT is ignored: a terminal's Ctrl-C reaches both processes, and the emulator
+    must run until its parent has ended.
     """
     options = _arguments()
     if options.with_parent:
@@ -60,7 +60,7 @@ def _arguments() -> argparse.Namespace:
 
 
 async def _serve(options: argparse.Namespace) -> int:
-    """Run until told to stop; what the process exits with."""
+    """Run until told to stop; return the exit code."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -101,7 +101,7 @@ async def _serve(options: argparse.Namespace) -> int:
 
 
 def _read_parent(stop: asyncio.Event) -> None:
-    """An empty read is the end: the parent is gone."""
+    """Read stdin; stop at its end, when the parent has ended."""
     if not os.read(sys.stdin.fileno(), 4096):
         stop.set()
 

@@ -1,4 +1,4 @@
-"""Who may ask the emulator: programs on this machine and its own page, no other page."""
+"""Restricts access to programs on this machine and to the emulator's own page."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -8,7 +8,7 @@ from aiohttp.typedefs import Handler
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _OURS = frozenset({"same-origin", "none"})
-"""From this very origin, or typed into the browser; another port of this machine is neither."""
+"""From the same origin, or typed into the browser; another port of this machine is neither."""
 SHOWN_NOWHERE_ELSE = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -17,10 +17,10 @@ SHOWN_NOWHERE_ELSE = {
 
 @web.middleware
 async def only_ours(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse what another page in somebody's browser sends here.
+    """Refuse requests of other pages in a browser.
 
-    Programs send neither `Origin` nor `Sec-Fetch-Site`; every browser sends one of them with
-    whatever could change something, and no page can leave it out.
+    Programs send neither `Origin` nor `Sec-Fetch-Site`; every browser sends one of them with each
+    request that could change something, and a page cannot omit it.
     """
     if problem := _foreign(request):
         return web.Response(status=403, text=f"Forbidden: {problem}")
@@ -28,7 +28,7 @@ async def only_ours(request: web.Request, handler: Handler) -> web.StreamRespons
 
 
 async def shown_nowhere_else(_request: web.Request, response: web.StreamResponse) -> None:
-    """No answer of ours is a part of another page."""
+    """Forbid other pages to embed an answer."""
     response.headers.update(SHOWN_NOWHERE_ELSE)
 
 
@@ -37,7 +37,7 @@ def on_this_machine(url: str) -> bool:
 
 
 def _foreign(request: web.Request) -> str:
-    """What is foreign about a request, "" = nothing."""
+    """Return why a request is refused, "" = it is allowed."""
     headers: Mapping[str, str] = request.headers
     if request.url.host not in LOOPBACK:  # a name that was rebound to 127.0.0.1
         return "only this machine"

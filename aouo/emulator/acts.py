@@ -1,4 +1,4 @@
-"""What people do: write, edit, tap, react, send files; each act becomes an update for the bot."""
+"""Acts of people: write, edit, tap, react, send files; each becomes an update for the bot."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,7 +32,7 @@ def say(
     quote: str = "",
     anonymous: bool = False,
 ) -> Message:
-    """A text of a person; its links, commands and mentions are marked by the server.
+    """Write a text as a person; the server marks its links, commands and mentions.
 
     `quote` is the part of `reply_to` that the person selected. `anonymous`: an administrator
     writes it in the name of the group.
@@ -68,7 +68,7 @@ def send_file(
     reply_to: int | None = None,
     album: str = "",
 ) -> Message:
-    """A photo, voice note, document of a person; files with one `album` belong together."""
+    """Send a file as a person; files with the same `album` belong together."""
     attachment = attach(world, kind, upload, Parameters({}, {}))
     content = formatted(caption)
     return _write(
@@ -93,7 +93,7 @@ def send_other(
     fields: JsonObject,
     thread: int | None = None,
 ) -> Message:
-    """Any other kind of message (contact, location, dice) by its Message fields."""
+    """Send any other kind of message (contact, location, dice) by its Message fields."""
     sample = {"message_id": 1, "date": 1, "chat": {"id": 1, "type": "private"}}
     problems = check_object("Message", sample | fields)
     if problems:
@@ -102,7 +102,7 @@ def send_other(
 
 
 def edit(world: World, now: float, *, user: int, chat: int, message_id: int, text: str) -> Message:
-    """A person changes a text or a caption."""
+    """Change the text or caption of a person's message."""
     place = world.chats[chat]
     message = place.message(message_id, "message to edit not found")
     if message.sender_id != user:
@@ -114,7 +114,7 @@ def edit(world: World, now: float, *, user: int, chat: int, message_id: int, tex
 
 
 def tap(world: World, now: float, *, user: int, chat: int, message_id: int, data: str) -> Callback:
-    """A person taps a button; a message that is gone arrives as an inaccessible one."""
+    """Tap a button as a person; a deleted message is reported as inaccessible."""
     place = world.chats[chat]
     message = place.messages.get(message_id)
     callback = Callback(world.serial("48151623"), user, now)
@@ -136,7 +136,7 @@ def tap(world: World, now: float, *, user: int, chat: int, message_id: int, data
 
 
 def stop_draft(world: World, *, user: int, chat: int, thread: int | None = None) -> None:
-    """A person presses *Stop* below a draft: it goes, no more of it is shown, the bot is told."""
+    """Press *Stop* below a draft: it vanishes, later parts are not shown, the bot is told."""
     draft = world.drafts.get((chat, thread))
     if draft is None or not draft.stops or chat != user:
         raise bad_request("there is no draft to stop")
@@ -151,7 +151,7 @@ def stop_draft(world: World, *, user: int, chat: int, thread: int | None = None)
 def react(
     world: World, now: float, *, user: int, chat: int, message_id: int, emoji: str
 ) -> Message:
-    """A person reacts to a message, or takes the reaction back with an empty emoji."""
+    """React to a message as a person; an empty emoji removes the reaction."""
     place = world.chats[chat]
     message = place.message(message_id, "message to react not found")
     old = message.reactions.get(user, ())
@@ -171,7 +171,7 @@ def react(
 
 
 def delete(world: World, *, user: int, chat: int, message_id: int) -> None:
-    """A person deletes a message; the bot hears nothing of it."""
+    """Delete a message as a person; the bot gets no update."""
     place = world.chats[chat]
     place.message(message_id, "message to delete not found")
     del place.messages[message_id]
@@ -235,7 +235,7 @@ def _deliver(world: World, kind: str, chat: Chat, message: Message) -> None:
 
 
 def _is_addressed(world: World, chat: Chat, message: Message) -> bool:
-    """Commands, mentions of the bot and replies to it pass privacy mode."""
+    """Whether a message passes privacy mode: commands, mentions of the bot and replies to it."""
     name = f"@{world.bot.username}".lower()
     text = message.content.text.lower()
     command = text.split(maxsplit=1)[0] if text.startswith("/") else ""

@@ -1,4 +1,4 @@
-"""Entities that the server finds in a text by itself."""
+"""Finds the entities that the server adds to a text itself."""
 
 import re
 
@@ -25,7 +25,7 @@ _PATTERNS = (
 
 
 def found_entities(text: str) -> list[tuple[str, int, int]]:
-    """(kind, offset, length) of every link, command, mention and tag; none overlap."""
+    """Return (kind, offset, length) of every link, command, mention and tag; none overlap."""
     boundaries = utf16_boundaries(text)
     taken: list[tuple[int, int]] = []
     found: list[tuple[str, int, int]] = []

@@ -1,4 +1,4 @@
-"""A request's parameters, wherever they are: query, form, multipart or JSON."""
+"""Reads a request's parameters from its query, form, multipart or JSON body."""
 
 import json
 from typing import Any
@@ -15,9 +15,9 @@ _CHUNK_BYTES = 1 << 20
 
 
 async def read_parameters(request: web.Request, *, local: bool = False) -> JsonObject:
-    """Raw values by name; files are `Upload`s, texts of a form are not decoded yet.
+    """Return raw values by name; files are `Upload`s, texts of a form are not decoded yet.
 
-    `local`: the server is the bot's own.
+    `local`: it is a local server, which takes larger files.
     """
     values: JsonObject = dict(request.query)
     kind = request.content_type
@@ -57,7 +57,7 @@ async def _multipart(request: web.Request, limit: int) -> JsonObject:
         chunks: list[bytes] = []
         while chunk := await part.read_chunk(_CHUNK_BYTES):
             size += len(chunk)
-            if size <= limit:  # the rest is read too, or the answer might not be
+            if size <= limit:  # the rest is read too, or the client might not read the answer
                 chunks.append(bytes(chunk))
         if size > limit:
             continue

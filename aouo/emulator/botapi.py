@@ -1,4 +1,4 @@
-"""The Bot API over HTTP: reads, checks, runs, answers and notes every call."""
+"""Serves the Bot API over HTTP: reads, checks, runs, answers and records every call."""
 
 import asyncio
 import re
@@ -32,7 +32,7 @@ _PROXY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body>nginx</bod
 
 
 DOWNLOAD = "download"
-"""What the request for a file is called in a plan of faults."""
+"""The name of a file download in a plan of faults."""
 
 
 class BotApi:
@@ -95,7 +95,7 @@ class BotApi:
         return self._answer(number, outcome, fault)
 
     async def download(self, request: web.Request) -> web.StreamResponse:
-        """The bytes of a file; its name is not kept."""
+        """Answer the bytes of a file, without its name."""
         try:
             self._check_token(request.match_info["token"])
         except Refusal as refusal:
@@ -115,7 +115,7 @@ class BotApi:
     async def _outcome(
         self, method: Method, params: Parameters, problems: list[Problem], fault: Fault | None
     ) -> Any:
-        """The result, or the Refusal as a value."""
+        """Return the call's result, or the Refusal as a value."""
         try:
             _refuse_problems(problems)
             if method.name == "getUpdates":
@@ -200,7 +200,7 @@ class BotApi:
 
 
 async def _cut_in_half(request: web.Request, file: Upload) -> web.StreamResponse:
-    """A file whose connection breaks in the middle."""
+    """Send half of a file, and break the connection."""
     response = web.StreamResponse()
     response.content_length = len(file.content)
     await response.prepare(request)
@@ -211,7 +211,7 @@ async def _cut_in_half(request: web.Request, file: Upload) -> web.StreamResponse
 
 
 def _is_attached(problem: Problem, uploads: dict[str, Upload]) -> bool:
-    """A part that `attach://` refers to is no unknown parameter."""
+    """Whether an unknown parameter is a part that `attach://` refers to."""
     return problem.flaw == "unknown" and problem.path in uploads
 
 

@@ -1,22 +1,22 @@
-"""One number that grows with every change, and a way to wait for it."""
+"""Counts changes, and lets others wait for the next one."""
 
 import asyncio
 
 
 class ChangeSignal:
-    """Counts changes; whoever waits is woken by the next one."""
+    """Counts changes, and wakes all waiters at each."""
 
     def __init__(self) -> None:
         self.number = 0
         self._next = asyncio.Event()
 
     def bump(self) -> None:
-        """Something changed."""
+        """Count a change, and wake all waiters."""
         self.number += 1
         self.wake()
 
     def wake(self) -> None:
-        """Let everybody who waits look again."""
+        """Wake all waiters."""
         self._next.set()
         self._next = asyncio.Event()
 
@@ -25,7 +25,7 @@ class ChangeSignal:
         await self._next.wait()
 
     async def wait_beyond(self, since: int, timeout_s: float) -> int:
-        """The change number once it exceeds `since`, or after `timeout_s` whatever it is."""
+        """Return the change number once it exceeds `since`, or after `timeout_s` in any case."""
         try:
             async with asyncio.timeout(timeout_s):
                 while self.number <= since:

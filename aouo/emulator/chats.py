@@ -80,7 +80,7 @@ class Chat:
         return self.members.get(person_id, Membership("left"))
 
     def message(self, message_id: int, absent: str) -> Message:
-        """The message, or a 400 with the text of the method that asked."""
+        """Return a message, or raise a 400 with the text `absent`."""
         found = self.messages.get(message_id)
         if found is None:
             raise bad_request(absent)
@@ -92,14 +92,14 @@ class Chat:
         return message
 
     def topic(self, thread_id: int) -> Topic:
-        """The topic for a method that manages topics."""
+        """Return a topic, or raise the 400 of methods that manage topics."""
         found = self.topics.get(thread_id)
         if found is None:
             raise bad_request("message thread not found")
         return found
 
     def close_topic(self, thread_id: int, *, closed: bool) -> Topic:
-        """Close or reopen; doing it twice is an error on the real server too."""
+        """Close or reopen a topic; twice is an error, as on the real server."""
         topic = self.topic(thread_id)
         if topic.closed == closed:
             raise bad_request("TOPIC_NOT_MODIFIED")
@@ -107,9 +107,10 @@ class Chat:
         return self.topics[thread_id]
 
     def thread_for_send(self, thread_id: int, *, closed_too: bool = False) -> int | None:
-        """The topic a send goes to; chats without topics ignore the id, General must be omitted.
+        """Return the topic that a send goes to, None = none.
 
-        `closed_too`: whoever sends manages topics, and may write where others may not.
+        Chats without topics ignore the id; a send must not name General. `closed_too`: the sender
+        manages topics, and may write into closed ones.
         """
         if not thread_id or (self.kind != "private" and not self.is_forum):
             return None
@@ -121,16 +122,16 @@ class Chat:
         return thread_id
 
     def thread_of(self, thread_id: int | None) -> int | None:
-        """The topic an id stands for; None for no topic and for a forum's General one."""
+        """Return the topic that an id names; None for no topic and for a forum's General one."""
         if thread_id == GENERAL and self.kind == "supergroup":
             return None
         return thread_id or None
 
     def in_thread(self, thread_id: int | None) -> Iterator[Message]:
-        """The messages of one topic in order; None is the chat itself or its General topic."""
+        """Return the messages of a topic in order; None = the chat itself, or its General topic."""
         return (one for one in self.messages.values() if one.thread_id == thread_id)
 
 
 def topic_closed() -> Refusal:
-    """The answer to a send into a closed topic."""
+    """Return the refusal of a send into a closed topic."""
     return bad_request("TOPIC_CLOSED")

@@ -1,4 +1,4 @@
-"""The people's side for tests and tools: the same over HTTP wherever the emulator runs."""
+"""The client of the people's side for tests and tools: over HTTP, wherever the emulator runs."""
 
 import asyncio
 import base64
@@ -20,11 +20,11 @@ _ROUND_S = 20.0
 
 
 class ActRefused(Exception):
-    """The emulator would not do what was asked: an unknown chat, a closed topic."""
+    """The emulator refused an act: an unknown chat, a closed topic."""
 
 
 class EmulatorClient:
-    """Acts for people and looks at the world; waiting is driven by changes, never by sleeping."""
+    """Acts for people and reads the world; it waits for changes and never sleeps."""
 
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
@@ -54,7 +54,7 @@ class EmulatorClient:
         quote: str = "",
         anonymous: bool = False,
     ) -> ChatMessage:
-        """A text of a person; `quote` is the part of `reply_to` they selected.
+        """Write a text as a person; `quote` is the part of `reply_to` that they selected.
 
         `anonymous`: an administrator writes it in the name of the group.
         """
@@ -88,7 +88,7 @@ class EmulatorClient:
         thread: int | None = None,
         album: str = "",
     ) -> ChatMessage:
-        """A photo, voice note or document of a person; one `album` makes files one album."""
+        """Send a file as a person; files with the same `album` are one album."""
         return await self._message(
             "send_file",
             user=user,
@@ -105,15 +105,15 @@ class EmulatorClient:
     async def send_other(
         self, user: int, chat: int, fields: JsonObject, *, thread: int | None = None
     ) -> ChatMessage:
-        """Any other kind of message by its Message fields, `{"dice": {...}}`."""
+        """Send any other kind of message by its Message fields, `{"dice": {...}}`."""
         return await self._message("send_other", user=user, chat=chat, fields=fields, thread=thread)
 
     async def tap(
         self, user: int, chat: int, message_id: int, data: str, *, timeout_s: float = 30.0
     ) -> JsonObject:
-        """Tap a button; the answer `{"text", "show_alert"}` the bot gives to it.
+        """Tap a button; return the bot's answer `{"text", "show_alert"}`.
 
-        Raises TimeoutError if the bot says nothing in `timeout_s`.
+        Raises TimeoutError if the bot does not answer in `timeout_s`.
         """
         tapped = await self.act("tap", user=user, chat=chat, message_id=message_id, data=data)
         answer = await self.act("answer", query_id=tapped["query_id"], timeout_s=timeout_s)
@@ -139,7 +139,7 @@ class EmulatorClient:
         started: bool = True,
         language: str = "en",
     ) -> int:
-        """A new person; unless `started`, the bot must not write first."""
+        """Create a person and return their id; unless `started`, the bot must not write first."""
         person = await self.act(
             "create_user",
             first_name=first_name,
@@ -159,7 +159,7 @@ class EmulatorClient:
         bot_status: str = "administrator",
         manages_topics: bool = True,
     ) -> int:
-        """A `group`, `supergroup` or `forum`; its first member owns it."""
+        """Create a `group`, `supergroup` or `forum` and return its id; the first member owns it."""
         chat = await self.act(
             "create_chat",
             title=title,
@@ -173,7 +173,7 @@ class EmulatorClient:
     async def set_bot_status(
         self, user: int, chat: int, status: str, *, manages_topics: bool = True
     ) -> None:
-        """`administrator`, `member`, `restricted` (muted), `left` or `kicked`, by `user`."""
+        """Set the bot's status as `user`: administrator, member, restricted, left or kicked."""
         await self.act(
             "set_bot_status", user=user, chat=chat, status=status, manages_topics=manages_topics
         )
@@ -191,11 +191,11 @@ class EmulatorClient:
         await self.act("unblock", user=user)
 
     async def upgrade(self, user: int, chat: int) -> int:
-        """Make a basic group a supergroup; its new id."""
+        """Make a basic group a supergroup; return its new id."""
         return (await self.act("upgrade", user=user, chat=chat))["id"]
 
     async def topic_created(self, user: int, chat: int, name: str) -> int:
-        """A new topic; its thread id."""
+        """Create a topic; return its thread id."""
         topic = await self.act("topic_created", user=user, chat=chat, name=name)
         return topic["message_thread_id"]
 
@@ -210,18 +210,18 @@ class EmulatorClient:
         await self.act("topic_deleted", user=user, chat=chat, thread=thread)
 
     async def messages(self, chat: int, thread: int | None = None) -> list[ChatMessage]:
-        """The messages of a chat or of one topic, in order; 1 is a forum's General topic."""
+        """Return the messages of a chat or of one topic, in order; 1 = a forum's General topic."""
         where = {"chat": chat} if thread is None else {"chat": chat, "thread": thread}
         return [ChatMessage.of(raw) for raw in await self.act("messages", **where)]
 
     async def calls(self, method: str = "") -> list[JsonObject]:
-        """Every API call in order: number, at, method, params, status, description, fault."""
+        """Return all API calls in order: number, at, method, params, status, description, fault."""
         found: list[JsonObject] = await self.act("calls")
         wanted = method.lower()
         return [call for call in found if not wanted or call["method"].lower() == wanted]
 
     async def violations(self) -> list[JsonObject]:
-        """Every way in which the bot broke the API description: call, method, problem."""
+        """Return every violation of the API description by the bot: call, method, problem."""
         return await self.act("violations")
 
     async def fault(self, kind: str, **options: Any) -> None:
@@ -239,7 +239,7 @@ class EmulatorClient:
         await self.act("flood", on=on)
 
     async def until(self, look: Callable[[], Awaitable[T | None]], timeout_s: float = 30.0) -> T:
-        """The first true answer of `look`, asked again at every change of the emulator.
+        """Return the first true result of `look`, called again at every change of the emulator.
 
         Raises TimeoutError after `timeout_s`.
         """
@@ -261,7 +261,7 @@ class EmulatorClient:
         contains: str = "",
         timeout_s: float = 30.0,
     ) -> ChatMessage:
-        """The bot's first message after message `after` that contains a text; waits for it."""
+        """Wait for the bot's first message after message `after` that contains a text."""
 
         async def look() -> ChatMessage | None:
             found = (
@@ -278,7 +278,7 @@ class EmulatorClient:
             raise TimeoutError(f"{error}; the last messages are {last}") from None
 
     async def act(self, verb: str, **arguments: Any) -> Any:
-        """One verb of the control API; ActRefused if the emulator says no."""
+        """Call one verb of the control API; raises ActRefused if the emulator refuses it."""
         url = f"{self.base_url}/emulator/{verb}"
         body = BytesIO(json.dumps(arguments).encode())  # aiohttp warns of megabytes as bytes
         headers = {"Content-Type": "application/json"}

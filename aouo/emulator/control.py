@@ -1,4 +1,4 @@
-"""The people's side over HTTP: `POST /emulator/<verb>` with a JSON object of arguments."""
+"""Serves the people's side over HTTP: `POST /emulator/<verb>` with a JSON object of arguments."""
 
 import asyncio
 from typing import Any
@@ -39,13 +39,13 @@ class Control:
         app.router.add_post("/emulator/{verb}", self.act)
 
     async def changes(self, request: web.Request) -> web.Response:
-        """Answers `{"now": N}` once N exceeds `since`, at the latest after `timeout_s`."""
+        """Answer `{"now": N}` once N exceeds `since`, at the latest after `timeout_s`."""
         since = int(request.query.get("since", "0"))
         timeout_s = min(MAX_WAIT_S, float(request.query.get("timeout_s", "25")))
         return web.json_response({"now": await self._signal.wait_beyond(since, timeout_s)})
 
     async def media(self, request: web.Request) -> web.StreamResponse:
-        """A file of a message, for the page; never anything a browser would run."""
+        """Answer a file of a message for the page, never as a type that a browser would run."""
         found = self._desk.world.files.get(request.match_info["path"])
         if not isinstance(found, Upload):
             raise web.HTTPNotFound
@@ -54,9 +54,9 @@ class Control:
         return web.Response(body=found.content, content_type=shown, headers=headers)
 
     async def act(self, request: web.Request) -> web.Response:
-        """Run one verb; a refusal is a 400 with its text.
+        """Run one verb; a refusal has its own status and text.
 
-        JSON only, so that a page of another origin cannot post here without asking first.
+        JSON only, so that a page of another origin cannot post here without a CORS preflight.
         """
         if request.content_type != "application/json":
             return _failed(415, "application/json is expected")
@@ -86,7 +86,7 @@ class Control:
         return result
 
     async def _answer(self, query_id: str, timeout_s: float) -> JsonObject | None:
-        """What the bot answers to a tap, or None if it says nothing in time."""
+        """Wait for the bot's answer to a tap; None if none comes in time."""
         callback = self._desk.world.callbacks[query_id]
         try:
             async with asyncio.timeout(timeout_s):

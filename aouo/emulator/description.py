@@ -1,4 +1,4 @@
-"""Telegram's own description of its Bot API: calls and objects are checked against it."""
+"""Checks calls and objects against Telegram's own description of its Bot API."""
 
 import json
 import re
@@ -42,7 +42,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type of the description: fields, or the subtypes it stands for."""
+    """A type of the description: its fields, or its subtypes."""
 
     name: str
     fields: Mapping[str, Field]
@@ -78,7 +78,7 @@ class Upload:
 
 @cache
 def description() -> Description:
-    """The description shipped beside this file, and what is newer than it, read once."""
+    """Return the description beside this file with newer additions, read once."""
     raw, newer = _read("api.json"), _read("api_newer.json")
     methods: dict[str, JsonObject] = raw["methods"]
     types: dict[str, JsonObject] = raw["types"]
@@ -104,9 +104,9 @@ def _read(name: str) -> JsonObject:
 
 
 def check_call(method: str, params: Mapping[str, Any]) -> list[Problem]:
-    """What is wrong with a call: unknown method or parameters, missing ones, wrong types.
+    """Return the problems of a call: unknown method or parameters, missing ones, wrong types.
 
-    Values may be typed (a JSON body) or text (a form), as the real server takes both.
+    Values may be typed (a JSON body) or text (a form), since the real server takes both.
     """
     known = description().methods.get(method.lower())
     if known is None:
@@ -115,7 +115,7 @@ def check_call(method: str, params: Mapping[str, Any]) -> list[Problem]:
 
 
 def read_call(method: Method, params: Mapping[str, Any]) -> tuple[JsonObject, list[Problem]]:
-    """The typed values of a call and what is wrong with it; an empty text is an absent value."""
+    """Return the typed values and the problems of a call; an empty text is an absent value."""
     values: JsonObject = {}
     problems: list[Problem] = []
     for name, raw in params.items():
@@ -140,12 +140,12 @@ def read_call(method: Method, params: Mapping[str, Any]) -> tuple[JsonObject, li
 
 
 def check_object(type_name: str, value: object) -> list[Problem]:
-    """What is wrong with an object that is meant to be a `type_name`."""
+    """Return the problems of an object as a `type_name`."""
     return check((type_name,), value, type_name)
 
 
 def check(types: Iterable[str], value: object, path: str) -> list[Problem]:
-    """The problems of `value` read as the best fitting of `types`."""
+    """Return the problems of `value` as the best fitting of `types`."""
     names = tuple(types)
     inner = tuple(name.removeprefix(_ARRAY) for name in names if name.startswith(_ARRAY))
     if len(inner) > 1:  # several kinds of arrays mean one whose items are of any of these kinds
@@ -169,7 +169,7 @@ def _fields(item: JsonObject) -> dict[str, Field]:
 
 
 def _decode(types: tuple[str, ...], raw: object) -> object:
-    """A form's text as the typed value it stands for; what cannot be read stays as it came."""
+    """Return the typed value of a form's text; an unreadable one stays as it is."""
     if "String" in types and isinstance(raw, int | float) and not isinstance(raw, bool):
         return raw if "Integer" in types else str(raw)
     if "Boolean" in types and isinstance(raw, int) and raw in (0, 1):
@@ -213,7 +213,7 @@ def _check_items(inner: tuple[str, ...], value: object, path: str) -> list[Probl
 
 
 def _named_by(value: object, subtypes: tuple[str, ...]) -> tuple[str, ...]:
-    """The subtypes whose constant fields `value` has (`type`, `status`); all if it names none."""
+    """Return the subtypes whose constant fields `value` has (`type`, `status`), else all."""
     given = as_object(value) or {}
     named = [
         name

@@ -1,4 +1,4 @@
-"""Formatting of a text: entities checked, cleaned and cut as the server does it."""
+"""Checks, cleans and cuts the entities of a text as the server does."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from aouo.emulator.text import clean, link_target, outer_blanks, utf16_boundarie
 
 MAX_ENTITIES = 100  # the server drops the rest
 
-# What a bot may set; the other kinds are found by the server itself.
+# The kinds that a bot may set; the server finds the others itself.
 SETTABLE = frozenset(
     [
         "bold",
@@ -66,9 +66,9 @@ class Formatted:
 
 
 def formatted(text: str, raw: Iterable[JsonObject] = ()) -> Formatted:
-    """Clean and trim `text`, move and cut the entities with it, add what the server finds.
+    """Clean and trim `text`, adjust its entities, and add those that the server finds.
 
-    Raises Refusal for half a surrogate pair and for entities outside the text or inside a pair.
+    Raises Refusal for a lone surrogate and for entities outside the text or inside a pair.
     """
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise bad_request("strings must be encoded in UTF-8")
@@ -87,7 +87,7 @@ def formatted(text: str, raw: Iterable[JsonObject] = ()) -> Formatted:
 
 
 def _read(item: JsonObject) -> Entity | None:
-    """The entity, or None where the server ignores it: unknown kinds and links to nowhere."""
+    """Return the entity, or None if the server ignores it: unknown kinds and invalid links."""
     kind: str = item["type"]
     offset: int = item["offset"]
     length: int = item["length"]
@@ -134,7 +134,7 @@ def _byte_offset(text: str, boundaries: Sequence[int], offset: int) -> int:
 
 
 def _cleaned(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
-    """Control characters out; only dropped `\\r` move offsets."""
+    """Clean control characters; only removed `\\r` change offsets."""
     if "\r" in text:
         boundaries = utf16_boundaries(text)
         gone = [boundaries[i] for i, character in enumerate(text) if character == "\r"]
@@ -165,7 +165,7 @@ def _span(entity: Entity, start: int, end: int) -> Entity:
 
 
 def _without_code_contents(entities: list[Entity]) -> list[Entity]:
-    """`code` and `pre` contain nothing: what lies inside them vanishes; a quote lies around."""
+    """Drop entities inside `code` and `pre`, which contain none; a quote may lie around them."""
     blocks = [entity for entity in entities if entity.kind in ("code", "pre")]
     return [
         entity

@@ -1,4 +1,4 @@
-"""Faults on purpose: which call goes wrong, and how."""
+"""Plans faults: which call goes wrong, and how."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
@@ -12,13 +12,13 @@ FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Calls number `nth` to `nth + times - 1` of those that match go wrong.
+    """One fault of the matching calls number `nth` to `nth + times - 1`.
 
-    `drop_before`: the connection closes and nothing happens. `drop_after`: it happens, the
-    connection closes without an answer. `status`: 429 (with `retry_after`), 502 with a proxy's
-    HTML page, any other with `description`; nothing happens. `slow`: it happens, the answer comes
-    `seconds` later. `garbage`: it happens, the answer is JSON cut in half.
-    `duplicate_update`: a getUpdates that confirms something delivers it once more.
+    `drop_before`: the connection closes and nothing happens. `drop_after`: the call is carried out,
+    and the connection closes without an answer. `status`: 429 (with `retry_after`), 502 with a
+    proxy's HTML page, any other with `description`; nothing happens. `slow`: the answer comes
+    `seconds` late. `garbage`: the call is carried out, the answer is JSON cut in half.
+    `duplicate_update`: a getUpdates that confirms updates delivers them once more.
     """
 
     kind: FaultKind
@@ -54,7 +54,7 @@ class FaultPlan:
         return list(self._faults)
 
     def next_for(self, method: str, chat_id: object, *, confirms: bool = False) -> Fault | None:
-        """The fault this call suffers; every matching fault counts the call."""
+        """Return the fault of this call, None = none; every matching fault counts the call."""
         due: Fault | None = None
         remaining: list[Fault] = []
         for fault in self._faults:

@@ -1,4 +1,4 @@
-"""Files: what was uploaded, by whom ever, under an id and a path of the server."""
+"""Stores files of people and the bot, and finds them by an id or a path of the server."""
 
 import struct
 import zlib
@@ -15,11 +15,11 @@ from aouo.emulator.world import World
 MAX_DOWNLOAD_BYTES = 20_000_000
 MAX_PHOTO_BYTES = 10_000_000
 MAX_PHOTO_SIDES = 10_000
-"""Width and height together."""
+"""The greatest sum of width and height."""
 MAX_PHOTO_RATIO = 20
 _FOLDERS = {"audio": "music", "voice": "voice", "photo": "photos", "document": "documents"}
 _IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
-_UNKNOWN_SIZE = (640, 480)  # of an image whose header says nothing we read
+_UNKNOWN_SIZE = (640, 480)  # of an image whose header is not understood
 _SMALLER = {"s": 90, "m": 320, "x": 800, "y": 1280}
 """The longest side of each smaller size of a photo, by its letter, which ends the id.
 
@@ -28,9 +28,9 @@ Source: core.telegram.org/api/files#image-thumbnail-types.
 
 
 def attach(world: World, kind: MediaKind, source: Upload | str, params: Parameters) -> Attachment:
-    """Store `source` (or find it, or note its address) and describe it as a `kind`.
+    """Store `source`, an upload, a file id or an address, and describe it as a `kind`.
 
-    An address is kept as it is: the emulator fetches nothing.
+    An address is stored as it is: the emulator fetches nothing.
     """
     if isinstance(source, str) and source in world.files:
         file_id = _whole(source) if kind == "photo" else source
@@ -44,7 +44,7 @@ def attach(world: World, kind: MediaKind, source: Upload | str, params: Paramete
 
 
 def file_json(world: World, file_id: str) -> JsonObject:
-    """The File object that getFile answers."""
+    """Return the File object for getFile."""
     if file_id not in world.files:
         raise bad_request("wrong file_id or the file is temporarily unavailable")
     source = world.files[file_id]
@@ -58,7 +58,7 @@ def file_json(world: World, file_id: str) -> JsonObject:
 
 
 def file_at(world: World, path: str) -> Upload | None:
-    """The file under a path of the server; its name and type are not kept there."""
+    """Return the file at a path of the server, None = there is none."""
     source = world.files.get(PurePosixPath(path).stem)
     return source if isinstance(source, Upload) else None
 
@@ -122,7 +122,7 @@ def _detail(world: World, kind: MediaKind, file_id: str, params: Parameters) -> 
 
 
 def _smaller(world: World, file_id: str, width: int, height: int) -> list[JsonObject]:
-    """The sizes below a photo's own, smallest first; each is a file with an id of its own."""
+    """Return a photo's smaller sizes, smallest first; each is a file with its own id."""
     sizes: list[JsonObject] = []
     longest = max(width, height)
     for letter, side in _SMALLER.items():
@@ -136,12 +136,12 @@ def _smaller(world: World, file_id: str, width: int, height: int) -> list[JsonOb
 
 
 def _whole(file_id: str) -> str:
-    """The photo that a size belongs to: sent again by any of its ids, all of it is sent."""
+    """Return the id of the photo that a size belongs to; any of its ids sends the whole photo."""
     return file_id.rstrip("".join(_SMALLER))
 
 
 def _grey(width: int, height: int) -> bytes:
-    """A PNG of one grey: nothing here can scale a picture."""
+    """Return a grey PNG of this size, since nothing here can scale pictures."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (
@@ -156,7 +156,7 @@ def _grey(width: int, height: int) -> bytes:
 
 
 def image_size(content: bytes) -> tuple[int, int]:
-    """Width and height of a PNG, GIF or JPEG."""
+    """Return width and height of a PNG, GIF or JPEG, a usual size for others."""
     if content.startswith(b"\x89PNG") and len(content) >= 24:
         width, height = struct.unpack(">II", content[16:24])
         return width, height

@@ -1,18 +1,18 @@
-"""Flood control: token buckets per chat, per group and over all chats."""
+"""Simulates flood control: buckets per chat, per group and over all chats."""
 
 import math
 from dataclasses import dataclass, field
 
 from aouo.emulator.refusal import Refusal, too_many_requests
 
-# What counts as a message; edits count like sends.
+# Methods that count as messages; edits count like sends.
 COUNTED = ("send", "edit", "copy", "forward")
 UNCOUNTED = frozenset({"sendchataction", "sendmessagedraft", "editforumtopic"})
 
 
 @dataclass(slots=True)
 class Bucket:
-    """`burst` calls at once, refilled with `rate` calls a second."""
+    """A leaky bucket: `burst` calls at once, then `rate` calls a second."""
 
     burst: float
     rate: float
@@ -20,7 +20,7 @@ class Bucket:
     at: float = 0.0
 
     def wait_s(self, now: float) -> float:
-        """Seconds until one more call fits; 0 if it does now."""
+        """Return the seconds until one more call fits; 0 if it does now."""
         self.level = max(0.0, self.level - (now - self.at) * self.rate)
         self.at = now
         return max(0.0, (self.level + 1 - self.burst) / self.rate)
@@ -31,7 +31,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class FloodControl:
-    """Off until somebody switches it on; the numbers are the ones Telegram names."""
+    """Flood control with the figures that Telegram names; off until it is switched on."""
 
     on: bool = False
     _chats: dict[object, list[Bucket]] = field(default_factory=dict[object, list[Bucket]])
@@ -39,9 +39,9 @@ class FloodControl:
     _until: dict[object, float] = field(default_factory=dict[object, float])
 
     def judge(self, method: str, chat_id: object, is_group: bool, now: float) -> Refusal | None:
-        """The 429 for this call, or None and the call is counted.
+        """Return the 429 for this call, or count the call and return None.
 
-        Once refused, a chat stays refused until its time is over: calls count it down.
+        A refused chat stays refused until its time is over; each 429 names the seconds left.
         """
         name = method.lower()
         if not self.on or not name.startswith(COUNTED) or name in UNCOUNTED:

@@ -1,4 +1,4 @@
-"""What the bot asked for: every call in order, and every way it broke the description."""
+"""Records every call of the bot in order, and every violation of the description."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,7 +10,7 @@ from aouo.emulator.jsons import JsonObject, as_array, as_object
 
 @dataclass(frozen=True, slots=True)
 class ApiCall:
-    """One API call; `status` is None while it is open and where no answer was sent.
+    """One API call; `status` is None while it is open, and if no answer was sent.
 
     `fault` names the fault it suffered, `at` is the emulator's clock at arrival.
     """
@@ -26,7 +26,7 @@ class ApiCall:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A call that differs from the description, or an object of ours that does."""
+    """A call, or an answer of ours, that differs from the description."""
 
     call: int
     method: str
@@ -34,7 +34,7 @@ class Violation:
 
 
 class Journal:
-    """Calls and violations since the start."""
+    """The calls and violations since the start."""
 
     def __init__(self, signal: ChangeSignal) -> None:
         self.calls: list[ApiCall] = []
@@ -42,7 +42,7 @@ class Journal:
         self._signal = signal
 
     def arrived(self, at: float, method: str, params: JsonObject) -> int:
-        """Note a call; its number counts from 1."""
+        """Record a call; return its number, from 1."""
         number = len(self.calls) + 1
         self.calls.append(ApiCall(number, at, method, _shown(params)))
         self._signal.bump()
@@ -51,7 +51,7 @@ class Journal:
     def answered(
         self, number: int, status: int | None, description: str = "", fault: str = ""
     ) -> None:
-        """Note how a call ended, and tell whoever waits for a change."""
+        """Record how a call ended, and wake waiters."""
         call = self.calls[number - 1]
         self.calls[number - 1] = replace(call, status=status, description=description, fault=fault)
         self._signal.bump()
@@ -67,7 +67,7 @@ class Journal:
 
 
 def _shown(value: Any) -> Any:
-    """JSON in place of uploaded files."""
+    """Return a value with descriptions in place of uploaded files."""
     if isinstance(value, Upload):
         return {"file_name": value.name, "mime_type": value.mime, "size": len(value.content)}
     found = as_object(value)

@@ -1,4 +1,4 @@
-"""JSON as the emulator handles it: plain values with a typed way in."""
+"""Types and casts for JSON values."""
 
 from typing import Any, TypeAlias, cast
 
@@ -7,10 +7,10 @@ JsonArray: TypeAlias = list[Any]
 
 
 def as_object(value: object) -> JsonObject | None:
-    """`value` if it is a JSON object."""
+    """Return `value` if it is a JSON object, else None."""
     return cast(JsonObject, value) if isinstance(value, dict) else None
 
 
 def as_array(value: object) -> JsonArray | None:
-    """`value` if it is a JSON array."""
+    """Return `value` if it is a JSON array, else None."""
     return cast(JsonArray, value) if isinstance(value, list) else None

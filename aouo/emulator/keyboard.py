@@ -1,4 +1,4 @@
-"""Inline keyboards: checked as the server checks them."""
+"""Checks inline keyboards as the server does."""
 
 from aouo.emulator.jsons import JsonObject, as_array, as_object
 from aouo.emulator.messages import Keyboard
@@ -23,7 +23,7 @@ _ACTIONS = [
 
 
 def inline_keyboard(markup: JsonObject | None) -> Keyboard:
-    """The rows of an inline keyboard; empty rows vanish, other markup has no rows."""
+    """Return the rows of an inline keyboard without empty ones; other markup has no rows."""
     rows = as_array((markup or {}).get("inline_keyboard")) or []
     keyboard = tuple(
         tuple(_button(button) for button in as_array(row) or []) for row in rows if as_array(row)

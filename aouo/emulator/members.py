@@ -1,4 +1,4 @@
-"""People and the bot come and go: joining, leaving, blocking, a group that becomes a supergroup."""
+"""Changes memberships: joining, leaving, blocking, upgrading a group to a supergroup."""
 
 from aouo.emulator.chats import Chat
 from aouo.emulator.jsons import JsonObject
@@ -9,7 +9,7 @@ from aouo.emulator.world import World
 
 
 def join(world: World, now: float, *, user: int, chat: int) -> None:
-    """A person joins; the bot sees the service message."""
+    """Let a person join; the bot sees the service message."""
     place = world.chats[chat]
     _change(world, now, place, user, user, Membership("member"))
     fields: JsonObject = {"new_chat_members": [world.person(user).as_json()]}
@@ -17,30 +17,30 @@ def join(world: World, now: float, *, user: int, chat: int) -> None:
 
 
 def leave(world: World, now: float, *, user: int, chat: int) -> None:
-    """A person leaves."""
+    """Let a person leave."""
     place = world.chats[chat]
     _change(world, now, place, user, user, Membership("left"))
     service(world, place, user, now, None, {"left_chat_member": world.person(user).as_json()})
 
 
 def block(world: World, now: float, *, user: int) -> None:
-    """A person stops the bot in their private chat."""
+    """Block the bot in a person's private chat."""
     set_bot_status(world, now, user=user, chat=user, status=Membership("kicked"))
 
 
 def unblock(world: World, now: float, *, user: int) -> None:
-    """A person starts the bot again; nothing happens if it was not blocked."""
+    """Unblock the bot in a person's private chat; nothing happens if it was not blocked."""
     if world.bot_status(world.chats[user]).status == "kicked":
         set_bot_status(world, now, user=user, chat=user, status=Membership("member"))
 
 
 def set_bot_status(world: World, now: float, *, user: int, chat: int, status: Membership) -> None:
-    """A person adds, promotes, demotes or removes the bot."""
+    """Add, promote, demote or remove the bot as a person."""
     _change(world, now, world.chats[chat], user, world.bot.id, status)
 
 
 def upgrade(world: World, now: float, *, user: int, chat: int) -> Chat:
-    """A basic group becomes a supergroup: both get a service message, the old id is dead."""
+    """Make a basic group a supergroup: both get a service message, and the old id is refused."""
     old = world.chats[chat]
     if old.kind != "group" or old.migrated_to is not None:
         raise bad_request("only a basic group can be upgraded")
@@ -54,14 +54,14 @@ def upgrade(world: World, now: float, *, user: int, chat: int) -> Chat:
 
 
 def welcome_bot(world: World, chat: Chat, creator_id: int, now: float) -> None:
-    """A new group with the bot in it, as the bot hears of it."""
+    """Send the updates that tell the bot of a new group with it."""
     _change(world, now, chat, creator_id, world.bot.id, Membership("member"))
     kind = "group_chat_created" if chat.kind == "group" else "supergroup_chat_created"
     service(world, chat, creator_id, now, None, {kind: True})
 
 
 def tell_topic_created(world: World, chat: Chat, thread_id: int) -> None:
-    """Deliver the service message of a topic a person created."""
+    """Deliver the service message of a topic that a person created."""
     announce(world, chat, chat.messages[thread_id])
 
 

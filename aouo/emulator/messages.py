@@ -1,4 +1,4 @@
-"""A message as it is stored: a frozen value, replaced when it is edited."""
+"""Messages as the emulator stores them: frozen values, replaced by an edit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Attachment:
 class Message:
     """One message; `content` is the caption if there is an attachment.
 
-    `service` holds the fields of a service message, `other` those of kinds without a shape here.
+    `service` holds the fields of a service message, `other` those of further kinds.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""The world's values as Bot API objects."""
+"""Writes the world's values as Bot API objects."""
 
 from aouo.emulator.entities import Formatted
 from aouo.emulator.jsons import JsonObject
@@ -8,7 +8,7 @@ from aouo.emulator.world import World
 
 
 def message_json(world: World, message: Message, *, with_reply: bool = True) -> JsonObject:
-    """A Message object; the message replied to is shown without its own reply."""
+    """Return a Message object; the replied message is shown without its own reply."""
     chat = world.chats[message.chat_id]
     item: JsonObject = {
         "message_id": message.id,
@@ -51,7 +51,7 @@ def _formatted(text: str, entities: str, content: Formatted) -> JsonObject:
 
 
 def _reply(world: World, message: Message) -> JsonObject:
-    """What the message answers; in a forum topic implicitly the message that created it."""
+    """Return the fields of a reply; a message in a topic replies to the one that created it."""
     chat = world.chats[message.chat_id]
     implicit = message.thread_id if chat.kind == "supergroup" and chat.is_forum else None
     target = chat.messages.get(message.reply_to or implicit or 0)
@@ -66,7 +66,7 @@ def _reply(world: World, message: Message) -> JsonObject:
 
 
 def _thread_root(world: World, message: Message) -> int | None:
-    """In a plain supergroup the first message of the chain of replies, which is no topic."""
+    """Return the first message of a chain of replies in a plain supergroup, which is no topic."""
     chat = world.chats[message.chat_id]
     if chat.kind != "supergroup" or chat.is_forum or message.reply_to is None:
         return None
@@ -77,5 +77,5 @@ def _thread_root(world: World, message: Message) -> int | None:
 
 
 def inaccessible_json(world: World, chat_id: int, message_id: int) -> JsonObject:
-    """What stands for a deleted message."""
+    """Return the object for a deleted message."""
     return {"chat": world.chats[chat_id].as_json(), "message_id": message_id, "date": 0}

@@ -1,4 +1,4 @@
-"""The parameters of one call, read by name and type."""
+"""Reads the parameters of one call by name and type."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from aouo.emulator.jsons import JsonObject, as_array, as_object
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Values already checked against the description; a getter answers the empty value if absent.
+    """Values checked against the description; a getter returns an empty value for a missing one.
 
     `uploads` are the multipart parts that `attach://name` refers to.
     """
@@ -42,12 +42,12 @@ class Parameters:
         return name in self.values
 
     def file(self, name: str) -> Upload | str:
-        """The uploaded part, or the file id or address given as text."""
+        """Return the uploaded part, or the file id or address given as text."""
         value = self.values.get(name, "")
         if isinstance(value, Upload):
             return value
         return self.reference(str(value))
 
     def reference(self, value: str) -> Upload | str:
-        """The part that `attach://name` names, or the text itself."""
+        """Return the part that `attach://name` names, or the text itself."""
         return self.uploads.get(value.removeprefix("attach://"), value)

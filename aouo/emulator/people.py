@@ -1,4 +1,4 @@
-"""People and the bot, and what they are in a chat."""
+"""People and the bot, and their membership in a chat."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -65,7 +65,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What somebody is in a chat; only an administrator's `manages_topics` counts."""
+    """A person's status in a chat; `manages_topics` counts for administrators only."""
 
     status: Status
     manages_topics: bool = True

@@ -1,4 +1,4 @@
-"""getUpdates: confirm, wait, deliver; of two who wait the older one loses."""
+"""Answers getUpdates: confirms, waits, delivers; of two open polls the older one is refused."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ _WEBHOOK = (
 
 
 class Poll:
-    """The one long poll a bot may have open."""
+    """The one long poll that a bot may have open."""
 
     def __init__(self, world: World, signal: ChangeSignal) -> None:
         self._world = world
@@ -28,9 +28,9 @@ class Poll:
         self._stopped = False
 
     async def get_updates(self, params: Parameters, *, duplicate: bool) -> list[JsonObject]:
-        """The updates from `offset` on, waiting up to `timeout` seconds for the first one.
+        """Return the updates from `offset` on; wait up to `timeout` seconds for the first one.
 
-        With `duplicate` those that `offset` confirms are delivered once more.
+        With `duplicate` the updates that `offset` confirms are delivered once more.
         """
         self._check_webhook()
         mine = self._newest = object()
@@ -70,6 +70,6 @@ class Poll:
             raise conflict(_WEBHOOK)
 
     def stop(self) -> None:
-        """Let the open poll end, because the server goes away."""
+        """End the open poll, because the server stops."""
         self._stopped = True
         self._signal.wake()

@@ -1,4 +1,4 @@
-"""What the server answers instead of a result."""
+"""Error answers of the server."""
 
 
 class Refusal(Exception):
@@ -15,21 +15,21 @@ class Refusal(Exception):
 
 
 def bad_request(text: str, **parameters: int) -> Refusal:
-    """A 400; a `CONSTANT_CASE` text keeps its case, as on the real server."""
+    """Return a 400 with the prefix of the real server."""
     return Refusal(400, f"Bad Request: {text}", **parameters)
 
 
 def forbidden(text: str) -> Refusal:
-    """A 403: the bot may not talk to this chat."""
+    """Return a 403: the bot may not write to this chat."""
     return Refusal(403, f"Forbidden: {text}")
 
 
 def conflict(text: str) -> Refusal:
-    """A 409: somebody else reads the updates."""
+    """Return a 409: another process reads the updates."""
     return Refusal(409, f"Conflict: {text}")
 
 
 def too_many_requests(retry_after_s: int) -> Refusal:
-    """A 429 with the seconds to wait."""
+    """Return a 429 with the seconds to wait."""
     text = f"Too Many Requests: retry after {retry_after_s}"
     return Refusal(429, text, retry_after=retry_after_s)

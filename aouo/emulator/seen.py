@@ -1,4 +1,4 @@
-"""A message as people see it."""
+"""Messages as people see them."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from aouo.emulator.jsons import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """An inline button; `data` is empty if it opens `url`."""
+    """An inline button; `data` is "" if it opens `url`."""
 
     text: str
     data: str

@@ -1,4 +1,4 @@
-"""The emulator as one object: a loopback server that lives as long as its context."""
+"""Runs the emulator: a loopback server that lives as long as its context."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ from aouo.emulator.world import World
 
 BOT_ID = 4200
 DEFAULT_TOKEN = f"{BOT_ID}:aouo-emulator"
-"""Of an emulator inside of a test; as a process it makes a new one each time."""
+"""The token of an emulator inside a test; as a process it makes a new one each time."""
 DEFAULT_USERNAME = "aouo_try_bot"
 MAX_BODY_BYTES = 60_000_000
 
@@ -41,11 +41,11 @@ _NOTHING_FOREIGN = (
 
 
 class Emulator:
-    """A local Telegram on 127.0.0.1; `base_url` is what a bot gets as its API address.
+    """A local Telegram on 127.0.0.1; `base_url` is the API address for a bot.
 
-    `client` is the people's side and is open while the emulator is. `parts` says what is there
-    at start besides Ada: `ben`, `group`, `forum`; `topics` are those of the forum. `local`: it is a
-    server of the bot's own, which takes and gives large files.
+    `client` is the people's side, open while the emulator is. `parts` says what exists at the start
+    besides Ada: `ben`, `group`, `forum`; `topics` are those of the forum. `local`: it acts as a
+    local Bot API server, which takes and gives large files.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Emulator:
         )
 
     def tell_of_topics(self) -> None:
-        """Let the bot hear of the topics that are there from the start: it was in the group."""
+        """Deliver the service messages of the first topics to the bot, as if it had been there."""
         for chat in self.world.chats.values():
             for message in chat.messages.values():
                 if "forum_topic_created" in message.service:
@@ -102,7 +102,7 @@ class Emulator:
         self.base_url = f"http://{host}:{port}"
         self.client = EmulatorClient(self.base_url)
         await self.client.__aenter__()
-        self._calling = asyncio.ensure_future(self.webhook.run())  # as long as the server
+        self._calling = asyncio.ensure_future(self.webhook.run())  # it runs as long as the server
         return self
 
     async def __aexit__(
@@ -121,7 +121,7 @@ class Emulator:
 
     @property
     def bot_url(self) -> str:
-        """The address methods are appended to: `<base_url>/bot<token>`."""
+        """The address to which methods are appended: `<base_url>/bot<token>`."""
         return f"{self.base_url}/bot{self.token}"
 
     def _application(self) -> web.Application:
@@ -146,6 +146,6 @@ class Emulator:
 
 
 async def _page(request: web.Request) -> web.StreamResponse:
-    """The chat page; it may load nothing from elsewhere."""
+    """Answer the chat page, which may load nothing from other origins."""
     headers = {"Content-Security-Policy": _NOTHING_FOREIGN, "Cache-Control": "no-store"}
     return web.FileResponse(_PAGE / "index.html", headers=headers)

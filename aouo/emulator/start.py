@@ -1,4 +1,4 @@
-"""The world at start: two people, their private chats, a group and a forum."""
+"""Makes the world at the start: two people, their private chats, a group and a forum."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,7 +10,7 @@ from aouo.emulator.world import World
 ADA = 1001
 BEN = 1002
 ANONYMOUS = 1_087_968_824
-"""Who Telegram says wrote what an administrator writes in the group's name: GroupAnonymousBot."""
+"""The sender of messages in a group's name, by an anonymous administrator: GroupAnonymousBot."""
 FAMILY = -2001
 HOUSEHOLD = -1_000_000_003_001
 NOTES = 2
@@ -28,9 +28,9 @@ def furnish(
     topics: Sequence[str] = TOPICS,
     language: str = "en",
 ) -> None:
-    """Ada is always there; `parts` says who and what else, `topics` what the forum has.
+    """Create Ada, and the other `parts`; `topics` are those of the forum.
 
-    `language` is what everybody's Telegram is set to.
+    `language` is that of all people.
     """
     world.add_person(Person(ADA, "Ada", username="ada", language_code=language), started=True)
     anonymous = Person(ANONYMOUS, "Group", username="GroupAnonymousBot", is_bot=True)
@@ -49,7 +49,7 @@ def furnish(
 
 
 def add_topic(chat: Chat, creator_id: int, name: str, icon_color: int, now: int) -> Topic:
-    """A topic and the service message that creates it; the caller says who hears of it."""
+    """Create a topic with its service message; the caller delivers that."""
     topic = Topic(chat.counter.take(), name, icon_color)
     created = {"name": name, "icon_color": icon_color}
     chat.topics[topic.id] = topic

@@ -1,4 +1,4 @@
-"""Text as Telegram measures and cleans it: UTF-16 units, control characters, links."""
+"""Measures and cleans text as Telegram does: UTF-16 units, control characters, links."""
 
 import re
 from urllib.parse import urlsplit
@@ -8,12 +8,12 @@ _BLANK = " \n"
 
 
 def utf16_length(text: str) -> int:
-    """The number of UTF-16 code units, Telegram's unit of offsets."""
+    """Return the number of UTF-16 code units, Telegram's unit of offsets."""
     return len(text) + sum(1 for character in text if ord(character) > 0xFFFF)
 
 
 def utf16_boundaries(text: str) -> list[int]:
-    """The UTF-16 offset of every character and of the end; others are inside a surrogate pair."""
+    """Return the UTF-16 offset of every character and of the end; others split a surrogate pair."""
     offsets = [0]
     for character in text:
         offsets.append(offsets[-1] + (2 if ord(character) > 0xFFFF else 1))
@@ -30,14 +30,14 @@ def clean(text: str) -> str:
 
 
 def outer_blanks(text: str) -> tuple[int, int]:
-    """How many blank characters lead and trail; they never reach a chat."""
+    """Return how many blank characters lead and trail; they never reach a chat."""
     leading = len(text) - len(text.lstrip(_BLANK))
     trailing = len(text) - len(text.rstrip(_BLANK))
     return leading, trailing
 
 
 def link_target(url: str) -> str | None:
-    """The address a `text_link` opens, or None where the server drops the link silently.
+    """Return the address that a `text_link` opens, or None if the server drops it silently.
 
     `tg://user?id=` mentions are not links and are left as they are.
     """

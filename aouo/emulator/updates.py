@@ -12,7 +12,7 @@ _GAP_EVERY = 5  # ids increase but are not contiguous
 
 
 class UpdateQueue:
-    """Updates in order of their ids; what is confirmed is gone for good."""
+    """Updates in order of their ids; confirmed ones are removed for good."""
 
     def __init__(self, first_id: int = 700_000_001) -> None:
         self._next_id = first_id
@@ -25,15 +25,15 @@ class UpdateQueue:
 
     @property
     def allowed(self) -> list[str]:
-        """What the bot asked for last; empty means the default."""
+        """The kinds that the bot asked for last; [] = the default."""
         return sorted(self._allowed or ())
 
     def allow(self, kinds: Sequence[str]) -> None:
-        """Filter what arrives from now on; an empty list means the default set."""
+        """Filter later updates by kind; [] = the default set."""
         self._allowed = frozenset(kinds) or None
 
     def push(self, kind: str, content: JsonObject) -> int | None:
-        """Queue an update, unless the bot does not want its kind; its id."""
+        """Queue an update and return its id; None if the bot does not want its kind."""
         wanted = kind not in OPT_IN if self._allowed is None else kind in self._allowed
         if not wanted:
             return None
@@ -54,7 +54,7 @@ class UpdateQueue:
         return gone
 
     def confirmable(self, offset: int) -> bool:
-        """Whether a positive `offset` would make something be forgotten."""
+        """Whether a positive `offset` would confirm an update."""
         in_range = 0 < offset <= self._next_id + _FUTURE
         return in_range and bool(self._waiting) and self._waiting[0]["update_id"] < offset
 
@@ -67,7 +67,7 @@ class UpdateQueue:
         return [self._waiting[index] for index in range(min(limit, len(self)))]
 
     def remove(self, update_id: int) -> None:
-        """Forget one update, which a webhook has taken."""
+        """Remove one update, which a webhook has taken."""
         kept = [update for update in self._waiting if update["update_id"] != update_id]
         self._waiting = deque(kept)
 

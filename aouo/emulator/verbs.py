@@ -1,4 +1,4 @@
-"""The verbs of the control API: what people, tests and the chat page can do and see."""
+"""The verbs of the control API, for people, tests and the chat page."""
 
 import base64
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from aouo.emulator.world import World, newest
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Everything the verbs work on."""
+    """Everything that the verbs work on."""
 
     world: World
     journal: Journal
@@ -44,7 +44,7 @@ class Desk:
 
 Verb: TypeAlias = Callable[[Desk, JsonObject], Any]
 
-# Verbs that change nothing anybody waits for.
+# Verbs without changes to wait for.
 READS = frozenset({"view", "messages", "state", "calls", "violations", "faults_pending"})
 
 

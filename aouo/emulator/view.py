@@ -1,4 +1,4 @@
-"""What one person sees on the chat page: the list of conversations and the open one."""
+"""Makes one person's view for the chat page: the list of conversations and the open one."""
 
 import json
 
@@ -19,7 +19,7 @@ def conversation_view(
     chat: int | None = None,
     thread: int | None = None,
 ) -> JsonObject:
-    """Everything the page draws, as JSON; opening a conversation marks it as read."""
+    """Return everything that the page draws; an opened conversation is marked as read."""
     world.forget_expired(now)
     place = world.chats.get(chat or 0)
     visible = place is not None and place.membership(user).present
@@ -98,7 +98,7 @@ def _draft(draft: Shown, now: float) -> JsonObject:
 
 
 def _shown(world: World, message: Message) -> JsonObject:
-    """A Message object with what the page needs besides: reactions, an attachment's address."""
+    """Return a Message object with reactions and an attachment's address for the page."""
     item = message_json(world, message)
     item["reactions"] = [emoji for one in message.reactions.values() for emoji in one]
     attachment = message.attachment
@@ -107,7 +107,7 @@ def _shown(world: World, message: Message) -> JsonObject:
 
 
 def _commands(world: World) -> list[JsonObject]:
-    """The commands of the widest scope that has any; the page does not tell scopes apart."""
+    """Return the commands of the wide scopes together; the page does not distinguish scopes."""
     found: dict[str, JsonObject] = {}
     for (scope, _), commands in world.commands.items():
         if json.loads(scope)["type"] in ("default", "all_private_chats", "all_group_chats"):

@@ -1,4 +1,4 @@
-"""Brings updates to a bot's webhook as Telegram does: in a chat one at a time, until a 2xx."""
+"""Sends updates to a bot's webhook as Telegram does: one per chat at a time, until a 2xx."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _METHOD = "webhook"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One update brought once; `status` 0 = nobody answered."""
+    """One call of the webhook with an update; `status` 0 = no answer."""
 
     update_id: int
     status: int
@@ -30,8 +30,9 @@ class Attempt:
 class WebhookCaller:
     """Calls the webhook that the bot has set, while `run` runs.
 
-    `tls_ends_at` is the bot's own proxy: what goes to its https host is brought to this address.
-    `first_wait_s` is what the second retry waits for; each further one waits twice as long.
+    `tls_ends_at` stands for the bot's TLS proxy: calls to its https host go to this address.
+    The first retry comes at once, the second after `first_wait_s`, each further one after twice
+    as long.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class WebhookCaller:
         self.attempts: list[Attempt] = []
 
     async def run(self) -> None:
-        """Bring what waits, for ever."""
+        """Send waiting updates, for ever."""
         limit = ClientTimeout(total=_ANSWER_S)
         async with ClientSession(timeout=limit) as session, asyncio.TaskGroup() as group:
             while True:
@@ -61,7 +62,7 @@ class WebhookCaller:
                 await self._signal.wait()
 
     def _due(self) -> list[JsonObject]:
-        """The oldest update of each chat that none is on its way to."""
+        """Return the oldest update of each chat for which none is being sent."""
         if not self._world.webhook:
             return []
         oldest: dict[object, JsonObject] = {}
@@ -70,7 +71,7 @@ class WebhookCaller:
         return [update for chat, update in oldest.items() if chat not in self._busy]
 
     async def _bring(self, session: ClientSession, update: JsonObject) -> None:
-        """Bring one update until it is taken, or the webhook is another one."""
+        """Send one update until it is taken, or the webhook changes."""
         hook = self._world.webhook
         wait_s = 0.0
         try:
@@ -91,7 +92,7 @@ class WebhookCaller:
         headers = {SECRET_HEADER: str(hook["secret"])} if hook["secret"] else {}
         status, problem = 0, ""
         try:
-            if not on_this_machine(url):  # whoever sets a webhook here is never called elsewhere
+            if not on_this_machine(url):  # the emulator calls no other machine
                 raise ClientError(url)
             async with session.post(
                 url, json=update, headers=headers, allow_redirects=False
@@ -119,7 +120,7 @@ class WebhookCaller:
 
 
 def _chat_of(update: JsonObject) -> object:
-    """The chat of an update; those without one wait for each other."""
+    """Return the chat of an update; updates without one are sent one at a time."""
     (content,) = (as_object(value) for kind, value in update.items() if kind != "update_id")
     of_message = as_object((content or {}).get("message")) or {}
     chat = as_object((content or {}).get("chat")) or as_object(of_message.get("chat")) or {}

@@ -1,4 +1,4 @@
-"""The state of the little Telegram: people, chats, messages, files; no I/O and no clock."""
+"""The state of the local Telegram: people, chats, messages, files; no I/O and no clock."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ DRAFT_S = 30.0
 
 @dataclass(slots=True)
 class Callback:
-    """A tapped button; `answer` is what the bot said to it."""
+    """A tapped button; `answer` is the bot's answer."""
 
     id: str
     person_id: int
@@ -28,9 +28,9 @@ class Callback:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Something that vanishes by itself: a chat action or a draft.
+    """A chat action or a draft, which vanishes by itself.
 
-    `stops` is the draft that the button below it stops, 0 = there is no button.
+    `stops` is the id of the draft that the button below it stops, 0 = there is no button.
     """
 
     text: str
@@ -39,10 +39,10 @@ class Shown:
 
 
 class World:
-    """Everything the Bot API and the people can see and change.
+    """Everything that the Bot API and the people can see and change.
 
-    A method that needs the time takes it as `now`, seconds since the epoch. `local`: the server is
-    the bot's own, in local mode, with files as large as it likes.
+    A method that needs the time takes it as `now`, seconds since the epoch. `local`: it acts as a
+    Bot API server in local mode, without limits for downloads.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class World:
         self._serial = itertools.count(1)
 
     def serial(self, prefix: str) -> str:
-        """A new id that was never used before."""
+        """Return a new id."""
         return f"{prefix}{next(self._serial):06d}"
 
     def person(self, person_id: int) -> Person:
@@ -83,7 +83,7 @@ class World:
         return found
 
     def add_person(self, person: Person, *, started: bool) -> Person:
-        """A person with a private chat; the bot knows it once the person wrote first."""
+        """Add a person with a private chat; the bot may write there once the person wrote first."""
         self.people[person.id] = person
         name = " ".join(filter(None, (person.first_name, person.last_name)))
         chat = Chat(person.id, "private", name, self._shared, person=person)
@@ -97,7 +97,7 @@ class World:
     def add_chat(
         self, kind: ChatKind, title: str, *, chat_id: int | None = None, is_forum: bool = False
     ) -> Chat:
-        """A group or supergroup without members."""
+        """Add a group or supergroup without members."""
         if kind == "group":
             chat_id = chat_id or -2000 - len(self.chats)
             counter = self._shared
@@ -109,7 +109,7 @@ class World:
         return chat
 
     def chat_of(self, chat_id: object) -> Chat:
-        """The chat a call names; `@name` finds public groups only, never people."""
+        """Return the chat that a call names; `@name` finds public groups only, never people."""
         if isinstance(chat_id, str):
             named = (
                 chat
@@ -124,7 +124,7 @@ class World:
         return found
 
     def chat_for_send(self, chat_id: object) -> Chat:
-        """The chat, if the bot may write there."""
+        """Return a chat, or raise the refusal if the bot may not write there."""
         chat = self.chat_of(chat_id)
         refusal = self._refusal(chat)
         if refusal is not None:
@@ -132,7 +132,7 @@ class World:
         return chat
 
     def message_seen_by_bot(self, chat: Chat, *, addressed: bool) -> bool:
-        """Privacy mode: in groups an ordinary member sees only what concerns it."""
+        """Whether the bot gets a message; privacy mode hides those that do not address it."""
         mine = chat.membership(self.bot.id)
         if not mine.present:
             return False
@@ -155,7 +155,7 @@ class World:
                 del shown[key]
 
     def still(self, chat: Chat, thread_id: int | None) -> None:
-        """A message of the bot ends its chat action and its draft."""
+        """End the bot's chat action and draft, since a message of it came."""
         self.typing.pop((chat.id, thread_id), None)
         self.drafts.pop((chat.id, thread_id), None)
 
@@ -187,5 +187,5 @@ class World:
 
 
 def newest(items: Iterable[int]) -> int:
-    """The highest id, 0 if there is none."""
+    """Return the highest id, 0 if there is none."""
     return max(items, default=0)

@@ -1,1 +1,1 @@
-"""The words that every room speaks: facts, ports, errors and notices, without any effect."""
+"""The values that every room shares: facts, ports, errors and notices; nothing here has effects."""

@@ -1,4 +1,4 @@
-"""What is accounted for: money spent, turns that a budget stopped, tool calls that were judged."""
+"""Rows of accounting: money spent, turns that a budget stopped, tool calls that were judged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Stage = Literal["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"]
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One row to write. `day` is the local day, `2026-11-21`; money in USD.
+    """One row of the ledger. `day` is the local day, `2026-11-21`; money in USD.
 
     `reservation` is the id of the reservation that this row settles, "" = nothing was reserved.
     """
@@ -51,7 +51,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One row; holds digests and names, never what the arguments say."""
+    """One row of the audit; it holds digests and names, never the arguments themselves."""
 
     stage: Stage
     turn_id: str

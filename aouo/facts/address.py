@@ -11,21 +11,21 @@ Platform: TypeAlias = Literal["tg", "web", "cli"]
 class Lane(str):
     """The name of a lane, whose jobs run one at a time.
 
-    What must not wait behind them takes a lane of its own, which bypasses the conversation's.
+    A job that must not wait for them runs in a second lane, which bypasses the conversation's.
     """
 
     __slots__ = ()
     MARK = "!"
-    """What the names of lanes that bypass another one begin with."""
+    """The first character of every lane that bypasses another one."""
 
     @property
     def bypass(self) -> Lane:
-        """The lane for what must not wait in this one."""
+        """The lane for jobs that must not wait in this one."""
         return Lane(f"{self.MARK}{self}")
 
     @property
     def refusals(self) -> Lane:
-        """The lane for refusals of strangers who write where this one is."""
+        """The lane for refusals of strangers who write in this one's conversation."""
         return Lane(f"{self.MARK}refuse:{self}")
 
     @property
@@ -53,13 +53,13 @@ class ConversationAddress:
 
     @property
     def around(self) -> ConversationAddress:
-        """The chat that holds this topic, itself where there is none: what a topic that is gone
-        cannot take is said there."""
+        """The chat that holds this topic (itself without a topic); messages for a topic that is
+        gone are sent there."""
         return replace(self, thread_id="")
 
     @property
     def queue_key(self) -> str:
-        """`<chat_id>[:<thread_id>]`: what runs one turn at a time."""
+        """`<chat_id>[:<thread_id>]`: one turn runs at a time for each key."""
         return f"{self.chat_id}:{self.thread_id}" if self.thread_id else self.chat_id
 
     @property

@@ -1,4 +1,4 @@
-"""Files that people send: what a platform tells of one before anybody has it."""
+"""Files that people send: what the platform says of one before it is downloaded."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _IN_WORDS: dict[Kind, str] = {
 }
 _HEARD = frozenset[Kind]({"voice", "audio", "video_note"})
 PICTURES = frozenset({"image/jpeg", "image/png", "image/webp"})
-"""What every service that sees takes in."""
+"""The picture formats that every service with a seeing model accepts."""
 NAME_BYTES = 120
 _UNSAFE = re.compile(r"[^\w .()+,=@-]")
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One file of a message; `file_id` is how the platform finds it.
+    """One file of a message; `file_id` is the platform's id to download it by.
 
     `name` is the sender's, "" = it has none; `size_bytes` and `duration_s` are 0 where the
-    platform does not say. `caption` is what the sender wrote under it. `unique_id` is the same
-    whenever it is the same file, `message_id` the message that it came with. `referred`: it came
-    earlier, and this message only replies to it; what cannot be had of it is done without.
+    platform does not say. `caption` is the sender's text under it. `unique_id` is the same for
+    the same file in every message, `message_id` the message that it came with. `referred`: it
+    came earlier, and this message only replies to it; the turn goes on if it cannot be fetched.
     """
 
     kind: Kind
@@ -58,19 +58,19 @@ class Attachment:
 
     @property
     def is_heard(self) -> bool:
-        """Whether it says something that can be written down."""
+        """Whether it may hold speech that can be transcribed."""
         return self.kind in _HEARD
 
     @property
     def is_picture(self) -> bool:
-        """Whether a model that sees can look at it; a picture may also come as a file."""
+        """Whether a seeing model can look at it; a picture may also come as a document."""
         return self.kind == "photo" or (
             self.kind == "document" and self.mime_type.lower() in PICTURES
         )
 
     @property
     def in_words(self) -> str:
-        """What a person calls it."""
+        """The word that people use for this kind of file."""
         return _IN_WORDS[self.kind]
 
     @property
@@ -80,7 +80,10 @@ class Attachment:
 
 
 def safe_name(name: str) -> str:
-    """Letters, digits and a few signs of `name`, its ending kept; "" when nothing is left."""
+    """Return `name` with letters, digits and a few signs only; "" when nothing is left.
+
+    At most 120 bytes; its ending is kept.
+    """
     plain = unicodedata.normalize("NFC", name.encode("utf-8", "ignore").decode())
     plain = _UNSAFE.sub("_", plain.replace("\\", "/").rpartition("/")[2])
     plain = plain.strip(" ._")

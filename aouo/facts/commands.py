@@ -1,4 +1,4 @@
-"""The commands that every installation has: name, line, how each runs, what it bypasses."""
+"""The commands that every installation has: name, menu line, how each runs, what it bypasses."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _NAME = re.compile(r"[a-z0-9_]{1,32}")
 class Runs(Enum):
     """How a command runs, once its job is claimed."""
 
-    TRANSACTION = auto()  # in the one that settles its job and queues its reply
-    LOOKUP = auto()  # it only reads, and perhaps much: nothing waits while it does
-    FLOW = auto()  # it makes calls, and settles its job itself
-    AGAIN = auto()  # as a turn, with the words of the turn before
-    OFF_RECORD = auto()  # as a turn with the words after it; without any, in a transaction
+    TRANSACTION = auto()  # in the transaction that settles its job and queues its reply
+    LOOKUP = auto()  # it only reads, perhaps much, from a snapshot that nothing waits for
+    FLOW = auto()  # it makes calls of its own, and settles its job itself
+    AGAIN = auto()  # as a turn, with the words of the previous turn
+    OFF_RECORD = auto()  # as a turn with the words after it; in a transaction if there are none
 
 
 class Bypass(Enum):
-    """When a command does not wait behind the turn at work in its conversation."""
+    """When a command does not wait for the turn that runs in its conversation."""
 
     NEVER = auto()
     STOPPING = auto()  # always: it stops that turn
     LOOKING = auto()  # always: it only looks
-    LOOKING_BARE = auto()  # with nothing after it, it only looks
-    LEAVING = auto()  # while a question is open: it closes that, and ends its turn as /stop does
+    LOOKING_BARE = auto()  # when nothing follows it: then it only looks
+    LEAVING = auto()  # while a question is open: it closes the question and ends its turn
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command of ours; `line` is what the menu and /help say of it."""
+    """One built-in command; `line` describes it in the menu and in /help."""
 
     name: str
     line: str
@@ -41,7 +41,7 @@ class CommandEntry:
     bypass: Bypass = Bypass.NEVER
 
     def bypasses(self, *, bare: bool, asked: bool) -> bool:
-        """Whether it does not wait; `bare`: nothing came with it, `asked`: a question is open."""
+        """Whether it runs without waiting; `bare`: it came alone, `asked`: a question is open."""
         match self.bypass:
             case Bypass.NEVER:
                 return False
@@ -54,15 +54,15 @@ class CommandEntry:
 
     @property
     def ends_burst(self) -> bool:
-        """Whether words said after it do not join those it ends."""
+        """Whether it ends the burst that gathers, so that later words do not join earlier ones."""
         return self.bypass in (Bypass.STOPPING, Bypass.LEAVING)
 
 
 def by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
-    """The entries in their order.
+    """Return the entries by name, in their order.
 
     Raises:
-        ValueError: a name is taken, or none that Telegram takes.
+        ValueError: two entries share a name, or Telegram does not accept it.
     """
     found: dict[str, CommandEntry] = {}
     for entry in entries:
@@ -102,10 +102,10 @@ COMMANDS = by_name(
 
 
 def check_handled(handlers: Collection[str], *runs: Runs) -> None:
-    """See that there is a handler for each command that runs so, and for no other one.
+    """Check that exactly the commands that run in one of these ways have a handler.
 
     Raises:
-        ValueError: there is not; says for which.
+        ValueError: names the commands without a handler, and the handlers without a command.
     """
     wanted = {entry.name for entry in COMMANDS.values() if entry.runs in runs}
     if wrong := wanted ^ set(handlers):

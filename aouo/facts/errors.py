@@ -9,34 +9,35 @@ AouoError
 │   ├── RouteRequiredError   several packs and none chosen, or the chosen one is gone
 │   ├── PlatformRefused      the pack does not answer in this kind of chat
 │   ├── QuotaExceededError
-│   ├── BudgetExceeded       the call might cost more than is left of today's money
-│   ├── PriceUnknown         a budget is set, and nobody said what the model costs
+│   ├── BudgetExceeded       the call might cost more than is left of today's budget
+│   ├── PriceUnknown         a budget is set, and the model has no price
 │   ├── NothingToRetry       /retry where nothing was asked
 │   ├── ChosenBefore         a tap on a message whose choice is made
 │   ├── DraftOver            *Stop* below an answer that is over
 │   ├── DispatchLimitReached
-│   ├── TooMuchToRead         looking it up takes too long, or finds too much
+│   ├── TooMuchToRead         a lookup takes too long, or finds too much
 │   ├── ToolsNotReady         the definitions of its tools did not arrive in time
 │   └── EmptyAnswer           the model stayed silent, also when asked once more
 ├── ProviderError            nobody yet: a model service failed
 │   ├── ProviderBusy         try again later, or the next model
 │   │   ├── QuotaUsedUp       not before another day: the next model
 │   │   ├── PlanTooSmall      one request is more than the plan allows in a minute
-│   │   └── Stumbled          the model wrote a call that nobody can read: once more
-│   ├── ProviderTimeout      it stopped talking
-│   │   └── StillComputing    a machine of one's own: asking again makes it slower
+│   │   └── Stumbled          the model wrote a call that its service cannot read: once more
+│   ├── ProviderTimeout      the service stopped sending
+│   │   └── StillComputing    a local server: asking again makes it slower
 │   ├── PromptTooLong        shorten the transcript and ask again
 │   ├── ProviderRejected     our request is wrong: a bug or a setting
-│   │   ├── UnexplainedRefusal  nobody says what is wrong; perhaps the length
-│   │   └── NoModelService    what answers at the address is something else
-│   ├── ModelGone            the owner: another model; there is none of that name
+│   │   ├── UnexplainedRefusal  the service gives no reason; perhaps the length
+│   │   ├── ToolsRefused      the model takes no tools
+│   │   └── NoModelService    another kind of server answers at the address
+│   ├── ModelGone            the owner: choose another model; there is none of that name
 │   ├── ProviderAuth         the key is missing or refused
 │   ├── ProviderBilling      no money left to spend there
 │   ├── RegionRefused        the service does not serve where we are
 │   ├── ProxyRefused         the proxy on the way wants a password, or says no
-│   ├── CertificateRefused   nobody can tell whether it is the service
+│   ├── CertificateRefused   the server's certificate is not trusted
 │   ├── ContentFiltered      the service declined to answer this
-│   └── ProviderBroke        what works for us on a machine of one's own broke down
+│   └── ProviderBroke        a local model server broke down
 ├── DeliveryError            nobody yet: a chat did not take a message
 │   ├── NotSent              it surely did not arrive: safe to try again
 │   ├── FloodControl         wait, then try again
@@ -54,9 +55,11 @@ AouoError
 │   ├── FileTooBig           the server does not give away one of that size
 │   └── FileGone             the server does not have it any more
 ├── ToolFailed               the model: read as the tool's result
-│   └── OutcomeUnknown        it may have taken effect: never do it twice blindly
-├── Unstorable               nobody: what somebody sent has no place in a table
-├── LostClaim                nobody: another worker owns the job now
+│   └── OutcomeUnknown        it may have taken effect: never repeat it blindly
+│       └── MayHaveArrived    a message that a tool sent may be in the chat
+├── Unstorable               nobody: the database cannot hold the values
+├── LostClaim                nobody: another worker holds the job now
+├── StopAsked                nobody: the person ended this job by /stop
 └── StepError                us: a pipeline step broke its contract
 """
 
@@ -67,7 +70,7 @@ from posixpath import basename
 from typing import Literal, TypeAlias
 
 Bound: TypeAlias = Literal["", "setting", "window", "service", "budget"]
-"""What left a model no more room for thoughts and answer; `setting` is `provider.max_tokens`."""
+"""What limits a model's room for thoughts and answer; `setting` is `provider.max_tokens`."""
 
 
 class AouoError(Exception):
@@ -75,9 +78,9 @@ class AouoError(Exception):
 
 
 class SetupError(AouoError):
-    """Something the owner has to change; `fix` is the one line that says what.
+    """The owner has to change something; `fix` is one line that says what.
 
-    `exit_code` is what a command line verb ends with (contract, "Command line").
+    `exit_code` is the exit code of a command line verb (contract, "Command line").
     """
 
     exit_code = 3
@@ -124,7 +127,7 @@ class RouteRequiredError(Refused):
 
 
 class PlatformRefused(Refused):
-    """`pack`, as people call it, answers only on `allowed`; `here` is not one of these."""
+    """`pack` (its display name) answers only on the platforms `allowed`; `here` is none of them."""
 
     def __init__(self, pack: str, here: str, allowed: tuple[str, ...]) -> None:
         super().__init__(f"{pack} answers on {', '.join(allowed)}, not on {here}")
@@ -147,9 +150,9 @@ class QuotaExceededError(Refused):
 class BudgetExceeded(Refused):
     """The worst case of a model call does not fit a budget of `day`; money in USD.
 
-    `kind` is day | person | pack and `name` whose. `cap_usd` includes what was added for today,
+    `kind` is day | person | pack and `name` whose. `cap_usd` includes today's allowance,
     `raise_usd` is a round sum that would be enough, `cheaper` the (provider, model) that would
-    still fit, two times "" = none.
+    still fit, ("", "") = none.
     """
 
     def __init__(
@@ -180,7 +183,7 @@ class BudgetExceeded(Refused):
 
 
 class PriceUnknown(Refused):
-    """A budget is set and `model` has no price; `key` is where the owner says it."""
+    """A budget is set and `model` has no price; `key` is the setting for it."""
 
     def __init__(self, model: str) -> None:
         super().__init__(f"no price for {model}")
@@ -189,7 +192,7 @@ class PriceUnknown(Refused):
 
 
 class TooMuchToRead(Refused):
-    """A look into the database was ended: it took too long, or found too much."""
+    """A lookup in the database was ended: it took too long, or found too much."""
 
 
 class NothingToRetry(Refused):
@@ -197,7 +200,7 @@ class NothingToRetry(Refused):
 
 
 class DraftOver(Refused):
-    """The answer that was to be stopped is not being written any more."""
+    """The person stopped an answer that is over already."""
 
 
 class ChosenBefore(Refused):
@@ -205,7 +208,7 @@ class ChosenBefore(Refused):
 
 
 class DispatchLimitReached(Refused):
-    """A turn used all its model calls without coming to an answer."""
+    """A turn used all its model calls without a final answer."""
 
     def __init__(self, dispatches: int) -> None:
         super().__init__(f"{dispatches} model calls without a final answer")
@@ -221,8 +224,10 @@ class ToolsNotReady(Refused):
 
 
 class EmptyAnswer(Refused):
-    """The model stayed silent after it was asked once more; `cut_off`: its room for thoughts and
-    answer was used up before the first word, and what had left it no more, "" = it was not."""
+    """The model gave no words, also when it was asked once more.
+
+    `cut_off` is what limited its room where thoughts used that up before the first word, else "".
+    """
 
     def __init__(self, message: str, *, cut_off: Bound = "") -> None:
         super().__init__(message)
@@ -232,8 +237,8 @@ class EmptyAnswer(Refused):
 class ProviderError(AouoError):
     """A model service failed; `str` may quote the service and is for the log only.
 
-    `may_have_cost`: it may have worked for us before that, and nobody says how much. `numbers`
-    are those in the service's words, in their order.
+    `may_have_cost`: it may have charged an unknown sum before it failed. `numbers` are those in
+    the service's words, in their order.
     """
 
     may_have_cost = False
@@ -241,8 +246,11 @@ class ProviderError(AouoError):
 
 
 class ProviderBusy(ProviderError):
-    """Overloaded or rate limited. `retry_after_s` is what the service asked for, 0 = nothing;
-    `until` the moment that makes, in the bot's own time zone, once somebody looked at a clock."""
+    """The service is overloaded or limits the rate.
+
+    `retry_after_s` is the pause that it asked for, 0 = none. `until` is the end of the pause in
+    the bot's time zone; None until a caller that has a clock sets it.
+    """
 
     until: datetime | None = None
 
@@ -252,12 +260,12 @@ class ProviderBusy(ProviderError):
 
 
 class QuotaUsedUp(ProviderBusy):
-    """A quota of a day is used up; `retry_after_s` 0 = nobody says when the next begins."""
+    """A quota of a day is used up; `retry_after_s` 0 = the service does not say when it renews."""
 
 
 class PlanTooSmall(ProviderBusy):
-    """This one request, its room for an answer included, takes more tokens than the account may
-    use in a minute. Waiting does not help, and a shorter history would lose more than it helps."""
+    """One request, its room for an answer included, takes more tokens than the account may use
+    in a minute. Waiting does not help, and a shorter history would lose more than it helps."""
 
 
 class Stumbled(ProviderBusy):
@@ -265,9 +273,9 @@ class Stumbled(ProviderBusy):
 
 
 class ProviderTimeout(ProviderError):
-    """No answer, or a stream that stopped in the middle, within the configured time.
+    """No answer came within the configured time, or a stream stopped in the middle.
 
-    `silent`: not one byte came, so the service may still be at work on it.
+    `silent`: not one byte came, so the service may still be computing.
     """
 
     may_have_cost = True
@@ -293,8 +301,10 @@ class ProviderRejected(ProviderError):
 
 
 class UnexplainedRefusal(ProviderRejected):
-    """Something is wrong with the request and no typed word says what, as most services answer
-    a prompt that is too long, and much else."""
+    """The service refuses the request without an error code that says why.
+
+    Most services answer so to a prompt that is too long, and to much else.
+    """
 
 
 class ToolsRefused(ProviderRejected):
@@ -302,8 +312,8 @@ class ToolsRefused(ProviderRejected):
 
 
 class ModelGone(ProviderError):
-    """The service has no model of that name, or not for our key; `living` are some that it has,
-    the nearest names first."""
+    """The service has no model of that name, or not for our key; `living` are some models that it
+    has, the nearest names first."""
 
     def __init__(self, message: str, *, model: str = "", living: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -320,11 +330,11 @@ class RegionRefused(ProviderError):
 
 
 class NoModelService(ProviderRejected):
-    """Something answered that speaks no language of model services: a web page, another server."""
+    """The server that answered is no model service: a web page, another server."""
 
 
 class ProxyRefused(ProviderError):
-    """A proxy does not let us through; `cure` as `web.certificates.cure_of` says it."""
+    """A proxy does not let us through; `cure` is the advice of `web.certificates.cure_of`."""
 
     def __init__(self, message: str, *, cure: str = "") -> None:
         super().__init__(message)
@@ -332,7 +342,7 @@ class ProxyRefused(ProviderError):
 
 
 class CertificateRefused(ProviderError):
-    """The certificate that was shown is not to be trusted; `cure` as for `ProxyRefused`."""
+    """The server's certificate is not trusted; `cure` as for `ProxyRefused`."""
 
     def __init__(self, message: str, *, cure: str = "") -> None:
         super().__init__(message)
@@ -340,8 +350,8 @@ class CertificateRefused(ProviderError):
 
 
 class ProviderBroke(ProviderError):
-    """What works for us, on this machine or in its network, broke down, also when it was asked once
-    more; or it says that it cannot run the model, as for want of memory."""
+    """A model server on this machine or in its network broke down, also when it was asked once
+    more; or it says that it cannot run the model, for example for lack of memory."""
 
 
 class ProviderBilling(ProviderError):
@@ -369,11 +379,11 @@ class FloodControl(DeliveryError):
 
 
 class RecipientGone(DeliveryError):
-    """Blocked, kicked or deleted; do not try this chat again."""
+    """The bot was blocked or kicked, or the chat was deleted; do not try this chat again."""
 
 
 class MayNotWrite(RecipientGone):
-    """We are in the chat, and not allowed to write there."""
+    """The bot is in the chat, but may not write there."""
 
 
 class DeliveryRefused(DeliveryError):
@@ -401,7 +411,7 @@ class NotOffered(DeliveryRefused):
 
 
 class NoRight(DeliveryRefused):
-    """The bot is no administrator here, or one without the right that this takes."""
+    """The bot is no administrator here, or lacks the right that the call needs."""
 
 
 class ChatMoved(DeliveryError):
@@ -417,11 +427,11 @@ class DeliveryUnknown(DeliveryError):
 
 
 class FileNotFetched(AouoError):
-    """A file that somebody sent could not be had; `str` is for the log only."""
+    """A file that a person sent could not be downloaded; `str` is for the log only."""
 
 
 class FileTooBig(FileNotFetched):
-    """It has `size_bytes` (0 = unknown), and the server gives away `limit_bytes` at most."""
+    """The file has `size_bytes` (0 = unknown); the server hands out `limit_bytes` at most."""
 
     def __init__(self, size_bytes: int, limit_bytes: int) -> None:
         super().__init__(f"{size_bytes} bytes, {limit_bytes} at most")
@@ -434,16 +444,16 @@ class FileGone(FileNotFetched):
 
 
 class ToolFailed(AouoError):
-    """What the model reads as the tool's result; says how to call it right."""
+    """A tool call failed; the model reads the text as its result, and how to call it right."""
 
 
 class Unstorable(AouoError):
-    """The values are at fault and not the database; nothing of them was stored. `str` says where
-    that came out, and quotes none of them."""
+    """The database cannot hold the values; none of them was stored. `str` names the place in the
+    code that failed, and quotes no value."""
 
 
 class OutcomeUnknown(ToolFailed):
-    """A call was cut off while it was under way; `then` is what the model shall do about it."""
+    """A call was cut off while it ran; `then` tells the model what to do about it."""
 
     def __init__(
         self, why: str, then: str = "Do not repeat it blindly; check first, and tell the person."
@@ -453,23 +463,23 @@ class OutcomeUnknown(ToolFailed):
 
     @property
     def told(self) -> str:
-        """What the model reads."""
+        """The text of the result that the model reads."""
         return f"[outcome unknown: {' '.join(filter(None, (str(self), self.then)))}]"
 
 
 class MayHaveArrived(OutcomeUnknown):
-    """No answer came to what a tool was sending to the chat."""
+    """A tool sent something to the chat, and no answer came."""
 
     def __init__(self, more: str = "") -> None:
         super().__init__(f"it may have arrived, do not send it again. {more}".rstrip(), then="")
 
 
 class LostClaim(AouoError):
-    """A write with an older claim: another worker owns the job now."""
+    """A write carried an older claim number: another worker holds the job now."""
 
 
 class StopAsked(AouoError):
-    """The job's person said /stop, and was told that it ends: no answer of it may follow."""
+    """The person said /stop and was told that the job ends, so no answer of it may follow."""
 
 
 class StepError(AouoError):
@@ -477,7 +487,10 @@ class StepError(AouoError):
 
 
 def place_of(error: BaseException) -> str:
-    """What kind of failure it is and where it came out; its words may be a stranger's."""
+    """Return the error's class and its innermost file and line.
+
+    Its words are left out: they may quote what a person or a service sent.
+    """
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next

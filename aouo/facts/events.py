@@ -1,7 +1,7 @@
-"""What came in and what happens meanwhile: two sealed unions of frozen facts.
+"""Facts that come in and events of running turns: two sealed unions of frozen values.
 
-`Inbound` is a fact that came in and becomes a job; its `content` is one of the union
-below. `Event` is what a running turn tells whoever watches it.
+An `Inbound` is a fact that came in and becomes a job; its `content` is one case of the first
+union. An `Event` is what a running turn tells its subscribers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Origin: TypeAlias = Literal["chat", "web", "cli"]
 
 
 FORWARDED = "[forwarded from "
-"""How the line of `about` begins that says that the words are another's."""
+"""The beginning of the line in `about` that says that the words are forwarded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A line that begins with a slash, as the lexer took it apart; `raw` is the whole text."""
+    """A line that begins with a slash, split by the lexer; `raw` is the whole text."""
 
     name: str
     rest: str
@@ -56,7 +56,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A tap on one of our buttons; `answer_id` is where the tap itself wants an answer.
+    """A tap on one of the bot's buttons; `answer_id` is the id to answer the tap by.
 
     `by_model`: a model made the button.
     """
@@ -68,12 +68,12 @@ class Button:
 
     @property
     def tap(self) -> Tap:
-        """What it says, whoever made it."""
+        """The meaning of its data, also where a model made the button."""
         return decode(self.data)
 
     @property
     def bypasses(self) -> bool:
-        """Whether it is done at once, whatever is at work in its lane: only for our own."""
+        """Whether it is done at once, also while a turn runs; never a button of a model."""
         return self.tap.bypasses and not self.by_model
 
 
@@ -92,9 +92,9 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Files that their sender put together; the platform sends them one by one.
+    """Files that their sender sent as one album; the platform delivers them one by one.
 
-    `late`: the rest of an album whose beginning has been taken in already.
+    `late`: the rest of an album whose first files are in an earlier job.
     """
 
     id: str
@@ -106,7 +106,7 @@ class Album:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Something that is neither words nor a file, as one bracketed line: a place, a sticker."""
+    """A message without words or a file, as one bracketed line: a place, a sticker."""
 
     line: str
     about: tuple[str, ...] = ()
@@ -114,14 +114,14 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """Something this runtime cannot take in yet; `what` names it for the person."""
+    """A kind of message that this runtime does not support; `what` names it for the person."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Illegible:
-    """What is kept of it cannot be read any more."""
+    """A stored inbound that cannot be read any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class TopicNamed:
 
 @dataclass(frozen=True, slots=True)
 class TopicShut:
-    """A topic was closed; or, not `closed`, it was opened again."""
+    """A topic was closed, or opened again (not `closed`)."""
 
     closed: bool
 
@@ -147,9 +147,9 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The new words of a message that came before; `text` and `about` are those of `Text`.
+    """The new words of an earlier message; `text` and `about` are those of `Text`.
 
-    `item` is its file as it is now, None = it has none.
+    `item` is its present file, None = it has none.
     """
 
     text: str
@@ -159,23 +159,23 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Reacted:
-    """What a person has put on a message from now on, "" = nothing any more."""
+    """A person's reaction to a message has changed to `emoji`, "" = it was removed."""
 
     emoji: str
 
 
 @dataclass(frozen=True, slots=True)
 class DraftStopped:
-    """A person pressed *Stop* below an answer that was growing as this draft (`ids.draft_id`)."""
+    """A person pressed *Stop* below an answer that was shown as a draft (`ids.draft_id`)."""
 
     draft_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What we are in this chat from now on: why nothing can be sent there, "" = it can.
+    """The bot's standing in the chat changed: `gone` is why nothing can be sent there, "" = it can.
 
-    `muted`: we are there, and not allowed to write.
+    `muted`: the bot is there, but may not write.
     """
 
     gone: str
@@ -184,10 +184,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Intruder:
-    """Somebody who is not on the list; nothing of what they sent is kept.
+    """A message of a person who is not on the list; nothing of what they sent is kept.
 
-    `asked_id`: it was `/id` or `/start`, which tell a stranger their id. `as_chat`: it was said in
-    the name of the group itself, by an administrator who stays anonymous, or of a channel.
+    `asked_id`: it was `/id` or `/start`, which tell strangers their id. `as_chat`: it was sent in
+    the name of the group, by an anonymous administrator, or of a channel.
     """
 
     asked_id: bool = False
@@ -216,7 +216,7 @@ Content: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who writes: the id as text, a name to show, an IETF language tag or ""."""
+    """The sender: the id as text, a name to show, an IETF language tag or ""."""
 
     id: str
     name: str = ""
@@ -227,11 +227,10 @@ class Person:
 class Inbound:
     """One fact that came in.
 
-    `message_id` is the message it came with (0: none), in the platform's numbering.
-    `addressed` is false for group talk that is not meant for us outside a pack's topic.
-    `title` is the topic's title where the platform told it with the message, else ""; `group` the
-    group's. `sent_s` is when it was written, in whole seconds since 1970, 0 where the platform
-    does not say.
+    `message_id` is the platform's id of the message it came with (0: none). `addressed` is false
+    for group messages that are not meant for the bot, outside a pack's topic. `title` is the
+    topic's title where the message tells it, else ""; `group` the group's. `sent_s` is the time
+    of writing in whole seconds since 1970, 0 where the platform does not say.
     """
 
     address: ConversationAddress
@@ -246,14 +245,14 @@ class Inbound:
     group: str = ""
 
     def dump(self) -> str:
-        """As one JSON text; `load` is the inverse."""
+        """Return it as one JSON text; `load` is the inverse."""
         body = asdict(self)
         body["content"]["kind"] = type(self.content).__name__
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def load(cls, text: str) -> Inbound:
-        """Read what `dump` wrote, also by an older version: unknown fields are dropped."""
+        """Read a text of `dump`, also of another version: unknown fields are dropped."""
         body: dict[str, Any] = json.loads(text)
         simple = _known(cls, body)
         simple["address"] = ConversationAddress(**body["address"])
@@ -263,7 +262,7 @@ class Inbound:
 
 
 def _content(body: dict[str, Any]) -> Content:
-    """What `dump` wrote of a content, field by field: only lists have to become tuples again."""
+    """Build a content from its JSON object, field by field; lists become tuples."""
     kind = _KINDS[body["kind"]]
     simple = _known(kind, body)
     if "about" in simple:
@@ -295,11 +294,10 @@ _KINDS: dict[str, type[Content]] = {kind.__name__: kind for kind in get_args(Con
 class Arrival:
     """One update: its id, its raw text, and the fact in it.
 
-    `inbound` is None when there is nothing to do; `why` then says so for the log. `unreadable`:
-    nothing of it could be taken in, and `inbound` is at most that its sender is to be told. The
-    raw text is not kept (`keep_raw`) when its sender is not admitted. `refused_tap` is where a tap
-    of somebody who is not on the list (`refused_person`) wants an answer, `lost_tap` where one
-    without a message does.
+    `inbound` is None when there is nothing to do; `why` then gives the reason for the log.
+    `unreadable`: the update could not be read, and `inbound`, if any, only makes us say so to its
+    sender. `keep_raw` is false when the sender is not admitted. `refused_tap` is the `answer_id`
+    of a tap by `refused_person`, who is not on the list; `lost_tap` of a tap without a message.
     """
 
     update_id: int
@@ -354,7 +352,7 @@ class ActionCompleted:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """One line of how an answer came about; stored with the assistant's message."""
+    """One step on the way to an answer; stored with the assistant's message."""
 
     stage: Literal["reasoning", "tool_call"]
     summary: str
@@ -371,7 +369,7 @@ class ResponseComplete:
 
 @dataclass(frozen=True, slots=True)
 class TurnSettled:
-    """A turn is over, however it ended: `status` is ack | nack | aborted."""
+    """A turn has ended: `status` is ack | nack | aborted."""
 
     turn_id: str
     session_id: str
@@ -380,7 +378,7 @@ class TurnSettled:
 
 @dataclass(frozen=True, slots=True)
 class TurnCompleted:
-    """A turn of a `current` session was answered; what the person and the assistant said."""
+    """A turn was answered; the words of the person and of the assistant."""
 
     user_msg: str
     assistant_msg: str
@@ -392,7 +390,7 @@ class TurnCompleted:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFlush:
-    """Facts of older messages went to memory before a summary took their place."""
+    """Facts of older messages went to memory before a summary replaced the messages."""
 
     session_id: str
     facts: tuple[str, ...]
@@ -412,6 +410,6 @@ Event: TypeAlias = (
 
 
 def told(event: Event) -> dict[str, Any]:
-    """An event for whoever watches from outside: its fields, and its kind such as `llm_token`."""
+    """Return an event's fields for other processes, with its `kind`, for example `llm_token`."""
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
     return {"kind": kind, **asdict(event)}

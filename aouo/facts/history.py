@@ -1,4 +1,4 @@
-"""What is remembered: entries of a session, the summaries before them, changes of memory."""
+"""What the bot remembers: entries of a session, summaries before them, changes of memory."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Literal
 from aouo.facts.transcript import Message
 
 NEWEST = 2**63 - 1
-"""An id that no row comes after."""
+"""The highest possible row id: a stretch up to it has no end."""
 
 
 CauseOrigin = Literal["tool", "summary", "hand", "undo"]
-"""A call of the memory tool; facts of a summary; whoever edits the file itself; an undo."""
+"""A call of the memory tool; facts of a summary; an edit of the file itself; an undo."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One visible entry of a session: its row's id, its turn, and what the model reads."""
+    """One visible entry of a session: its row id, its turn, and the message for the model."""
 
     id: int
     turn_id: str
@@ -26,7 +26,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One row. `facts` are lines for memory, waiting while `flushed` is false."""
+    """One stored summary. `facts` are lines for memory, not written there until `flushed`."""
 
     id: int
     session_id: str
@@ -43,9 +43,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A summary to be written; covers a session's messages up to one.
+    """A summary to be stored; covers a session's messages up to `upto_message_id`.
 
-    `through_message_id`: those after it, up to that one, go along into a fresh session; 0 = none.
+    Later ones, up to `through_message_id`, move along into a fresh session; 0 = none do.
     """
 
     source_session_id: str
@@ -59,7 +59,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Messages of one session, ids in (`after`, `until`]."""
+    """The messages of one session whose ids are in (`after`, `until`]."""
 
     session_id: str
     after: int = 0
@@ -68,10 +68,10 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a session's history is made of: the summary that stands before it, then stretches.
+    """The parts of a session's history: the summary before it, then stretches of messages.
 
-    `newest_id` is the newest summary's, 0 = there is none; `undone` says that a person wanted
-    the words themselves after that one.
+    `newest_id` is the newest summary's id, 0 = there is none; `undone`: a person undid that one,
+    to have the messages themselves again.
     """
 
     summary: Summary | None = None
@@ -82,9 +82,10 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The newest messages of a session, oldest first, and what stands before them.
+    """The newest messages of a session, oldest first, and the reach that they come from.
 
-    They come of so many `rows`; the oldest `left_out` rows have no summary, and do not go along.
+    `rows` counts the rows they were read from; the `left_out` rows before those are not sent, and
+    have no summary.
     """
 
     reach: Reach = field(default_factory=Reach)
@@ -95,7 +96,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Where a change came from; `message_id` 0 = no message that is still there."""
+    """The origin of a change; `message_id` 0 = its message is unknown or gone."""
 
     origin: CauseOrigin
     turn_id: str = ""
@@ -107,7 +108,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One change of one file. `undoes` is the version that an undo took back, 0 = it is none."""
+    """One change of one memory file. `undoes` is the version that it undid, 0 = it is no undo."""
 
     id: int
     file: str

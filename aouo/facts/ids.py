@@ -14,7 +14,7 @@ SessionKind: TypeAlias = Literal["chat", "isolated"]
 
 
 class _Newest:
-    """The highest value given out; ids are made on two threads."""
+    """The highest value so far; locked, because two threads make ids."""
 
     def __init__(self) -> None:
         self._value = 0
@@ -41,7 +41,7 @@ def ulid() -> str:
 
 
 def draft_id(turn_id: str) -> int:
-    """What Telegram knows a turn's draft by: the same in every life of the turn, and never 0."""
+    """Return the id of a turn's draft: the same after a restart, and never 0."""
     return zlib.crc32(turn_id.encode()) or 1
 
 
@@ -58,7 +58,7 @@ class SessionId:
 
     @classmethod
     def new(cls, kind: SessionKind, conversation: str) -> SessionId:
-        """Rotation keeps the conversation, so ids never grow."""
+        """Return a fresh id for the conversation, so that ids do not grow by rotation."""
         return cls(kind, conversation, ulid())
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What is installed, and what is being changed about it."""
+"""Rows of installed packs, and of the changes that install, upgrade or remove one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Install:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of what is installed, from the question to its end; `why` says what failed.
+    """One installation, upgrade or removal, from the question to its end.
 
-    `purge`: what the pack keeps goes with it.
+    `why` says what failed. `purge`: the removal also deletes the pack's data.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What the runtime has to say, as facts; `outbound.wording` makes the sentences."""
+"""Notices that the runtime sends, as facts; `outbound.wording` makes the sentences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NotAuthorized:
 
 @dataclass(frozen=True, slots=True)
 class NotAPerson:
-    """Said in the name of the group, or of a channel: who it was is not shown."""
+    """A message in the name of the group or of a channel, which does not show its sender."""
 
     as_chat: AsChat
 
@@ -60,10 +60,10 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class Picker:
-    """Choose a pack; `gone` is one that is not installed any more.
+    """The list to choose a pack from; `gone` is the bound pack if it is not installed any more.
 
-    `about` says of each pack what it is, in their order, where that is told for the first time;
-    `hello`: as the answer to /start.
+    `about` describes each pack, in their order, when it is shown for the first time; `hello`: it
+    answers /start.
     """
 
     packs: tuple[tuple[str, str], ...]
@@ -81,8 +81,11 @@ class WaitsToo:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """`about` is what the pack is in the person's own language, "" = it says nothing in it.
-    `skill` is the one that was asked for by name, "" = none."""
+    """A conversation was bound to `pack`.
+
+    `about` describes it in the person's own language, "" = it has no text in it. `skill` is the
+    skill that was asked for by name, "" = none.
+    """
 
     pack: str
     before: str = ""
@@ -142,8 +145,10 @@ class TooMuchToRead:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Whether a turn was at work, how many messages that waited were dropped; not `may`: that
-    turn is somebody else's, and goes on."""
+    """Answer to /stop: whether a turn was running, and how many waiting messages were dropped.
+
+    Not `may`: the turn belongs to another person, and goes on.
+    """
 
     running: bool
     dropped: int
@@ -164,7 +169,7 @@ class OffRecord:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Something said off the record that a restart left unanswered."""
+    """A message off the record was lost by a restart, unanswered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +179,7 @@ class UnknownCommand:
 
 @dataclass(frozen=True, slots=True)
 class OwnersCommand:
-    """Somebody else sent a command that is the owner's."""
+    """A person who is not the owner sent a command that only the owner may use."""
 
     name: str
 
@@ -192,7 +197,7 @@ class CannotTake:
 
 @dataclass(frozen=True, slots=True)
 class UnknownButton:
-    """A button of an earlier version."""
+    """A tap on a button that this version does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +209,7 @@ class EditedTooLate:
 
 @dataclass(frozen=True, slots=True)
 class AnsweringEdited:
-    """What such an offer turns into when it is taken."""
+    """The text that replaces such an offer when it is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,18 +219,18 @@ class EmptyMessage:
 
 @dataclass(frozen=True, slots=True)
 class CannotRead:
-    """A message that came, and of which nothing can be made out."""
+    """A message came that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A message that ended the process three times."""
+    """A message was given up: it ended the process three times."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetAsideElsewhere:
-    """The same, for the owner: whose message it was, in which chat ("" = alone with us) and topic,
-    and the turn that it had begun; "" = none."""
+    """The same for the owner: the sender, the chat ("" = their private chat) and topic, and the
+    turn that had begun; "" = none."""
 
     name: str
     person: str
@@ -242,8 +247,10 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A person, by name, and the group and topic they are in; "" = their private chat, no topic or
-    one whose title nobody told."""
+    """A person's name, and the titles of their group and topic.
+
+    `group` "" = their private chat; `topic` "" = no topic, or its title is unknown.
+    """
 
     person: str
     group: str = ""
@@ -252,8 +259,10 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """A message has to wait, for its person's answer to a `question` or for what is at work;
-    `command` "" = it is none. `stops`: /stop ends what it waits for."""
+    """A message has to wait, for the answer to a `question` or for the running turn.
+
+    `command` is its name, "" = it is none. `stops`: /stop ends what it waits for.
+    """
 
     command: str
     question: bool
@@ -262,20 +271,21 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class WaitsForOwner:
-    """What a person reads whose turn waits until the owner has answered in their own chat."""
+    """A person's turn waits until the owner has answered in the owner's chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerNotReached:
-    """The owner has no chat with the bot, so that nothing can be asked of them."""
+    """The owner has no chat with the bot, so the bot cannot ask them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """May this call be made? `subject` is what it reaches for, `writes_bytes` -1 = it only looks.
+    """The question whether a tool call may be made.
 
-    `answers` are the words that a tap on the gate `gate_id` may send. `waiting` is who asked for
-    it in another chat than the owner's, None = the owner, here.
+    `subject` is what it would touch, `writes_bytes` -1 = it only looks. `answers` are the words
+    that a tap on the gate `gate_id` may send. `waiting` is the person in another chat who waits
+    for it, None = the owner, here.
     """
 
     gate_id: str
@@ -289,8 +299,7 @@ class ApprovalAsked:
 
 @dataclass(frozen=True, slots=True)
 class RaiseAsked:
-    """May the budget be raised that stopped a turn in another chat than the owner's?
-
+    """The question to the owner whether to raise the budget that stopped a turn elsewhere.
     The first fields are those of `errors.BudgetExceeded`.
     """
 
@@ -306,7 +315,7 @@ class RaiseAsked:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRaised:
-    """The owner added so many USD for today; `again`: the refused words are answered now."""
+    """The owner added `usd` USD for today; `again`: the refused message is answered now."""
 
     usd: float
     again: bool
@@ -314,7 +323,7 @@ class BudgetRaised:
 
 @dataclass(frozen=True, slots=True)
 class CheaperModel:
-    """This model answers here for the rest of the day; `again` as in `BudgetRaised`."""
+    """`model` answers here for the rest of the day; `again` as in `BudgetRaised`."""
 
     model: str
     again: bool
@@ -322,13 +331,13 @@ class CheaperModel:
 
 @dataclass(frozen=True, slots=True)
 class BudgetStopped:
-    """The person leaves it at a refusal."""
+    """The person accepted the refusal of a budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Model calls and tool calls of some days; `tokens` are input and output, `cached` of them
-    were read from a cache, money in USD."""
+    """What one or more days cost; `tokens` are input and output, `cached` of them were read from
+    a cache."""
 
     calls: int
     tokens: int
@@ -338,7 +347,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class SpendingReport:
-    """What one person used with the pack here ("" = none), and for the owner what all did."""
+    """What one person spent with `pack` ("" = none), and for the owner what all people spent."""
 
     pack: str
     today: Spending
@@ -361,7 +370,7 @@ class ScheduleLine:
 
 @dataclass(frozen=True, slots=True)
 class Schedules:
-    """The schedules of this conversation; `forbidden`: its pack has some and may not use them."""
+    """The schedules of a conversation; `forbidden` names its pack if that may not use them."""
 
     lines: tuple[ScheduleLine, ...]
     forbidden: str = ""
@@ -369,14 +378,14 @@ class Schedules:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Something of ours failed before a turn could begin."""
+    """The runtime failed before a turn could begin."""
 
     reference: str
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """So many messages are a summary now, whose id its buttons name."""
+    """A summary replaces so many messages now; its buttons name the id `summary`."""
 
     messages: int
     summary: int
@@ -384,7 +393,7 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """A session near its limit goes on in a fresh one; so many of its messages are a summary."""
+    """A session near its limit goes on in a fresh one; a summary replaces so many messages."""
 
     messages: int
     summary: int
@@ -392,7 +401,7 @@ class Renewed:
 
 @dataclass(frozen=True, slots=True)
 class MadeRoom:
-    """A turn put so many older messages into a summary, because the window was getting full."""
+    """A turn replaced so many older messages by a summary, because the window was nearly full."""
 
     messages: int
     summary: int
@@ -400,26 +409,26 @@ class MadeRoom:
 
 @dataclass(frozen=True, slots=True)
 class NothingToCompact:
-    """`summary` is the one that stands already, 0 = none."""
+    """There is nothing to summarise; `summary` is the id of an existing one, 0 = none."""
 
     summary: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ReadsNoSkills:
-    """A skill was asked for, and the model that answers here reads none."""
+    """A skill was asked for, but the model that answers here reads no skills."""
 
     skill: str
 
 
 @dataclass(frozen=True, slots=True)
 class CannotSummarise:
-    """The embedded model is too small for it."""
+    """The embedded model is too small to summarise."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoSummaryOffRecord:
-    """A summary would be kept, and it begins another session."""
+    """Off the record nothing is summarised: a summary would be kept, and begin a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,7 +441,7 @@ class SummaryShown:
 
 @dataclass(frozen=True, slots=True)
 class SummaryUndone:
-    """`before` is an earlier summary that stands again, 0 = none."""
+    """A summary was undone; `before` is an earlier one that is in force again, 0 = none."""
 
     messages: int
     before: int = 0
@@ -450,8 +459,8 @@ nobody answered, before it was created or perhaps after; Telegram will not."""
 
 @dataclass(frozen=True, slots=True)
 class TopicsSetUp:
-    """Packs whose topic is new, was there, is not there; `hidden`: privacy mode keeps back what
-    does not call the bot."""
+    """Packs whose topic was created, existed, or could not be created; `hidden`: privacy mode
+    hides messages that do not mention the bot."""
 
     created: tuple[str, ...]
     bound: tuple[str, ...]
@@ -461,7 +470,7 @@ class TopicsSetUp:
 
 @dataclass(frozen=True, slots=True)
 class NoTopicsHere:
-    """There is no pack that needs one, or this kind of chat has none."""
+    """No topic was created; `why`: no pack needs one, or this kind of chat has none."""
 
     why: Literal["packs", "private", "group", "elsewhere"]
 
@@ -469,18 +478,18 @@ class NoTopicsHere:
 Trouble: TypeAlias = Literal[
     "busy", "used up", "late", "key", "money", "setting", "large", "refused", "silent", "broken"
 ]
-"""Why a service gave nothing, as far as a person can do something about it."""
+"""Why a service failed, as far as a person can act on it."""
 
 Lack: TypeAlias = Literal["unset", "not_installed", "no_model"]
-"""Why there is nobody who hears or speaks: no key or not wanted; wanted from this machine, where
-its packages are not, or where the configured model is not."""
+"""Why speech is missing: it has no key or is switched off; it is to run on this machine, and its
+packages are not installed, or the configured model is not there."""
 VOICE_INSTALL = "scripts/setup voice"
 """The command that installs speech without a service."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileTooLarge:
-    """More than the server gives to bots; `what` is what a person calls the file."""
+    """The file is larger than the server gives to bots; `what` is people's word for it."""
 
     what: str
     limit_bytes: int
@@ -488,21 +497,21 @@ class FileTooLarge:
 
 @dataclass(frozen=True, slots=True)
 class FileIsGone:
-    """The platform does not have it any more."""
+    """The platform does not have the file any more."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileNotReached:
-    """It could not be downloaded, also not when tried again."""
+    """The file could not be downloaded, also after retries."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class FilesTookTooLong:
-    """A turn's whole time went by before its files were there."""
+    """A turn used its whole time to wait for its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,7 +522,7 @@ class HearingNotSetUp:
 
 @dataclass(frozen=True, slots=True)
 class NotHeard:
-    """Speech recognition gave nothing."""
+    """Speech recognition failed."""
 
     what: str
     why: Trouble
@@ -521,7 +530,7 @@ class NotHeard:
 
 @dataclass(frozen=True, slots=True)
 class NothingHeard:
-    """There are no words in it, or none that are understood (`unclear`)."""
+    """The recording has no words, or none that can be understood (`unclear`)."""
 
     what: str
     unclear: bool = False
@@ -529,19 +538,19 @@ class NothingHeard:
 
 @dataclass(frozen=True, slots=True)
 class SeeingNotSetUp:
-    """Neither the model sees nor is there another one that does."""
+    """Neither the model nor another configured one can see."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotSeen:
-    """The model that looks at pictures gave nothing."""
+    """The model that describes pictures failed."""
 
     why: Trouble
 
 
 @dataclass(frozen=True, slots=True)
 class MediaRefused:
-    """A limit is reached before the turn could begin."""
+    """A limit was reached before the turn could begin."""
 
     error: Refused
 
@@ -550,8 +559,8 @@ class MediaRefused:
 class MenuPage:
     """A page of a pack's menu in a person's language; `name` is what the pack is called.
 
-    `buttons` are (label, callback); `lines` the rows of its database; `unreadable`: they could
-    not be had; `instead_of_gone`: the page that was asked for is gone, and this is the first.
+    `buttons` are (label, callback); `lines` the rows of its database; `unreadable`: the rows
+    could not be read; `instead_of_gone`: the wanted page is gone, and this is the first one.
     """
 
     name: str
@@ -565,14 +574,14 @@ class MenuPage:
 
 @dataclass(frozen=True, slots=True)
 class NoMenu:
-    """The pack has none, "" = there is no pack."""
+    """The pack has no menu, "" = there is no pack."""
 
     pack: str
 
 
 @dataclass(frozen=True, slots=True)
 class MenuOfOtherPack:
-    """A button on a page of `pack`, while another one, `current`, answers here."""
+    """A tap on a page of `pack`, while another pack, `current`, answers here."""
 
     pack: str
     current: str
@@ -580,7 +589,7 @@ class MenuOfOtherPack:
 
 @dataclass(frozen=True, slots=True)
 class OnboardingSkipped:
-    """A pack's first conversation ended on the person's wish; not `now`: it was over before."""
+    """The person skipped a pack's first conversation; not `now`: it was over before."""
 
     now: bool
 
@@ -599,7 +608,7 @@ class MemoryChange:
     """One change of a memory file, in the bot owner's local time.
 
     `added` and `removed` are lines; `words` is the message that it came from, "" = unknown;
-    `by` names whoever wrote it where several people write; `emptied` by a person in the chat.
+    `by` names its writer where several people write; `emptied`: a person emptied the file here.
     """
 
     version: int
@@ -615,12 +624,12 @@ class MemoryChange:
 
 @dataclass(frozen=True, slots=True)
 class MemoryShown:
-    """What a pack ("" = none) remembers in this conversation, and the newest change of it.
+    """The memory of a pack ("" = none) in this conversation, and its newest changes.
 
-    `undo` is the version that a button takes back, 0 = there is none; `edited` are files that
-    other hands have changed since their newest version; `undone` is the file that was just put
-    back, `emptied` the one that was just emptied, "" = none was; `message_id` is the message of
-    the newest change, 0 = none here.
+    `undo` is the version that a button undoes, 0 = there is none; `edited` are files changed
+    outside the runtime since their newest version; `undone` is the file whose change was just
+    undone, `emptied` the file just emptied, "" = none; `message_id` is the message of the newest
+    change, 0 = none here.
     """
 
     pack: str
@@ -636,7 +645,7 @@ class MemoryShown:
 
 @dataclass(frozen=True, slots=True)
 class NoUndoOffRecord:
-    """Off the record memory does not change, not even back."""
+    """Off the record memory does not change, so nothing can be undone."""
 
 
 @dataclass(frozen=True, slots=True)

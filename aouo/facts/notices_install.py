@@ -1,4 +1,4 @@
-"""What there is to say about installing packs in a chat."""
+"""Notices about installing packs in a chat, as facts."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class InstallUsage:
-    """`/install` without anything; `bundled` are packs that come along and are not installed."""
+    """Answer to `/install` alone; `bundled` are packs that come with aouo, not yet installed."""
 
     bundled: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PackOffered:
-    """A question to the owner; `card` is Markdown that says what the pack may do.
+    """The question whether to install a pack; `card` is Markdown that says what it may do.
 
-    `older`: it would take the place of a later version.
+    `older`: it would replace a later version.
     """
 
     change: str
@@ -28,7 +28,7 @@ class PackOffered:
 
 @dataclass(frozen=True, slots=True)
 class PackInstalled:
-    """`open_here`: it can be talked to in this chat, which has no topic for it."""
+    """A pack was installed; `open_here`: it can answer in this chat, which has no topic for it."""
 
     pack: str
     version: str
@@ -49,7 +49,7 @@ class PackDeclined:
 
 @dataclass(frozen=True, slots=True)
 class NotInstalled:
-    """`why` is whole sentences: what is wrong, and what helps."""
+    """A pack was not installed; `why` is whole sentences: what is wrong, and what helps."""
 
     why: str
 

@@ -1,4 +1,4 @@
-"""The other sides that we do not run or cannot wait for, each as one narrow protocol."""
+"""Protocols of what we do not control: the clock, model services, the chat platform."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aouo.facts.transcript import AsksAgain, ModelEvent, ModelRequest
 
 
 class Clock(Protocol):
-    """Time. `now` is aware UTC; `monotonic_s` only ever grows; `sleep` waits that many seconds."""
+    """A clock. `now` is aware UTC; `monotonic_s` never goes back; `sleep` waits in seconds."""
 
     def now(self) -> datetime: ...
     def monotonic_s(self) -> float: ...
@@ -22,7 +22,7 @@ class Clock(Protocol):
 
 
 def stamp(clock: Clock) -> str:
-    """Now, as it is stored: UTC, ISO 8601, milliseconds."""
+    """Return the present time as it is stored: UTC, ISO 8601, milliseconds."""
     return iso(clock.now())
 
 
@@ -31,13 +31,12 @@ def iso(moment: datetime) -> str:
 
 
 class ChatModel(Protocol):
-    """One model of one provider, perhaps with others that step in for it.
+    """One model of one provider, perhaps with fallbacks.
 
     `stream` yields text as it comes and ends with exactly one `Finished`. Closing it early
-    (or cancelling) closes the connection. Raises `ProviderError`s only.
-    `brief` asks for the short form of the prompt (a model that reads slowly); `sees` says that
-    images may be sent along; `candidates` are all (provider, model) that may answer a request,
-    the likeliest first.
+    (or cancelling) closes the connection. It raises `ProviderError`s only.
+    `brief`: the model reads slowly and wants the short form of the prompt; `sees`: it accepts
+    images; `candidates` are all (provider, model) that may answer a request, the likeliest first.
     """
 
     @property
@@ -62,10 +61,10 @@ PayloadType: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ButtonSpec:
-    """One inline button: what it shows, and what a tap on it means, of any length.
+    """One inline button: its label, and the data of a tap on it, of any length.
 
-    What Telegram is given instead of a long one is `outbound.keyboards`' business. `by_model`:
-    a model made it, so that it never does what our own buttons do.
+    `outbound.keyboards` replaces data that is too long for Telegram. `by_model`: a model made
+    the button, so it never does what our own buttons do.
     """
 
     label: str
@@ -109,8 +108,8 @@ MediaKind: TypeAlias = Literal["photo", "video", "audio", "voice", "document"]
 class Media:
     """A file of a message: `source` is an http(s) address or the path of a local file.
 
-    A file that we write ourselves has `text` and a `name` instead, so that it lives and goes
-    with its row.
+    A file that the runtime writes has `text` and a `name` instead, so that it is stored and
+    deleted with its row.
     """
 
     kind: MediaKind
@@ -121,11 +120,11 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What one Telegram message holds: text that needs no parse mode, and its buttons.
+    """The content of one Telegram message: text that needs no parse mode, and its buttons.
 
-    With `media` the text is its caption and may be empty. An `album` are 2 to 10 files that are
-    shown as one, without buttons; the text is the caption of the first. `tag` is what its turn
-    calls the message, to reply to it.
+    With `media` the text is its caption and may be empty. An `album` is 2 to 10 files that are
+    shown as one, without buttons; the text is the caption of the first. `tag` is the turn's name
+    for the message, to reply to it later.
     """
 
     text: str
@@ -139,26 +138,26 @@ class Rendered:
 
 
 class Files(Protocol):
-    """Where the files of messages come from."""
+    """Downloads the files of messages."""
 
     async def fetch(self, item: Attachment, to: Path) -> int:
-        """Put a file at `to`, whole or not at all; return its size in bytes.
+        """Download a file to `to`, whole or not at all; return its size in bytes.
 
         Raises:
-            FileNotFetched: it is too big, gone, or not to be had (errors.py).
+            FileNotFetched: it is too big, gone, or cannot be reached (errors.py).
         """
         ...
 
 
 class Messenger(Protocol):
-    """One platform's calls. Each raises `DeliveryError`s only (errors.py says which means what)."""
+    """The calls of one platform; each raises `DeliveryError`s only (errors.py explains them)."""
 
     async def ready(self) -> None:
-        """Wait until a call would leave at once; before that nothing counts as being sent."""
+        """Wait until a call would be sent at once; nothing counts as being sent before that."""
         ...
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
-        """Send one message and return its id; an album's is that of its first item."""
+        """Send one message and return its id; for an album that of its first item."""
         ...
 
     async def edit(self, to: ConversationAddress, message_id: int, message: Rendered) -> None:
@@ -166,14 +165,14 @@ class Messenger(Protocol):
         ...
 
     async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
-        """Show a text that is still being written, for about 30 seconds; no message comes of it.
+        """Show a text that is still being written, for about 30 seconds; it becomes no message.
 
         `draft_id` is not 0; a second call with the same one replaces the text.
         """
         ...
 
     async def delete(self, to: ConversationAddress, message_id: int) -> None:
-        """Take a message of ours away; one that is gone already is success."""
+        """Delete a message of the bot; one that is gone already is success."""
         ...
 
     async def action(self, to: ConversationAddress, action: str) -> None:
@@ -181,14 +180,16 @@ class Messenger(Protocol):
         ...
 
     async def answer_tap(self, answer_id: str, text: str, *, alert: bool = False) -> None:
-        """Answer a tap on a button; too late is success."""
+        """Answer a tap on a button; an answer that comes too late is success."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What the bot is in a chat: an administrator, one who may manage topics, shown every message
-    (not only those that call it), in a chat that has topics."""
+    """What the bot may do in a chat.
+
+    `sees_all`: Telegram shows it every message, not only those that mention it.
+    """
 
     admin: bool
     manages_topics: bool
@@ -197,7 +198,7 @@ class Rights:
 
 
 class Topics(Protocol):
-    """The topics of chats that have them. Each call raises `DeliveryError`s only."""
+    """The calls for topics of a chat; each raises `DeliveryError`s only."""
 
     async def rights(self, chat: ConversationAddress) -> Rights: ...
 
@@ -205,13 +206,13 @@ class Topics(Protocol):
         """Create a topic and return its thread id.
 
         Raises:
-            NoTopics, NoRight: it cannot be done here.
-            DeliveryUnknown: no answer came; it may be there.
+            NoTopics, NoRight: the chat has no topics, or the bot lacks the right.
+            DeliveryUnknown: no answer came; the topic may have been created.
         """
         ...
 
     async def topic_exists(self, topic: ConversationAddress, title: str) -> bool:
-        """Whether a topic is there, as far as the platform tells; one that is closed is opened.
+        """Whether a topic exists, as far as the platform tells; a closed one is opened.
 
         `title` is its present one, "" = unknown.
         """
@@ -220,9 +221,9 @@ class Topics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of a payload: its message id (0: none), and a note for the model or "".
+    """The result of a payload: its message id (0: none), and a note for the model or "".
 
-    `unknown`: it is not `ok`, and may have arrived all the same.
+    `unknown`: it is not `ok`, but may have arrived.
     """
 
     ok: bool

@@ -1,4 +1,4 @@
-"""When a schedule comes due: its text read, its next moment, and how people call it."""
+"""Parses the text of a schedule and computes its next due time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class NotASchedule(ValueError):
-    """A text that names no time; the message says what is wrong and what to write."""
+    """The text is no schedule; the message says what is wrong and what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,9 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """Again and again, counted from `since` (aware), so that a late run delays no later one.
+    """Every so many minutes, counted from `since` (aware), so that a late run delays no later one.
 
-    Whole days are days of the calendar and keep the time on the wall; anything else is elapsed
-    time.
+    Whole days are calendar days and keep the local time of day; anything else is elapsed time.
     """
 
     minutes: int
@@ -56,12 +55,12 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """Five fields, one space between two: minute, hour, day of the month, month, weekday.
+    """Five fields, separated by one space: minute, hour, day of the month, month, weekday.
 
     As in Vixie's cron, a day counts when either day field names it, unless one of them begins
-    with a star. Where the clock is put forward, a fixed time that is left out comes at the first
-    minute there is; where it is put back, it comes the first time only. With a star first in
-    minute or hour it goes by elapsed time: left out with the hour, and twice in the double one.
+    with a star. When the clock goes forward, a fixed time in the gap comes at the first minute
+    after it; when it goes back, a fixed time comes once, the first time. A schedule whose minute
+    or hour begins with a star follows elapsed time: nothing in the gap, twice in the double hour.
     """
 
     expression: str
@@ -71,12 +70,12 @@ Schedule: TypeAlias = Once | Every | Cron
 
 
 def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
-    """Read a schedule that is made `now` (aware); a time without an offset is one in `zone`.
+    """Parse a schedule made at `now` (aware); a time without an offset is in `zone`.
 
-    The same text, moment and zone always mean the same schedule.
+    The same text, moment and zone always give the same schedule.
 
     Raises:
-        NotASchedule: what is wrong with it.
+        NotASchedule: the text is no schedule.
     """
     words = " ".join(text.split())
     now = now.replace(microsecond=0)
@@ -90,28 +89,28 @@ def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
 
 
 def check(text: str) -> None:
-    """Whether `text` is a schedule, wherever and whenever it is made.
+    """Check that `text` is a schedule in any zone and at any time.
 
     Raises:
-        NotASchedule: what is wrong with it.
+        NotASchedule: it is none.
     """
     parse(text, _ANY_DAY, UTC)
 
 
 def is_from_now(text: str) -> bool:
-    """Whether it says only how long from the moment it is made: `45m`."""
+    """Whether the text is a span that counts from when the schedule is made: `45m`."""
     return bool(_SPAN.fullmatch(" ".join(text.split()).lower()))
 
 
 def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime | None:
-    """The first due time after `moment` (both aware), in UTC; None = there is none any more."""
+    """Return the first due time after `moment` (both aware), in UTC; None = there is no more."""
     match schedule:
         case Once(at):
             return at.astimezone(UTC) if at > moment else None
         case Every(minutes, since):
             return _next_step(minutes, since, moment, zone)
         case Cron(expression):
-            # Around a change of the clock it may name the moment again, or one before it.
+            # Around a change of the clock cronsim may yield `moment` again, or an earlier time.
             for found in CronSim(expression, moment.astimezone(zone)):
                 if (due := found.astimezone(UTC)) > moment:
                     return due
@@ -143,9 +142,9 @@ def _moment(words: str, zone: tzinfo) -> datetime:
 
 
 def _cron(words: str, text: str) -> Cron:
-    """Read five fields, or six with 0 as the seconds.
+    """Parse five fields, or six with 0 as the seconds.
 
-    What does not even begin like some is told all the forms there are.
+    The error for a text that does not look like cron names all forms of a schedule.
     """
     fields = _NICKNAMES.get(words.lower(), words).upper().split()
     if len(fields) not in (5, 6) or not all(map(_FIELD.fullmatch, fields)):
@@ -187,7 +186,7 @@ def _next_step(minutes: int, since: datetime, moment: datetime, zone: tzinfo) ->
 
 
 def _existing(wall: datetime, zone: tzinfo) -> datetime:
-    """A naive time on the wall of `zone`: the first of two, or the first after a gap."""
+    """Return a naive local time in `zone` as aware: the first of two, or the first after a gap."""
     at = wall.replace(tzinfo=zone, fold=0)
     while at.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != wall:
         wall = wall.replace(second=0, microsecond=0) + timedelta(minutes=1)

@@ -1,4 +1,4 @@
-"""How people call a schedule: "every day at 21:00" instead of `0 21 * * *`."""
+"""Says a schedule in words: "every day at 21:00" instead of `0 21 * * *`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHORT_DAYS = {name[:3].upper(): number for number, name in enumerate(_WEEKDAYS)
 
 
 def in_words(schedule: Schedule, zone: tzinfo) -> str:
-    """A schedule as a person would say it, its time on the wall of `zone`."""
+    """Return a schedule in words, its times local in `zone`."""
     match schedule:
         case Once(at):
             return f"once, {moment_in_words(at, zone)}"
@@ -31,10 +31,10 @@ def in_words(schedule: Schedule, zone: tzinfo) -> str:
 
 
 def text_in_words(text: str, zone: tzinfo) -> str:
-    """What a schedule will mean once it is made, for somebody who is asked to allow it.
+    """Return in words what a schedule will mean once it is made, for the question to allow it.
 
     Raises:
-        NotASchedule: what is wrong with it.
+        NotASchedule: `text` is no schedule.
     """
     schedule = parse(text, _ANY_DAY, zone)
     if isinstance(schedule, Once) and is_from_now(text):
@@ -44,7 +44,7 @@ def text_in_words(text: str, zone: tzinfo) -> str:
 
 
 def moment_in_words(moment: datetime, zone: tzinfo) -> str:
-    """`Sunday 1 March 2026 at 09:00`."""
+    """Return a moment as `Sunday 1 March 2026 at 09:00`."""
     at = moment.astimezone(zone)
     day = f"{_WEEKDAYS[at.isoweekday() % 7]} {at.day} {_MONTHS[at.month - 1]} {at.year}"
     return f"{day} at {at:%H:%M}"
@@ -57,7 +57,7 @@ def _span(minutes: int) -> str:
 
 
 def _cron(expression: str) -> str:
-    """The common patterns; "" for the others."""
+    """Return the common patterns in words; "" for the others."""
     minute, hour, day, month, weekday = expression.split()
     if month != "*" or not (when := _time(minute, hour)):
         return ""

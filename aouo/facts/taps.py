@@ -1,8 +1,8 @@
 """What a tap on a button means: one case for each kind of button, and the codec of its data.
 
 The data stands in messages of existing chats, so `wire` never changes its meaning. Telegram takes
-1 to 64 bytes; what is longer, and what a model made in the form of our own buttons, stays with the
-row of its message, and the button sends a `Reference` to it.
+1 to 64 bytes. Longer data, and data of a model that looks like our own, is stored in the row of
+the message, and the button sends a `Reference` to it.
 
 Source: core.telegram.org/bots/api#inlinekeyboardbutton.
 """
@@ -30,7 +30,7 @@ _HEAD = re.compile(r"(?:nav:)?[a-z]+[_:]")
 class _Waits:
     """A tap that waits in its conversation's lane. `wire` is its data, with a place for each field.
 
-    `asks_once`: the first tap uses the button up, and a second one is told so.
+    `asks_once`: only the first tap counts; a second one is told so.
     """
 
     __slots__ = ()
@@ -40,14 +40,14 @@ class _Waits:
 
 
 class _Reads(_Waits):
-    """A tap that is answered at once, whatever is at work in its lane."""
+    """A tap that is answered at once, also while a turn runs in its lane."""
 
     __slots__ = ()
     bypasses = True
 
 
 class _Answers(_Reads):
-    """A tap that answers what was asked or offered: at once, and once."""
+    """A tap that answers a question or an offer: at once, and only once."""
 
     __slots__ = ()
     asks_once = True
@@ -55,7 +55,7 @@ class _Answers(_Reads):
 
 @dataclass(frozen=True, slots=True)
 class BindPack(_Waits):
-    """This pack shall answer in the conversation."""
+    """Bind the conversation to this pack."""
 
     wire = "pack:{}"
     pack: str
@@ -72,7 +72,7 @@ class Choose(_Answers):
 
 @dataclass(frozen=True, slots=True)
 class Approve(_Answers):
-    """The owner's word on a call: one of the answers that its card offered."""
+    """The owner's answer to the question whether a call may be made."""
 
     wire = "approval_{}:{}"
     gate_id: Token
@@ -137,7 +137,7 @@ class DeclinePack(_Answers):
 
 @dataclass(frozen=True, slots=True)
 class ShowAgain(_Answers):
-    """Send a message once more that may not have arrived."""
+    """Send a message again that may not have arrived."""
 
     wire = "nav:again_{}"
     delivery_id: int
@@ -145,7 +145,7 @@ class ShowAgain(_Answers):
 
 @dataclass(frozen=True, slots=True)
 class OpenSession(_Waits):
-    """Go back to an earlier session of the conversation; `token` ends its id."""
+    """Go back to an earlier session of the conversation; `token` is the end of its id."""
 
     wire = "nav:session_{}"
     token: Token
@@ -181,7 +181,7 @@ class EmptyMemory(_Waits):
 
 @dataclass(frozen=True, slots=True)
 class UndoMemory(_Waits):
-    """Take one change of the memory back."""
+    """Undo one change of the memory."""
 
     wire = "nav:memory_undo_{}"
     version_id: int
@@ -208,7 +208,7 @@ class SkipOnboarding(_Waits):
 
 @dataclass(frozen=True, slots=True)
 class Reference(_Waits):
-    """The button `number` (from 0, row by row) of a delivery, whose row holds the whole data."""
+    """The button `number` (from 0, row by row) of a delivery; its row holds the whole data."""
 
     wire = "kept_{}:{}"
     delivery_id: int
@@ -217,7 +217,7 @@ class Reference(_Waits):
 
 @dataclass(frozen=True, slots=True)
 class OpenPage(_Reads):
-    """Show a page of the pack's menu, "" = its first one, which the data `menu` means, too."""
+    """Show a page of the pack's menu, "" = the first one; the data `menu` means the same."""
 
     wire = "nav:{}"
     page_id: str
@@ -225,7 +225,7 @@ class OpenPage(_Reads):
 
 @dataclass(frozen=True, slots=True)
 class Unknown(_Waits):
-    """It looks like one of ours and names nothing."""
+    """Data that looks like ours and matches no case."""
 
     wire = "{}"
     data: str
@@ -233,7 +233,7 @@ class Unknown(_Waits):
 
 @dataclass(frozen=True, slots=True)
 class Foreign(_Waits):
-    """Words of a pack's or a model's own: a fresh inbound."""
+    """Data of a pack or a model: the tap becomes an inbound of its own."""
 
     wire = "{}"
     data: str
@@ -274,7 +274,7 @@ def encode(tap: Tap) -> str:
 
 
 def decode(data: str) -> Tap:
-    """Read the data of a button, whoever made it; never raises."""
+    """Parse the data of any button; never raises."""
     for pattern, case, reads in _forms():
         if found := pattern.fullmatch(data):
             return case(*(read(part) for read, part in zip(reads, found.groups(), strict=True)))
@@ -291,7 +291,7 @@ def fits(data: str) -> bool:
 
 
 def _cases() -> list[type[Ours]]:
-    """All that have a form of their own."""
+    """Return the cases of `Ours` whose data has a pattern."""
     cases = cast("tuple[type[Ours], ...]", get_args(Ours))
     return [case for case in cases if case not in (OpenPage, Unknown)]
 
@@ -308,5 +308,5 @@ def _forms() -> list[_Form]:
 
 @cache
 def _heads() -> tuple[str, ...]:
-    """What data of ours begins with; no page of a pack may."""
+    """Return the prefixes of our data; no page id of a pack may begin with one."""
     return tuple({found[0] for case in _cases() if (found := _HEAD.match(case.wire))})

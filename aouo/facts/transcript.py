@@ -1,4 +1,4 @@
-"""What the model reads and says: one entry after another, independent of any provider."""
+"""Messages that a model reads and writes, requests and events, independent of any provider."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aouo.facts.errors import ProviderError
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a model asked for; `arguments` is the JSON text as it came, perhaps broken."""
+    """A tool call of a model; `arguments` is its JSON text, unparsed and perhaps broken."""
 
     id: str
     name: str
@@ -21,7 +21,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture that a model sees beside the words; `media_type` such as `image/jpeg`."""
+    """A picture in a message for a model; `media_type` is for example `image/jpeg`."""
 
     media_type: str
     data: bytes
@@ -29,16 +29,16 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class SystemSaid:
-    """What the runtime puts before the history: the summary of what is not sent along any more.
+    """The runtime's summary of older messages that are no longer sent.
 
-    A model reads it before the first words of the person, not as words of the system."""
+    A model reads it before the first words of the person, not as a system message."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """The person's words, or ours on their behalf."""
+    """The person's words, or the runtime's in their place."""
 
     text: str
     images: tuple[Image, ...] = ()
@@ -48,8 +48,8 @@ class UserSaid:
 class AssistantSaid:
     """The model's words and the calls it made with them.
 
-    `native` is the provider's own form of it as JSON, `{"wire": NAME, …}`, or ""; only the wire
-    of that name reads it, to send back what it must not lose (thoughts and their signatures).
+    `native` is the provider's own form of the message as JSON, `{"wire": NAME, …}`, or ""; only
+    that wire reads it, to send back what the provider needs (thoughts and their signatures).
     """
 
     text: str
@@ -81,8 +81,8 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call: `cached` is a part of the input (read from a cache),
-    `reasoning` a part of the output (thought, not said)."""
+    """Tokens of one model call; `cached_tokens` are part of the input, `reasoning_tokens` of the
+    output."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -100,14 +100,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call: the stable prefix first, so that a provider can cache it.
+    """One model call; the stable prefix comes first, so that a provider can cache it.
 
-    `context` is the part that changes every turn (time, conversation, memory); it goes into the
-    message of the person that began this turn, before its words: the first one after the `past`
-    messages of earlier turns; where nobody says how many these are, the newest one. `max_tokens`
-    bounds thoughts and answer together. `temperature` and `effort` (how much to think) are sent
-    only if the owner set them. `may_shrink`: whoever asks asks again with less history if this is
-    refused without a reason, before another model is asked.
+    `context` changes every turn (time, conversation, memory). It is put before the words of the
+    person's message that began this turn: the first one after the `past` messages of earlier
+    turns, or the newest one where `past` is None. `max_tokens` bounds thoughts and answer
+    together. `temperature` and `effort` (how much to think) are sent only if the owner set them.
+    `may_shrink`: after a refusal without a reason the caller will ask again with less history, so
+    no other model is asked first.
     """
 
     system: str
@@ -135,15 +135,15 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class StartedOver:
-    """The answer begins anew, perhaps with another model: the words so far do not count."""
+    """The answer begins again, perhaps by another model; the words so far do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end of one model call: all of what was said, what it cost, why it ended.
+    """The end of one model call: the whole answer, its tokens, and why it ended.
 
-    `provider` and `model` say who answered in the end; "" = the one that was asked. `bounded_by`
-    says what left it less room than the request asked for: its service, or a budget.
+    `provider` and `model` say which one answered; "" = the one that was asked. `bounded_by` says
+    whether its service or a budget gave it less room than the request asked for.
     """
 
     said: AssistantSaid
@@ -156,7 +156,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class PaidForNothing:
-    """A call failed that may have cost something, and another one is made for the same answer."""
+    """A call failed that may have cost money, and another one follows for the same answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +174,11 @@ class AsksAgain:
 ModelEvent: TypeAlias = TextDelta | StartedOver | PaidForNothing | AsksAgain | Finished
 
 IMAGE_TOKENS = 1_100
-"""About what services charge for a photo of Telegram's largest size."""
+"""Roughly what services charge for a photo of Telegram's largest size."""
 
 
 def estimate_tokens(text: str) -> int:
-    """A cheap estimate that errs to the high side: about 3.2 ASCII characters a token,
+    """Return a cheap estimate that errs to the high side: about 3.2 ASCII characters a token,
     one token for each other character."""
     ascii_count = sum(map(str.isascii, text)) if not text.isascii() else len(text)
     return int(ascii_count / 3.2) + (len(text) - ascii_count) + 1

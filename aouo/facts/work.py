@@ -1,6 +1,6 @@
-"""What a message becomes on its way: a job, a turn, its questions, files and deliveries.
+"""Rows of a message's work: its job, turn, questions, files and deliveries.
 
-Values without behaviour. Every store of them returns these.
+Values without behaviour, which the stores return.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from aouo.facts.events import ChatKind, Inbound
 from aouo.facts.ports import Rendered
 
 DeliveryKind = Literal["reply", "msg", "live", "notice", "aside", "chosen", "ending", "doubt"]
-"""`aside`: nobody is told if it is lost. `chosen`: a message that shows which of its buttons was
-tapped. `ending`: what stays of an answer that its person stopped."""
+"""`aside`: no notice follows if it is lost. `chosen`: a message that shows which of its buttons was
+tapped. `ending`: the part that stays of an answer that its person stopped."""
 
 
 DeliveryState = Literal["queued", "sending", "live", "sent", "refused", "unknown", "dropped"]
@@ -29,11 +29,11 @@ Paused: TypeAlias = Literal["", "proposed", "person", "permission"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One claimed job. `claim_number` proves the claim; `starts` counts this one too; `stopped`:
-    its person said /stop in a former process.
+    """One claimed job. `claim_number` proves the claim; `starts` counts this start too;
+    `stopped`: its person said /stop to an earlier process.
 
-    As its claim found them: the pack its conversation is bound to, whether a question to its
-    person is open there, whether the conversation is off the record.
+    The claim read these: `active_pack` of the conversation, whether a question to its person is
+    open there (`asked`), whether the conversation is off the record.
     """
 
     id: int
@@ -49,8 +49,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The job that a message is in: it waits, or it has `begun` and `runs`, or its turn is over
-    (`answered`), or none of these: it needed no turn."""
+    """The job of a message: it waits (no flag), it has `begun` and `runs`, or it is `answered`.
+
+    A job that has `begun` and neither runs nor is answered needed no turn.
+    """
 
     job_id: int
     inbound: Inbound
@@ -61,7 +63,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """A turn that has begun. `resumes` counts how often a new process took it up."""
+    """A turn that has begun. `resumes` counts how often a new process resumed it."""
 
     id: str
     session_id: str
@@ -75,7 +77,7 @@ class OpenTurn:
 class Gate:
     """One question to one person; `state` is open | answered | expired | closed.
 
-    `digest` is what exactly an approval was asked for.
+    `digest` identifies the exact call that an approval is for.
     """
 
     id: str
@@ -95,8 +97,8 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One row. `edits` is the message id it replaces, 0 = it is a new message; with an empty text
-    it takes that message away."""
+    """One row of the outbox. `edits` is the id of the message that it replaces, 0 = it is a new
+    one; an edit with an empty text deletes that message."""
 
     id: int
     address: ConversationAddress
@@ -112,9 +114,9 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """One file that was downloaded; `path` is below the media folder.
+    """One downloaded file; `path` is below the media folder.
 
-    `text` is what it says, once it is `understood`; many kinds have nothing to say by themselves.
+    `text` is its content in words, once it is `understood`; many kinds have none.
     """
 
     position: int
@@ -128,10 +130,10 @@ class KeptFile:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One stored binding; "" where nothing is bound. `version` guards writers outside the lane.
+    """One stored binding of a conversation; "" where nothing is bound.
 
-    `title` is a topic's, as far as a service message told it. `paused`: it is `closed` or
-    `deleted`, "" = neither.
+    `version` detects concurrent writes from outside the lane. `title` is the topic's, if a
+    service message told it. `paused`: the topic is `closed` or `deleted`, "" = neither.
     """
 
     id: int
@@ -147,11 +149,11 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """One row. `key` is a default's id in its pack, "" = it is no pack's.
+    """One schedule. `key` is the id of a pack's default, "" = it is no default.
 
-    `text` was taken at `since`; `own_text`: by a person, so that the pack's does not follow.
-    `paused` is why it is off: only `proposed` so far, by a `person`, or for want of permission.
-    `next_due` is "" when it is off or over. Moments are UTC, as they are stored.
+    `text` is in force from `since`; `own_text`: a person set it, so a new text of the pack does
+    not replace it. `paused` is why it is off: only `proposed`, by a `person`, or for lack of
+    permission. `next_due` is "" when it is off or over. Moments are UTC, as they are stored.
     """
 
     id: str

@@ -1,1 +1,1 @@
-"""The whole bot on this machine alone: tries, evals, a pack while it is written, a terminal."""
+"""Runs the whole bot on this machine alone: trials, evals, packs under development, a terminal."""

@@ -1,4 +1,4 @@
-"""A terminal that talks: to the running bot over its socket, or to a runtime of its own."""
+"""Talks in a terminal to the running bot over its socket, or to a runtime in this process."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from aouo.plumbing.redact import Redactor
 CHAT = "local"
 ANSWER_S = 120.0
 BEGINS_S = 5.0
-"""How long a bot that has its home's lock is given to listen: it takes the lock first."""
+"""How long to wait until a bot listens, which takes its home's lock before."""
 
 
 class Link(Protocol):
-    """A way to one terminal conversation."""
+    """A connection to one terminal conversation."""
 
     async def say(self, text: str, data: str = "") -> None: ...
     def hear(self) -> AsyncIterator[dict[str, Any]]: ...
     async def quiet(self) -> None:
-        """Wait until everything that was said is answered."""
+        """Wait until every message is answered."""
         ...
 
 
 class Remote:
-    """Over the control socket of a bot that runs already."""
+    """A link over the control socket of a running bot."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -74,10 +74,10 @@ class Remote:
 
 
 async def _connection(home: Home) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """To a bot that holds its home's lock; one that does not listen yet is waited for.
+    """Connect to a bot that holds its home's lock; wait until it listens.
 
     Raises:
-        SetupError: it does not begin to, or has ended.
+        SetupError: it does not listen in time, or has ended.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(BEGINS_S):
@@ -92,7 +92,7 @@ async def _connection(home: Home) -> tuple[asyncio.StreamReader, asyncio.StreamW
 
 
 class Inside:
-    """Straight into a runtime of this process."""
+    """A link to a runtime in this process."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -119,7 +119,7 @@ async def converse(
     """Talk until the end of standard input.
 
     Raises:
-        SetupError: neither is a bot running nor can one be built here.
+        SetupError: no bot is running, and none can be built here.
     """
     async with _link(home, environ) as link:
         screen = _Screen(link, show)
@@ -136,7 +136,7 @@ async def converse(
 
 
 class _Screen:
-    """What the terminal shows, and what a number typed into it means."""
+    """Shows messages, and maps typed numbers to their buttons."""
 
     def __init__(self, link: Link, show: Callable[[str], None]) -> None:
         self._link = link
@@ -145,7 +145,7 @@ class _Screen:
         self.ready = asyncio.Event()
 
     async def say(self, text: str) -> None:
-        """A number taps that button; anything else is said."""
+        """Tap the button of a number; send any other text as a message."""
         if text.isascii() and text.isdigit() and 1 <= int(text) <= len(self._buttons):
             label, data = self._buttons[int(text) - 1]
             await self._link.say(label, data)
@@ -164,7 +164,7 @@ class _Screen:
 
 
 async def _within(limit_s: float, work: Awaitable[None], show: Callable[[str], None]) -> None:
-    """After the end of input, wait for the answers that are owed, but not for ever."""
+    """Wait for the open answers after the end of input, at most `limit_s` seconds."""
     try:
         async with asyncio.timeout(limit_s):
             await work
@@ -188,7 +188,7 @@ async def _link(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Link]:
 
 
 def _without_telegram(loaded: Loaded) -> Loaded:
-    """A terminal of its own polls nobody."""
+    """Return the settings without the bot token, so that Telegram is not polled."""
     telegram = loaded.settings.telegram.model_copy(update={"bot_token": SecretStr("")})
     settings = loaded.settings.model_copy(update={"telegram": telegram})
     return Loaded(settings, loaded.notes, loaded.from_last_good, loaded.problems)

@@ -1,4 +1,4 @@
-"""Takes up edits of packs that are being written, while their bot runs."""
+"""Reloads packs under development when their files change, while their bot runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aouo.plumbing.trees import Found, TooMuch, walk
 
 LOOK_EVERY_S = 1.0
 Looks: TypeAlias = Mapping[str, tuple[int, int]]
-"""Size and time of each file of a folder, by its path there."""
+"""The size and modification time of each file of a folder, by its path in it."""
 
 
 async def take_up_edits(
@@ -29,10 +29,10 @@ async def take_up_edits(
     refresh: Callable[[], Awaitable[None]],
     tell: Callable[[str], None],
 ) -> None:
-    """Look at the folders for ever; `tell` gets one line for each change of one of them.
+    """Watch the folders for ever; `tell` gets one line for each change.
 
-    `check` raises a `PackError` where what is stored could not become the pack's. A pack that
-    does not load or does not pass goes on as it was.
+    `check` raises a `PackError` if the stored data does not fit the changed pack. A pack that does
+    not load or pass the check stays as it was.
     """
     seen = {folder: await asyncio.to_thread(looks_of, folder) for folder in folders}
     while True:
@@ -47,7 +47,7 @@ async def take_up_edits(
 async def _taken_up(
     folder: Path, check: Callable[[Pack], None], refresh: Callable[[], Awaitable[None]]
 ) -> str:
-    """Load one pack anew if it can be; say how that went."""
+    """Reload one pack if possible; return a line that says how it went."""
     loaded = await asyncio.to_thread(load_pack, folder)
     if loaded.pack is None:
         return f"{loaded.name} goes on as it was: {errors(loaded.problems)[0]}"
@@ -61,9 +61,9 @@ async def _taken_up(
 
 
 def looks_of(folder: Path) -> Looks:
-    """How a folder looks from outside; no file is read."""
+    """Return the sizes and times of a folder's files; no file is read."""
     found: dict[str, tuple[int, int]] = {}
-    with suppress(TooMuch):  # what is too much for a pack is said where it is loaded
+    with suppress(TooMuch):  # loading the pack reports that
         for one in walk(folder, enter=_is_looked_at, closed=lambda path: None):
             if not one.is_folder:
                 found[one.path] = (one.facts.st_size, one.facts.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""The throw-away home of one eval: its packs, what is there before, its settings and its time."""
+"""Makes the temporary home of one eval: its packs, first rows, settings and clock."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from aouo.store.database import Tx
 PERSON = 1001
 OWNER = f"tg_{PERSON}"  # as turns call a person in their private chat
 _PRICE = {"input": 0.15, "cached": 0.075, "output": 0.60}
-"""USD for a million tokens of a scripted model: what a small hosted one costs."""
+"""USD per million tokens of a scripted model: the price of a small hosted one."""
 
 
 class Impatient:
-    """The machine's time, with short waits cut shorter: a local Telegram asks for none.
+    """The system clock with shorter short waits, since a local Telegram has no limits.
 
-    Only what Telegram's limits make us wait lasts so long in a turn whose model answers at once.
+    In a turn whose model answers at once, only the pacing for Telegram's limits waits so long.
     """
 
     def __init__(self, system: Clock | None = None) -> None:
@@ -55,7 +55,7 @@ class Impatient:
 
 
 def furnish(home: Home, pack: Pack, found: Eval, beside: Sequence[Path]) -> PackStores:
-    """Fill a fresh home: the packs, and what the eval says is there before it begins."""
+    """Fill a fresh home with the packs, and with the rows and memory that the eval begins with."""
     home.create()
     (home.packs / pack.name).symlink_to(pack.folder.resolve())
     for folder in beside:
@@ -75,7 +75,7 @@ def furnish(home: Home, pack: Pack, found: Eval, beside: Sequence[Path]) -> Pack
 
 
 def configure(home: Home, emulator: Emulator, real: Settings | None, sandbox: Wish) -> Loaded:
-    """Settings of the eval's own; of the owner's only `sandbox` and what reaches a model."""
+    """Return the eval's settings, with the owner's `sandbox` and, from `real`, their models."""
     config = {
         "telegram": {
             "bot_token": emulator.token,
@@ -101,7 +101,7 @@ async def real_model(settings: Settings, stack: AsyncExitStack) -> ChatModel:
 
 
 async def bind(app: App, pack: str) -> None:
-    """With others installed beside it, the pack has to be chosen."""
+    """Bind the person's chat to the pack, which is needed if others are installed too."""
     now = stamp(app.clock)
     address = ConversationAddress("tg", str(PERSON))
 

@@ -1,4 +1,4 @@
-"""Runs a pack's evals: each in a home of its own, with the real channel, on a local Telegram."""
+"""Runs a pack's evals, each in its own home, with the real channel, on a local Telegram."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ async def evaluate(
     real: Settings | None = None,
     sandbox: Wish = "auto",
 ) -> EvalResult:
-    """Run one eval; nothing of it is left behind.
+    """Run one eval in a temporary home.
 
-    `beside` are the folders of packs it depends on. `real` are the owner's settings, whose
-    models answer where the eval wants one; None = such evals are skipped. `sandbox` is as the
-    owner has it: the pack's tools run as they will once it is installed.
+    `beside` are the folders of packs that it depends on. `real` are the owner's settings, whose
+    model answers evals that want a real one; None = skip those. `sandbox` is the owner's setting,
+    so that the pack's tools run as they will once it is installed.
     """
     if found.model == "real" and real is None:
         return EvalResult(found.name, found.file, "skipped", why="needs a real model: --real")
@@ -80,13 +80,13 @@ async def evaluate(
 
 
 def _broken(found: Eval, done: int, why: str) -> StepResult:
-    """What ended an eval in the middle of a step, or before the first one."""
+    """Return the result of the step in which an eval broke off, or of none before the first."""
     at = min(done, len(found.steps) - 1)
     return StepResult(done and done + 1, found.lines[at], _did(found.steps[at]), (why,))
 
 
 class _Play:
-    """One eval at work: a home, a Telegram, a runtime and a person."""
+    """A running eval: a home, a local Telegram, a runtime and a person."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Play:
         real: Settings | None,
         sandbox: Wish,
     ) -> AsyncGenerator[_Play]:
-        """Furnish everything, and tear it down after the block."""
+        """Set everything up, and tear it down after the block."""
         async with AsyncExitStack() as stack:
             folder = stack.enter_context(workshop("aouo-eval-"))
             home = Home(folder / "home")
@@ -148,7 +148,7 @@ class _Play:
             )
 
     async def step(self, index: int) -> StepResult:
-        """Do one step and hold what came of it against what was expected."""
+        """Do one step, and compare its outcome with the expectations."""
         step = self._eval.steps[index]
         before = await self._shown()
         spent = await self._app.database.read(usage.newest)
@@ -191,7 +191,7 @@ class _Play:
         )
 
     async def _act(self, step: Step) -> tuple[str, ...]:
-        """Say or tap; what the bot answers to a tap at once."""
+        """Write a message or tap a button; return the bot's immediate answer to a tap."""
         people = self._emulator.client
         if step.say:
             await people.say(PERSON, PERSON, step.say)
@@ -201,14 +201,14 @@ class _Play:
         return (answer["text"],) if answer.get("text") else ()
 
     async def _quiet(self) -> None:
-        """Wait until everything is taken in, answered and shown, or a question is open."""
+        """Wait until everything is read, answered and shown, or a question is open."""
         while len(self._emulator.world.updates):
             await self._app.clock.sleep(_LOOK_EVERY_S)
         database, clock = self._app.database, self._app.clock
         await idle(database, clock, asking=True, look_every_s=_LOOK_EVERY_S)
 
     async def _shown(self) -> dict[int, tuple[str, tuple[str, ...]]]:
-        """What the bot shows now: message id → text and labels."""
+        """Return what the bot shows now: message id → text and button labels."""
         found = await self._emulator.client.messages(PERSON)
         return {
             one.id: (one.text, tuple(button.text for button in one.buttons))
@@ -225,7 +225,7 @@ class _Play:
         return eval_rows.count(file, wanted.table, wanted.where)
 
     def _rows(self, step: Step) -> tuple[str, ...]:
-        """The newest rows of the tables that the step speaks of."""
+        """Return the newest rows of the tables that the step's expectations name."""
         file = self._files.file(self._pack, OWNER)
         return tuple(
             f"{table}: {json.dumps(row, ensure_ascii=False, default=str)}"
@@ -235,11 +235,11 @@ class _Play:
 
 
 class _NoButton(Exception):
-    """The newest message with buttons has none of that label."""
+    """The newest message with buttons has none with that label."""
 
 
 async def _button(people: EmulatorClient, label: str) -> tuple[int, str]:
-    """(message, data) of a button of the newest message that has any."""
+    """Return (message id, data) of a button of the newest message that has buttons."""
     shown = [one for one in await people.messages(PERSON) if one.from_bot and one.buttons]
     if not shown:
         raise _NoButton(f"a button {label!r}, and there is no message with buttons")

@@ -1,4 +1,4 @@
-"""A runtime inside this process, for as long as a block lasts."""
+"""Runs the bot inside this process while a block runs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ async def running(
     model: ChatModel | None = None,
     online: bool = True,
 ) -> AsyncGenerator[tuple[App, Runtime]]:
-    """Run `home`, whose lock the caller holds; it is ready when the block begins.
+    """Run the bot of `home`, whose lock the caller holds; it is ready when the block begins.
 
-    Leaving the block stops it gracefully. Raises what `open_app` and `Runtime.run` do.
+    Leaving the block stops it gracefully. Raises: as `open_app` and `Runtime.run`.
     """
     async with (
         open_app(home, loaded.settings, clock=clock, model=model, online=online) as app,

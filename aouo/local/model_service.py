@@ -1,4 +1,4 @@
-"""A local model service in place of a model, and the settings that point at it."""
+"""Runs a local model service instead of a real one, and gives the settings that point to it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _SERVICES_OWN = ("AOUO_PROVIDER__", "AOUO_PROVIDERS__")
 async def local_service(
     name: str, tell: Callable[[str], None]
 ) -> AsyncGenerator[Mapping[str, Any]]:
-    """The settings of a service of that family while it listens; none where `name` is "".
+    """Run a model service like `name`, and yield the settings for it; none if `name` is "".
 
     Raises:
-        SetupError: there is no such family.
+        SetupError: there is no service profile of that name.
     """
     if not name:
         yield {}
@@ -32,7 +32,7 @@ async def local_service(
 
 
 def without_services(environ: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The environment without what would point the trial at a real service instead."""
+    """Return the environment without variables that would point the trial to a real service."""
     real = (*_SERVICES_OWN, *(f"AOUO_{section.upper()}__" for section in settings))
     return {
         key: value

@@ -1,4 +1,4 @@
-"""Models for evals: one that answers from a script, and one that notes what another one says."""
+"""Models for evals: one that answers from a script, and one that records another one's calls."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ _ASIDE = "NONE"
 
 
 class ScriptedModel:
-    """Gives the answers of `script` one after another, and says so when there are none left.
+    """Gives the answers of its script one after another, and says so when there are none left.
 
-    What a request would cost is estimated from its length. What the runtime asks for itself
-    gets an answer of its own.
+    A request's tokens are estimated from its length. A side call gets a fixed answer.
     """
 
     provider = "scripted"
@@ -49,7 +48,7 @@ class ScriptedModel:
         self._calls = 0
 
     def follow(self, script: Iterable[Reply]) -> None:
-        """Answer with this from now on; what is left of the former script is forgotten."""
+        """Answer with this script from now on, and forget the rest of the previous one."""
         self._script = deque(script)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
@@ -77,7 +76,7 @@ class _Made:
 
 
 class WatchedModel:
-    """Another model, and what a turn asked it and had from it since `begin`."""
+    """Wraps a model, and records its requests and tool calls in turns since `begin`."""
 
     def __init__(self, inner: ChatModel) -> None:
         self._inner = inner
@@ -112,13 +111,13 @@ class WatchedModel:
         return self._inner.candidates
 
     def begin(self) -> None:
-        """Forget what was noted."""
+        """Forget what was recorded."""
         self._made = []
         self.requests = self.first_bytes = 0
 
     @property
     def calls(self) -> tuple[SeenCall, ...]:
-        """Every call that was made, in order."""
+        """Every tool call that was made, in order."""
         return tuple(
             SeenCall(made.call.name, _arguments(made.call.arguments), made.failure)
             for made in self._made
@@ -146,7 +145,7 @@ class WatchedModel:
                 self._take(message)
 
     def _take(self, result: ToolReturned) -> None:
-        """The runtime gives calls ids of its own, so the oldest call of the name it is."""
+        """Match a result to the oldest call of its name, since the runtime changes call ids."""
         for made in self._waiting:
             if made.call.name == result.name:
                 self._waiting.remove(made)

@@ -1,4 +1,4 @@
-"""The main job on this machine alone: a local Telegram, the real channel, an embedded model."""
+"""Tries the bot on this machine alone: a local Telegram, the real channel, an embedded model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _EMULATOR_ENDS_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The local Telegram: where bots call it and by which token, and its page for a browser."""
+    """The local Telegram: its address and token for the bot, and its page for a browser."""
 
     url: str
     page: str
@@ -59,9 +59,9 @@ async def run(
 ) -> None:
     """Serve the chat page until a signal comes; `tell` gets lines of progress.
 
-    Edits of the packs count at once. `language` is that of everybody's Telegram, `command` what
-    somebody types to run this again. `service` is a local model service to answer in place of
-    the embedded model, "" = none.
+    Edits of the packs are loaded at once. `language` is the people's, `command` the command line
+    that runs this. `service` names a local model service to answer instead of the embedded model,
+    "" = none.
     """
     async with (
         local_service(service, tell) as served,
@@ -110,7 +110,7 @@ async def say(
     pack: str,
     service: str = "",
 ) -> str:
-    """Say one thing as Ada and return what she reads as the answer; see `run`.
+    """Send one message as Ada, and return the answer that she reads; see `run`.
 
     Raises:
         SetupError: no answer came.
@@ -128,7 +128,7 @@ async def say(
         tell("ready; asking")
         asked = await people.say(ADA, ADA, f"/use {pack}")
         await people.next_message(ADA, after=asked.id, contains="answers here")
-        before = await app.database.read(jobs.count)  # the topics that are there are jobs too
+        before = await app.database.read(jobs.count)  # the existing topics are jobs too
         asked = await people.say(ADA, ADA, text)
         status = await _answered(app, at_least=before + 1)
         said = [m for m in await people.messages(ADA) if m.from_bot and m.id > asked.id]
@@ -142,18 +142,18 @@ async def say(
 
 
 def _lines(message: ChatMessage) -> list[str]:
-    """A message as it is printed, with its buttons."""
+    """Return the lines to print for a message, with its buttons."""
     return [message.text, *(f"  [{button.text}]" for button in message.buttons)]
 
 
 class NoAnswer(SetupError):
-    """The one thing that was said got no answer."""
+    """The message got no answer."""
 
     exit_code = 1
 
 
 async def _answered(app: App, *, at_least: int) -> str:
-    """Wait until that many jobs came and none is open; how the turn ended, "" = it needed none."""
+    """Wait until so many jobs exist and none is open; return the newest turn's status or ""."""
     try:
         async with asyncio.timeout(ANSWER_S):
             await idle(app.database, app.clock, at_least=at_least)
@@ -172,7 +172,7 @@ async def _trial(
     served: Mapping[str, Any],
     language: str = "en",
 ) -> AsyncGenerator[tuple[Local, App, Runtime]]:
-    """A fresh home beside the owner's, a local Telegram in its own process, and the runtime."""
+    """Start a local Telegram in its own process, and the runtime in a fresh home."""
     home.create()
     with one_setup_error(), home.lock():
         tell("starting a local Telegram")
@@ -193,7 +193,7 @@ def _furnish(
     local: Local,
     served: Mapping[str, Any],
 ) -> Loaded:
-    """Empty the home, whose lock we hold, and fill it: each try begins with a clean slate."""
+    """Empty the home, whose lock we hold, and fill it, so that each trial begins fresh."""
     for child in home.path.iterdir():
         if child == home.run:
             continue
@@ -219,7 +219,7 @@ def _furnish(
 
 @asynccontextmanager
 async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGenerator[Local]:
-    """The local Telegram as a child process; it ends when its standard input does."""
+    """Run the local Telegram as a child process, which ends when its stdin does."""
     process = await children.spawn(
         *children.PYTHON,
         "-m",

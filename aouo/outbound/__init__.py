@@ -1,1 +1,1 @@
-"""Everything that leaves: rendering, delivery and the words the runtime says."""
+"""Everything that leaves: rendering, delivery and the sentences of the runtime."""

@@ -1,4 +1,4 @@
-"""What an album becomes: which of its files can be shown as one. Pure."""
+"""Groups the files of an album into messages that Telegram accepts. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from aouo.facts.ports import Media, MediaKind
 
 MAX_ITEMS = 10
-"""Source, also of what goes together: core.telegram.org/bots/api#sendmediagroup."""
+"""Source, also for which kinds go together: core.telegram.org/bots/api#sendmediagroup."""
 _KINDS: dict[str, MediaKind] = {
     **dict.fromkeys((".jpg", ".jpeg", ".png", ".webp"), "photo"),
     **dict.fromkeys((".mp4", ".m4v", ".mov"), "video"),
@@ -19,7 +19,7 @@ _KINDS: dict[str, MediaKind] = {
 
 
 def media_of(source: str) -> Media:
-    """A file of an album, its kind told by its ending; an address without one is a picture's."""
+    """Return a file of an album, its kind by its ending; an address without one is a picture."""
     is_address = "://" in source
     path = urlsplit(source).path if is_address else source
     ending = PurePosixPath(path).suffix.lower()
@@ -29,9 +29,9 @@ def media_of(source: str) -> Media:
 
 
 def grouped(files: Sequence[Media]) -> list[tuple[Media, ...]]:
-    """Files in groups of up to ten that can be one album each; a group of one is a message.
+    """Return the files in groups of up to ten; each is an album, a group of one is a message.
 
-    Pictures and videos go together, audio and documents only with their own kind; groups come
+    Pictures and videos go together, audio and documents only with their own kind; groups are
     in the order of their first files, and a large one is cut into nearly equal ones.
     """
     kinds: dict[str, list[Media]] = {}

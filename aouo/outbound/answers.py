@@ -1,4 +1,4 @@
-"""The messages of an answer: its parts, or for a very long one an opening and a document. Pure."""
+"""Makes the messages of an answer: its parts, or if very long an opening and a document. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TITLE_CHARS = 60
 def messages_of_answer(
     text: str, *, tail: str, max_parts: int = 0, shown: int = 0
 ) -> tuple[Rendered, ...]:
-    """The messages that an answer becomes; `tail` ends the last one.
+    """Return the messages of an answer; `tail` ends the last one.
 
-    With more than `max_parts` of them (0 = never) the answer is a file, whole and as it was
-    written. Before it stands how it begins, or as many parts as have been `shown` already: what
-    somebody reads is not taken away.
+    With more than `max_parts` of them (0 = no limit) the whole Markdown is sent as a file. Above
+    it stands the opening, or as many parts as have been `shown` already: text that a person reads
+    is not removed.
     """
     parts = render(text, tail=tail)
     if not max_parts or len(parts) <= max_parts:
@@ -38,7 +38,7 @@ def messages_of_answer(
 
 
 def file_name(markdown: str) -> str:
-    """What a document is called: its first heading, else its first words."""
+    """Return a file name for a document: its first heading, else its first words."""
     title = first_heading(markdown) or render(markdown)[0].text.split("\n")[0]
     if len(title) > _TITLE_CHARS:
         title = title[:_TITLE_CHARS].rpartition(" ")[0] or title[:_TITLE_CHARS]

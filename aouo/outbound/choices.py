@@ -1,4 +1,4 @@
-"""A message whose buttons have been used: pure."""
+"""Rewrites a message whose button was tapped. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aouo.outbound.payloads import MAX_CAPTION
 
 
 def chosen(message: Rendered, label: str) -> Rendered:
-    """The message with `→ label` below its text, as much of it as fits, and without its buttons."""
+    """Return the message without buttons, with as much of `→ label` below its text as fits."""
     done = replace(message, buttons=(), reply_to=0)
     limit = MAX_CAPTION if message.media else LIMIT
     above = f"{message.text}\n→ ".lstrip("\n")
@@ -19,7 +19,7 @@ def chosen(message: Rendered, label: str) -> Rendered:
 
 
 def _shortened(label: str, room: int) -> str:
-    """What of `label` fits into so many UTF-16 units, "" = nothing."""
+    """Return the part of `label` that fits into `room` UTF-16 units, "" = nothing."""
     if utf16_len(label) <= room:
         return label
     units = label.encode("utf-16-le", "surrogatepass")[: 2 * max(0, room - 1)]

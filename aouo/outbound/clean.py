@@ -1,4 +1,4 @@
-"""The last look at what leaves: no secret is in it, in whatever markup it was hidden."""
+"""Removes secrets from messages right before they leave, also those that markup hides."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from aouo.plumbing.redact import REDACTED, Redactor, replaced
 from aouo.plumbing.secret_shapes import Span, bared, shape_spans
 
 _SHORTER = "[…]"
-"""So that a message that is as long as it may be never grows."""
+"""Replaces a short secret, so that a message of the greatest length does not grow."""
 
 
 _LINK = re.compile(r"\]\([^()]{0,2000}\)|[\[\]]")
 
 
 class AsShown(Redactor):
-    """A redactor of Markdown: a secret that only rendering brings out, since a link or an entity
-    stands in it, is taken out too; of such a text the words stay, without their marks."""
+    """A redactor of Markdown: it also finds secrets that only show after rendering.
+
+    A link or an entity may stand inside such a secret; the text then loses its marks.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         secrets = tuple(secrets)
@@ -34,7 +36,7 @@ class AsShown(Redactor):
 
     def text(self, text: str) -> str:
         clean = super().text(text)
-        # Rendering takes long: it is done where a first, rough look makes it worth it.
+        # Rendering is slow, so it follows only where a rough rendering shows a secret.
         if all(self._roughly.text(words) == words for words in _as_shown(clean)):
             return clean
         shown = "\n\n".join(part.text for part in render(clean))
@@ -43,13 +45,13 @@ class AsShown(Redactor):
 
 
 def _as_shown(text: str) -> tuple[str, str]:
-    """Roughly what is shown of `text`; an underscore may be a mark, or not."""
+    """Return two rough renderings of `text`: an underscore may be a mark, or not."""
     words = _LINK.sub("", html.unescape(bared(text)))
     return words, words.replace("_", "")
 
 
 class CleanMessenger:
-    """A `Messenger` that gives another one nothing with a secret in it."""
+    """Wraps a `Messenger`, and redacts all that is sent by it."""
 
     def __init__(self, messenger: Messenger, redactor: Callable[[], Redactor]) -> None:
         self._messenger = messenger
@@ -78,7 +80,7 @@ class CleanMessenger:
 
 
 def without_secrets(message: Rendered, redactor: Redactor) -> Rendered:
-    """`message` with each secret taken out of its words, buttons, addresses and file."""
+    """Return `message` without secrets in its words, buttons, addresses and file."""
     part = Part(message.text, message.entities)
     if redactor.suspects(part.text):
         for spans_of in (redactor.known_spans, shape_spans):
@@ -96,7 +98,7 @@ def without_secrets(message: Rendered, redactor: Redactor) -> Rendered:
 
 
 def without_end(message: Rendered, redactor: Redactor) -> Rendered:
-    """A message that still grows, without an end that may be the beginning of a secret."""
+    """Return a growing message without the end that may be the beginning of a secret."""
     sure = redactor.settled(message.text)
     if sure == len(message.text):
         return message
@@ -124,7 +126,7 @@ def _media(media: Media, redactor: Redactor) -> Media:
 
 
 def _taken_out(part: Part, spans: Sequence[Span]) -> Part:
-    """`part` without the spans; marks keep to the words that they were over."""
+    """Return `part` with the spans masked; marks stay over the same words."""
     if not spans:
         return part
     text = part.text
@@ -140,8 +142,8 @@ def _taken_out(part: Part, spans: Sequence[Span]) -> Part:
 
 
 def _moved(at: int, units: Sequence[Span], size: int, *, inside: int) -> int:
-    """Where a mark's edge is afterwards; one that was `inside` a secret goes so far into its
-    replacement."""
+    """Return the new offset of a mark's edge; an edge within a secret goes `inside` units into
+    its replacement."""
     by = 0
     for start, stop in units:
         if at <= start:

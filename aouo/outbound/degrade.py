@@ -1,4 +1,4 @@
-"""What becomes of a payload that a platform cannot show: pure, as the contract's table says."""
+"""Replaces payloads that a platform cannot show, by the contract's table. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Capabilities:
 
 
 def degraded(payload: Payload, can: Capabilities) -> tuple[tuple[Payload, ...], str]:
-    """Return what can be shown instead, and the note the model reads, "" = unchanged."""
+    """Return the payloads to show instead, and a note for the model, "" = unchanged."""
     if payload.type != "album" or can.album:
         shown, note = _degraded(payload, can)
         return (shown,), note
@@ -46,7 +46,7 @@ def _degraded(payload: Payload, can: Capabilities) -> tuple[Payload, str]:
 
 
 def _one_by_one(album: Payload) -> list[Payload]:
-    """The items of an album as payloads of their own: words on the first, buttons on the last."""
+    """Return one payload per item of an album: the words on the first, buttons on the last."""
     items: list[Payload] = []
     for source in album.album:
         kind = media_of(source).kind
@@ -58,7 +58,7 @@ def _one_by_one(album: Payload) -> list[Payload]:
 
 
 def _as_text(payload: Payload) -> Payload:
-    """The caption and the address of what could not be shown; a file here has no address."""
+    """Return a text payload with the caption and the address; a local file has no address."""
     address = payload.url if "://" in payload.url else ""
     text = "\n".join(filter(None, (payload.text, address)))
     return replace(payload, type="text", text=text or "(something this chat cannot show)", url="")

@@ -1,8 +1,8 @@
-"""Telegram's flood control: token buckets per chat, per group and for the whole bot.
+"""Paces calls for Telegram's flood control: token buckets per chat, per group and for the bot.
 
-The figures are not promises; what is refused all the same is waited out where it happens.
-The bot as a whole says a second's worth at once and the rest at its rate, whoever asked for it:
-at nine o'clock many schedules begin together.
+Telegram does not promise these figures; a refused call is waited out where it happens. The bot
+sends one second's worth of messages at once and the rest at its rate, in all chats together:
+at nine o'clock many schedules begin at the same time.
 
 Source: core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this, "about 30
 messages per second".
@@ -23,7 +23,7 @@ SLOWER_AT_MOST, CALM_S = 8.0, 60.0
 
 @dataclass(slots=True)
 class Bucket:
-    """Tokens that refill with time; going below zero books a place in the future."""
+    """A token bucket that refills with time; a count below zero reserves future tokens."""
 
     per_s: float
     burst: int
@@ -41,7 +41,7 @@ class Bucket:
 
 
 class Pace:
-    """Every chat's buckets and the bot's own."""
+    """The buckets of every chat and of the bot."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -65,15 +65,17 @@ class Pace:
             await self._unparked(address)
 
     def park(self, address: ConversationAddress, wait_s: float) -> None:
-        """Flood control hit this chat, all its topics: no call before its time is over, and what
-        can wait should come half as often for a while."""
+        """Stop the calls to a chat and its topics for `wait_s`, after flood control.
+
+        Live edits there should then be half as frequent for a while.
+        """
         now_s = self._clock.monotonic_s()
         factor = min(self.slower(address) * 2, SLOWER_AT_MOST)
         self._slower[address.chat_id] = (factor, now_s)
         self._parked[address.chat_id] = max(now_s + wait_s, self._parked.get(address.chat_id, 0.0))
 
     def is_parked(self, address: ConversationAddress) -> bool:
-        """Whether flood control still wants silence in this chat."""
+        """Whether flood control still forbids calls to this chat."""
         if self._parked.get(address.chat_id, 0.0) > self._clock.monotonic_s():
             return True
         self._parked.pop(address.chat_id, None)
@@ -84,7 +86,7 @@ class Pace:
             await self._clock.sleep(self._parked[address.chat_id] - self._clock.monotonic_s())
 
     def slower(self, address: ConversationAddress) -> float:
-        """How many times as far apart live edits should be; halves with every calm minute."""
+        """Return the factor for the pause between live edits; it halves with every calm minute."""
         factor, since_s = self._slower.get(address.chat_id, (1.0, 0.0))
         if factor > 1.0:
             minutes = min((self._clock.monotonic_s() - since_s) // CALM_S, SLOWER_AT_MOST)
@@ -95,6 +97,6 @@ class Pace:
 
 
 def _of_chat(chat_id: str) -> tuple[Bucket, ...]:
-    """Groups have negative ids."""
+    """Return fresh buckets for a chat; groups, with negative ids, have two."""
     chat = Bucket(CHAT_PER_S, CHAT_BURST)
     return (chat, Bucket(GROUP_PER_S, GROUP_BURST)) if chat_id.startswith("-") else (chat,)

@@ -1,4 +1,4 @@
-"""Buttons as Telegram takes them: pure."""
+"""Makes the data of buttons fit Telegram's limit. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from aouo.facts.taps import Foreign, Reference, decode, encode, fits
 
 
 def sendable(message: Rendered, delivery_id: int) -> Rendered:
-    """The message with data of 1 to 64 bytes on every button, whoever made it.
+    """Return the message with 1 to 64 bytes of data on every button.
 
-    A reference names the row that holds the whole data, so that the tap finds it for as long as
-    the row is kept, also in another process.
+    Other data is replaced by a reference to the delivery's row, which holds it, so that a tap
+    finds it as long as the row is kept, also in another process.
     """
     if not message.buttons:
         return message

@@ -1,4 +1,4 @@
-"""What became of each delivery, written down; and what a failure makes necessary."""
+"""Records the state of each delivery, and what its failure requires."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ log = structlog.get_logger()
 
 
 class Ledger:
-    """The deliveries table as the senders see it. Every write survives a cancellation.
-
-    The owner is told what only they can change.
-    """
+    """Writes the deliveries table for the senders; every write survives a cancellation."""
 
     def __init__(
         self,
@@ -40,7 +37,7 @@ class Ledger:
         self._moved = moved
 
     async def recover(self) -> list[Delivery]:
-        """Take up what a former process left; returns what waits to be sent, in order."""
+        """Take over the rows that an earlier process left; return the queued ones, in order."""
         now = stamp(self._clock)
 
         def take_up(tx: Tx) -> list[Delivery]:
@@ -53,7 +50,7 @@ class Ledger:
         return await self._database.transact(take_up, durable=True)
 
     async def begin(self, row: Delivery) -> bool:
-        """Record that a row is being sent; False = it was dropped or refused in that moment."""
+        """Record that a row is being sent; False = it was dropped or refused meanwhile."""
         now = stamp(self._clock)
         return await self._database.transact(
             lambda tx: deliveries.begin(tx, row.id, now), durable=True
@@ -62,7 +59,7 @@ class Ledger:
     async def mark(
         self, row: Delivery, state: DeliveryState, *, message_id: int = 0, error: str = ""
     ) -> Delivery | None:
-        """Record a row's state; returns the row that has to follow it, if any."""
+        """Record a row's state; return the row that has to follow it, None = none."""
         now = stamp(self._clock)
 
         def write(tx: Tx) -> Delivery | None:
@@ -72,19 +69,19 @@ class Ledger:
         return await self._database.transact(write, durable=state != "queued")
 
     async def log_fields(self, row: Delivery) -> dict[str, object]:
-        """What a log line about a row has to say beside it: whether it is off the record."""
+        """Return more fields for a log line about a row: whether it is off the record."""
         hidden = await self._database.read(lambda tx: deliveries.is_off_record(tx, row.id))
         return {"off_record": True} if hidden else {}
 
     async def anew(self, row: Delivery, error: str) -> None:
-        """A row whose message cannot be edited any more is sent as a new one."""
+        """Queue a row as a new message, because the message it edits cannot be edited any more."""
         now = stamp(self._clock)
         await self._database.transact(lambda tx: deliveries.anew(tx, row.id, now, error))
 
     async def gone(self, address: ConversationAddress, error: RecipientGone) -> Delivery | None:
-        """Nothing can be sent to this chat any more: refuse what waits, park its jobs.
+        """Record that a chat cannot be reached any more: refuse its queued rows, park its jobs.
 
-        Returns what the owner has to be told: that we are there and may not write.
+        Returns a notice for the owner if the bot is there but may not write, else None.
         """
         now, reason = stamp(self._clock), str(error)
 
@@ -100,8 +97,10 @@ class Ledger:
         return await self._database.transact(write, durable=True)
 
     async def gone_topic(self, row: Delivery, error: TopicGone) -> Delivery | None:
-        """A topic was closed or deleted; what waits for it will go to the chat around it, after
-        the line that is returned: one for each turn."""
+        """Record that a topic was closed or deleted; its queued rows go to the chat around it.
+
+        Returns the line that comes before them, one for each turn; None if it was sent already.
+        """
         address = row.address
         now = stamp(self._clock)
         log.warning("topic_gone", conversation=str(address), reason=str(error))
@@ -119,7 +118,7 @@ class Ledger:
         return await self._database.transact(write)
 
     async def moved(self, address: ConversationAddress, chat_id: str) -> None:
-        """A group became a supergroup: everything stored follows."""
+        """Rename a group that became a supergroup in all that is stored."""
         log.info("chat_moved", conversation=str(address), to=chat_id)
         await self._database.transact(
             lambda tx: chats.rename_chat(tx, address.platform, address.chat_id, chat_id)
@@ -127,7 +126,7 @@ class Ledger:
         self._moved(address, chat_id)
 
     def _after_unknown(self, tx: Tx, row: Delivery, now: str) -> Delivery | None:
-        """Say once that an answer may not have arrived, or repeat it if the owner wants that."""
+        """Add a line that a message may not have arrived, or the message again if so configured."""
         log.warning("delivery_unknown", delivery=row.id, conversation=str(row.address))
         if row.kind not in ("reply", "msg", "notice"):
             return None

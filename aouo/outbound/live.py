@@ -1,12 +1,12 @@
-"""What a turn shows while it runs: activity, a status line, the answer as it grows.
+"""Shows a turn's progress while it runs: activity, a status line, the growing answer.
 
-The message it fills is a row like any other, so that a process that takes the turn up takes
-the message up too. The final text is not sent from here: it is committed with the turn, and
-edits the messages that `settle` names. As a draft it is no message and no row, and vanishes when
-the final text is sent, or what was seen of one that never comes.
+A live message is a row like any other, so a process that resumes the turn also resumes its
+message. The final text is not sent from here: it is committed with the turn, and edits the messages
+that `settle` names. A draft is neither a message nor a row; it vanishes when the final text, or the
+part that was seen of an answer that ended early, is sent.
 
-Words that stand there already, of a life or an attempt that ended, stay until there are more new
-ones, or all of them: a message that is being read does not shrink. What is going on meanwhile
+Words that are shown already, of an earlier process or attempt, stay until there are more new ones,
+or the new ones are complete: a message that a person reads does not shrink. The status line
 stands below them.
 """
 
@@ -32,16 +32,16 @@ from aouo.plumbing.redact import Redactor
 from aouo.store import deliveries
 from aouo.store.database import Database
 
-_TYPING_AFTER_S = 0.3  # an answer that is there by then needs no announcement
+_TYPING_AFTER_S = 0.3  # an answer that comes sooner needs no announcement
 _TYPING_EVERY_S = 4.5
 _STATUS_AFTER_S = 1.5
-_TOOL_AFTER_S = 0.3  # most are done by then, and a line that flashes tells nobody anything
+_TOOL_AFTER_S = 0.3  # most tools are done by then, and a line that only flashes says nothing
 _LOOK_EVERY_S = 0.25
 _EDIT_CHARS = 50
 _MOST_DIGITS = 18  # of a message id; a tag may be a longer number
 _DRAFT_AGAIN_S = 20.0
 """Telegram shows a draft for 30 s. Source: core.telegram.org/bots/api#sendmessagedraft."""
-_SPEAKING = frozenset({"msg", "clarify"})  # what they do is seen without a status line
+_SPEAKING = frozenset({"msg", "clarify"})  # their effect is visible without a status line
 
 
 class LiveView:
@@ -80,7 +80,7 @@ class LiveView:
         self._drafts = drafts and not live
         self._draft_id = draft_id(turn_id)
         self._drafted = Rendered("")
-        self._drafted_before = ""  # words that had their draft, and gave way to more
+        self._drafted_before = ""  # the pages of the draft that were full
         self._said_id = said_id
         self._pages = Pages(
             outbox=outbox,
@@ -93,9 +93,9 @@ class LiveView:
         )
         self._text: str = ""
         self._status = ""
-        self._line = ""  # the status line that stands there
+        self._line = ""  # the status line that is shown
         self._shown = ""
-        self._words = self._pages.former  # as `_shown`, rendered; perhaps of a former life
+        self._words = self._pages.former  # as `_shown`, rendered; perhaps of an earlier process
         self._outdated = bool(self._words.text)
         self._asks_again = False
         self._shown_at_s = 0.0
@@ -121,7 +121,7 @@ class LiveView:
             await self._clock.sleep(_LOOK_EVERY_S)
 
     async def settle(self) -> Filled:
-        """What the final text finds in the chat; nothing stays in flight."""
+        """Return what the final text finds in the chat, once nothing is in flight."""
         self._outbox.drop_draft(self._address)
         filled = await self._pages.settle()
         if self._fresh:  # the words so far do not count
@@ -149,7 +149,7 @@ class LiveView:
             self._status = sentences.calling(name) if self._names_tools else sentences.THINKING
 
     async def show_asking_again(self, asks: AsksAgain) -> None:
-        """The service gave no answer and is asked once more, or another one is."""
+        """Show that the same or another service is asked, because one gave no answer."""
         self._asks_again = True
         self._since_s = self._clock.monotonic_s()
         self._status = sentences.asking_again(asks, why=self._for_owner)
@@ -160,17 +160,17 @@ class LiveView:
         self._status = ""
 
     def stand_by(self) -> None:
-        """Show nothing: it is somebody's turn to answer, perhaps tomorrow."""
+        """Show nothing while a person is asked, perhaps until tomorrow."""
         self._asks = True
 
     def go_on(self) -> None:
-        """They have answered, below what is shown."""
+        """Go on after the person's answer, in a new message below it."""
         if self._asks:
             self._asks = False
             self._leave_behind()
 
     async def streaming_reply(self, delta: str) -> None:
-        """Take in more of the answer; after a tool call the text begins anew."""
+        """Add to the answer; after a tool call the text begins again."""
         if self._fresh:
             self._text, self._fresh, self._full = "", False, False
             self._drafted_before = ""
@@ -179,12 +179,12 @@ class LiveView:
         self._text += delta
 
     async def start_over(self) -> None:
-        """The text so far does not count; what is shown of it is replaced by what comes."""
+        """Discard the text so far; what is shown of it is replaced by the new text."""
         self._fresh = True
         self._outdated = bool(self._words.text)
 
     async def dispatch_message(self, payload: Payload, key: str) -> Sent:
-        """Send one payload in order and wait for it; `key` makes a repeated wish the same one."""
+        """Send one payload in order and wait for it; `key` makes this idempotent."""
         if payload.type == "action":
             await self._outbox.action(self._address, payload.action)
             return Sent(ok=True)
@@ -203,7 +203,7 @@ class LiveView:
         return _sent(settled, note, missing)
 
     async def reply(self, text: str) -> None:
-        """The final text goes with the turn's commit; here it only stops the live edits."""
+        """Note the final text; it is sent with the turn's commit."""
         self._text = text
 
     async def _queue(self, parts: Sequence[Rendered], key: str) -> list[Delivery]:
@@ -224,9 +224,10 @@ class LiveView:
         return await self._outbox.settled(row) if row.state in ("queued", "sending") else row
 
     async def _reply_to(self, payload: Payload) -> tuple[int, str]:
-        """The message a payload replies to, and a note if there is none.
+        """Return the id of the message that a payload replies to, and a note if there is none.
 
-        It is an id, a tag of this turn, in whichever life it was given, or the person's own.
+        A payload names it by its id, by a tag of this turn, also one from before a restart, or as
+        `user`, the person's own.
         """
         wanted = payload.reply_to.strip()
         if not wanted or wanted == "user":
@@ -253,7 +254,7 @@ class LiveView:
             await self._put(below(self._words, self._line), self._words)
 
     def _status_due(self, now_s: float) -> bool:
-        """A tool at work is named soon; without one, silence is covered after a while."""
+        """Whether to show a status line now: soon for a running tool, later for silence."""
         if self._asks:
             return False
         due = now_s - self._since_s >= (_TOOL_AFTER_S if self._status else _STATUS_AFTER_S)
@@ -261,7 +262,7 @@ class LiveView:
         return due and quiet and self._line != (self._status or sentences.THINKING)
 
     def _falls_short(self) -> bool:
-        """Whether more is shown than there are new words by now."""
+        """Whether the new text is still shorter than the old one that is shown."""
         if self._outdated and len(self._text) > len(self._words.text):
             finished, _ = stable_prefix(self._text)
             if finished or len(self._page(self._text).text) >= len(self._words.text):
@@ -300,7 +301,7 @@ class LiveView:
         await self._show(self._text, now_s)
 
     async def _show(self, text: str, now_s: float, *, whole: bool = False) -> None:
-        """Show what there is; it may still grow, unless it is the `whole` of a page."""
+        """Show a page's text; it may still grow, unless the page is `whole`."""
         self._shown, self._shown_at_s, self._line = text, now_s, ""
         message = self._page(text, whole=whole)
         if message.text:
@@ -308,7 +309,7 @@ class LiveView:
             await self._put(message)
 
     def _page(self, text: str, *, whole: bool = False) -> Rendered:
-        """The first message of a text, without secrets and without what may become one."""
+        """Return the first message of a text, without secrets and without what may become one."""
         for part in render(text)[:1]:
             message = without_secrets(Rendered(part.text, part.entities), self._redactor)
             return message if whole else without_end(message, self._redactor)
@@ -323,7 +324,7 @@ class LiveView:
 
 
 def _sent(rows: Sequence[Delivery], *notes: str) -> Sent:
-    """What became of the messages of one payload; the one in doubt counts most."""
+    """Return the result of a payload's messages; it is `unknown` if one of them is."""
     arrived = sum(row.state == "sent" for row in rows)
     lost = [row for row in rows if row.state != "sent"]
     unknown = any(row.state == "unknown" for row in lost)

@@ -1,7 +1,7 @@
 """The only way to a chat: durable rows, one sender per conversation, each call paced.
 
-A row goes `queued → sending → sent | refused | unknown`. What fails before the request was
-written is queued again; what may have arrived is never sent a second time by itself.
+A row goes `queued → sending → sent | refused | unknown`. A row that fails before its request was
+written is queued again; a row that may have arrived is not sent again.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ log = structlog.get_logger()
 
 
 class Outbox:
-    """Sends what was committed, in order within a conversation, many conversations at once.
+    """Sends committed rows, in order within a conversation, many conversations in parallel.
 
-    Owns its senders: when `run` ends, none is left, and what was not sent is still queued.
+    It owns its senders: when `run` ends, none is left, and unsent rows are still queued.
     `stop_turns` ends the turns of a chat that is gone.
     """
 
@@ -53,7 +53,7 @@ class Outbox:
         self._begun: asyncio.Queue[Sender | None] = asyncio.Queue()
         self._waited_for: dict[int, asyncio.Future[Delivery]] = {}
         self._no_drafts: set[tuple[str, str]] = set()
-        """Platforms, and chats of theirs, that refused a draft: what is live there are edits."""
+        """(platform, chat) that refused a draft, "" = all its chats; edits are used there."""
 
     async def run(self) -> None:
         """Send until closed."""
@@ -62,21 +62,21 @@ class Outbox:
                 while (sender := await self._begun.get()) is not None:
                     group.create_task(self._drain(sender), name=f"sender {sender.address}")
         finally:
-            for waiting in self._waited_for.values():  # nobody sends any more: do not wait for it
+            for waiting in self._waited_for.values():  # no sender is left that could settle it
                 waiting.cancel()
 
     def close(self) -> None:
-        """Begin no more senders; `run` returns when those at work have nothing left."""
+        """Start no more senders; `run` returns when the running ones have sent everything."""
         self._begun.put_nowait(None)
 
     def try_now(self, platform: str) -> None:
-        """A platform that was not reached is reached again: what was put off need not wait."""
+        """End the pauses between retries on a platform that can be reached again."""
         for sender in self._senders.values():
             if sender.address.platform == platform:
                 sender.try_now()
 
     async def recover(self) -> int:
-        """Take up what a former process left; returns how many rows wait."""
+        """Take over the rows that an earlier process left; return how many are queued."""
         rows = await self._ledger.recover()
         for platform in {row.address.platform for row in rows} - self._messengers.keys():
             log.warning("deliveries_wait_for_a_channel", platform=platform)
@@ -84,8 +84,10 @@ class Outbox:
         return len(rows)
 
     def put(self, *rows: Delivery) -> None:
-        """Hand over rows whose transaction is committed; one that waits already is not doubled, and
-        one that is dropped meanwhile does not wait any more."""
+        """Hand over rows whose transaction is committed.
+
+        A row that waits already is not added twice; one that is no longer queued is withdrawn.
+        """
         for row in rows:
             if row.state != "queued":
                 self.withdraw(row)
@@ -98,16 +100,17 @@ class Outbox:
                 sender.rows.append(row)
 
     def show(self, address: ConversationAddress, message_id: int, message: Rendered) -> None:
-        """Edit a live message soon; a newer wish, or a final for it, replaces this one.
+        """Edit a live message soon; a newer edit, or the final row, replaces this one.
 
-        In a group that has moved meanwhile the number is another message's: nothing is edited.
+        In a group that got a new id meanwhile, the message id means another message, so nothing
+        is edited.
         """
         sender = self._sender(address)
         if _chat_of(sender.address) == _chat_of(address):
             sender.edits[message_id] = message
 
     def show_draft(self, address: ConversationAddress, draft_id: int, message: Rendered) -> None:
-        """Show what is being written soon; a newer wish, or a message, replaces this one."""
+        """Show a draft soon; a newer draft, or a message, replaces this one."""
         self._sender(address).draft = draft_id, message
 
     def takes_drafts(self, address: ConversationAddress) -> bool:
@@ -115,12 +118,12 @@ class Outbox:
         return self._no_drafts.isdisjoint({(address.platform, ""), _chat_of(address)})
 
     def drop_draft(self, address: ConversationAddress) -> None:
-        """What has not been shown of a draft yet need not be."""
+        """Forget a draft that has not been shown yet."""
         if sender := self._senders.get(address):
             sender.draft = None
 
     def withdraw(self, row: Delivery) -> bool:
-        """Take back a row that nobody has begun to send; the caller then marks it."""
+        """Take back a row that is not being sent yet; the caller then marks it."""
         sender = self._senders.get(row.address)
         waiting = next((one for one in sender.rows if one.id == row.id), None) if sender else None
         if sender is None or waiting is None or sender.sending == row.id:
@@ -129,23 +132,23 @@ class Outbox:
         return True
 
     def arrival(self, row: Delivery) -> asyncio.Future[Delivery]:
-        """Done when a row that is about to be `put` is sent, refused or unknown.
+        """Return a future that is done when a row is sent, refused or unknown.
 
-        Ask for it before that: a row that is settled already never arrives. Await it shielded.
+        Call it before `put`: for a row that is settled already it is never done. Await it shielded.
         """
         return self._waited_for.setdefault(row.id, asyncio.get_running_loop().create_future())
 
     async def settled(self, row: Delivery) -> Delivery:
-        """Wait for the arrival of a row."""
+        """Wait until a row is sent, refused or unknown."""
         return await asyncio.shield(self.arrival(row))
 
     def edit_interval_s(self, address: ConversationAddress) -> float:
-        """How far apart live edits should be here; grows after flood control."""
+        """Return the seconds between live edits here; it grows after flood control."""
         base_s = 3.0 if address.chat_id.startswith("-") else 1.2
         return base_s * self._pace.slower(address)
 
     async def action(self, address: ConversationAddress, action: str) -> None:
-        """Show an activity; that it failed is nobody's business."""
+        """Show an activity; a failure is only logged."""
         if self._pace.is_parked(address):
             return
         try:
@@ -158,7 +161,7 @@ class Outbox:
             log.debug("action_failed", error=str(error))
 
     async def lose(self, address: ConversationAddress, error: RecipientGone) -> None:
-        """Nothing can be sent to this chat, all its topics: drop what waits, stop its turns."""
+        """Give up a chat with its topics: refuse its queued rows, and stop its turns."""
         told = await self._ledger.gone(address, error)
         for sender in self._senders.values():
             if _chat_of(sender.address) == _chat_of(address):
@@ -168,9 +171,9 @@ class Outbox:
             self.put(told)
 
     async def answer_tap(self, inbound: Inbound, problem: str = "") -> None:
-        """Answer `inbound`, if it is a tap: with an alert that says the problem, or without a word.
+        """Answer `inbound` if it is a tap: with the problem as an alert, or without words.
 
-        That it failed is nobody's business either.
+        A failure is only logged.
         """
         tap = inbound.content
         if not isinstance(tap, Button):
@@ -205,7 +208,7 @@ class Outbox:
             del self._senders[known_as]
 
     def _without_drafts(self, address: ConversationAddress, error: DeliveryRefused) -> None:
-        """Whoever does not know the call refuses it to all; any other refusal is this chat's."""
+        """Use no drafts in this chat, or on the platform if it does not know the call."""
         everywhere = isinstance(error, NotOffered)
         log.warning("drafts_given_up", chat="" if everywhere else str(address), error=str(error))
         self._no_drafts.add((address.platform, "") if everywhere else _chat_of(address))
@@ -217,5 +220,5 @@ class Outbox:
 
 
 def _chat_of(address: ConversationAddress) -> tuple[str, str]:
-    """All topics of a chat are one."""
+    """Return the key of a chat, the same for all its topics."""
     return address.platform, address.chat_id

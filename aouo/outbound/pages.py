@@ -1,4 +1,4 @@
-"""The messages that a turn fills as it runs: each a row, created once, then edited."""
+"""Fills the live messages of a turn: each is a row, created once, then edited."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from aouo.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What the final text finds: messages to edit, in order, and messages to take away.
+    """What the final text finds: messages to edit (`ids`, in order) and to delete (`stale_ids`).
 
-    `at` says which of `ids` was being filled: those before it are whole, those after it are of a
-    former life. `text` is the part of the answer that was for it, `shown` what of that a person
-    saw; "" = none. With `drafted` they saw it as a draft, of which nothing stays by itself.
+    `ids[at]` was being filled: those before it are complete, those after it are from before a
+    restart. `text` is the part of the answer for it, `shown` the part that a person saw; "" =
+    none. `drafted`: they saw it as a draft, which does not stay by itself.
     """
 
     ids: tuple[int, ...] = ()
@@ -32,7 +32,7 @@ class Filled:
     drafted: bool = False
 
     def cut_short(self) -> Filled:
-        """What there is to end when no whole answer comes: whole messages stay as they are."""
+        """Return what is left to end when the answer stays incomplete; complete messages stay."""
         behind = self.ids[self.at + 1 :]
         return replace(
             self, ids=self.ids[self.at : self.at + 1], stale_ids=(*self.stale_ids, *behind)
@@ -40,7 +40,7 @@ class Filled:
 
 
 class Pages:
-    """One turn's live messages. A turn that is taken up fills the messages of its former life."""
+    """The live messages of one turn; a resumed turn fills those from before the restart."""
 
     def __init__(
         self,
@@ -69,26 +69,26 @@ class Pages:
 
     @property
     def number(self) -> int:
-        """Which message is being filled, from 1."""
+        """The number of the message that is being filled, from 1."""
         return self._at + 1
 
     @property
     def former(self) -> Rendered:
-        """The words that a former life left on the current page; a status line is none."""
+        """The words on the current page from before a restart; a status line does not count."""
         row = self._former[self._at] if self._at < len(self._former) else Rendered("")
         return row if row.preview else Rendered("")
 
     async def show(self, message: Rendered, kept: Rendered | None = None) -> None:
-        """Put `message` on the current page; the first time, that sends it and waits for its id.
+        """Put `message` on the current page; the first time this sends it and waits for its id.
 
-        `kept` is what of it the next life shall find, if that is something else.
+        `kept` is stored in its place, for a process that resumes the turn.
         """
         if self._at < len(self._ids):
             row_id, message_id = self._rows[self._at], self._ids[self._at]
             await self._database.transact(
                 lambda tx: deliveries.show_live(tx, row_id, kept or message), brief=True
             )
-            if message_id in self._ids:  # a tool may have spoken below it meanwhile
+            if message_id in self._ids:  # a tool may have sent a message below it meanwhile
                 self._outbox.show(self._address, message_id, message)
             return
         if not self._ids and not self._stale:
@@ -106,11 +106,11 @@ class Pages:
         self._begun(row.id, (await asyncio.shield(arrival)).message_id)
 
     def turn_over(self) -> None:
-        """The current page is full; what comes next goes on another one."""
+        """Go on to the next page, because the current one is full."""
         self._at = min(self._at + 1, len(self._ids))
 
     def leave_behind(self) -> None:
-        """Something else was said below: what is shown above cannot become the answer."""
+        """Give up the pages shown so far: another message stands below them now."""
         self._stale += self._ids
         self._ids.clear()
         self._rows.clear()
@@ -119,7 +119,7 @@ class Pages:
         self._left = self._beginning is not None
 
     async def settle(self) -> Filled:
-        """What there is to edit and to take away; nothing stays in flight."""
+        """Return the messages to edit and to delete, once nothing is in flight."""
         if self._beginning:
             row, arrival = self._beginning
             if not self._outbox.withdraw(row):

@@ -1,4 +1,4 @@
-"""What the messages of one payload are: pure."""
+"""Makes the messages of one payload. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MAX_CAPTION = 1024
 
 
 def messages_of(payload: Payload, reply_to: int) -> list[Rendered]:
-    """The messages that show a payload, in order; the buttons are below the last one.
+    """Return the messages that show a payload, in order; the last one has the buttons.
 
-    A caption that is too long for its file follows it as text. Below an album there can be no
-    buttons: the words that would be its caption then stand below it, with the buttons.
+    A caption that is too long for its file follows it as text. An album cannot have buttons: then
+    its caption follows as a text message with the buttons.
     """
     match payload.type:
         case "photo" | "audio" | "voice" | "document" as kind:

@@ -1,4 +1,4 @@
-"""One conversation's sender: its messages leave one after another, in the order they were meant."""
+"""Sends the messages of one conversation, one after another, in order."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _BACKOFF = Backoff(first_s=0.5, factor=2, most_s=30)
 
 
 class Sender:
-    """Holds what waits to be said in one conversation and says it, never two things at once.
+    """Holds the rows, live edits and draft of one conversation, and makes one call at a time.
 
-    A row stays first in `rows` until it is settled. Edits of live messages, and drafts, are
-    wishes: only the newest counts, they give way to rows, and losing one loses nothing. A draft
-    never leaves behind a row that was put after it, or it would stand below the answer.
+    A row stays first in `rows` until it is settled. Live edits and drafts may be lost: only the
+    newest counts, and rows go first. A draft is never sent after a row that was put later, or it
+    would stand below the answer.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Sender:
         self._putting_off: asyncio.Timeout | None = None
 
     async def drain(self) -> None:
-        """Say what waits; returns when nothing does."""
+        """Send what waits; return when nothing is left."""
         while self.rows or self.edits or self.draft:
             if self.rows:
                 await self._deliver(self.rows[0])
@@ -90,13 +90,13 @@ class Sender:
         try:
             if await self._ledger.begin(row):
                 await self._try(row)
-            elif row in self.rows:  # withdrawn in the moment in which its turn came
+            elif row in self.rows:  # withdrawn while it began
                 self.rows.remove(row)
         finally:
             self.sending = 0
 
     async def _try(self, row: Delivery) -> None:
-        """Make the one call of a row and settle it, or put it back for another try."""
+        """Make the call of a row and settle it, or queue it again."""
         try:
             message_id = await self._call(row)
         except FloodControl as error:
@@ -105,7 +105,7 @@ class Sender:
         except NotSent as error:
             await self._again(row, _BACKOFF.pause_s(row.attempts + 1), str(error))
         except DeliveryUnknown as error:
-            if row.edits or row.kind == "doubt":  # lost, it would leave a message without a word
+            if row.edits or row.kind == "doubt":  # lost, it would leave a stale message
                 await self._again(row, 1.0, str(error))
             else:
                 await self._settle(row, "unknown", error=str(error))
@@ -120,7 +120,7 @@ class Sender:
             await self._lost(self.address, error)
         except DeliveryRefused as error:
             await self._refused(row, error)
-        except Exception as error:  # of ours: it would end each process that takes the row up
+        except Exception as error:  # a bug: raised, it would end every process that takes the row
             log.exception("delivery_broke", delivery=row.id, error=repr(error))
             await self._settle(row, "unknown", error=repr(error))
         else:
@@ -130,7 +130,7 @@ class Sender:
     async def _call(self, row: Delivery) -> int:
         message = sendable(row.message, row.id)
         if not row.edits:
-            if self._left_topic:  # a reply would go back to where its message is
+            if self._left_topic:  # a reply would go to the topic of its message
                 message = replace(message, reply_to=0)
             return await self._messenger.send(self.address, message)
         if not message.text and not message.media:
@@ -140,12 +140,15 @@ class Sender:
         return row.edits
 
     async def _show(self) -> None:
-        """Carry out the oldest edit wish. What flood control refused waits for its turn again,
-        since a full page has no final of its own; whatever else fails, the final will say it."""
+        """Carry out the oldest live edit.
+
+        An edit that flood control refused is queued again, since a full page has no final row;
+        after any other failure the final row repairs it.
+        """
         message_id = next(iter(self.edits))
         await self._pace.wait(self.address)
         if self.rows or message_id not in self.edits:
-            self._place_kept = bool(self.rows)  # what came meanwhile goes at once
+            self._place_kept = bool(self.rows)  # a row that came meanwhile is sent at once
             return
         message = self.edits.pop(message_id)
         try:
@@ -157,12 +160,15 @@ class Sender:
         except RecipientGone as error:
             await self._lost(self.address, error)
         except DeliveryError as error:
-            # Nobody knows here whether it is off the record, and the error may quote it.
+            # The message may be off the record, and the error may quote it.
             log.debug("edit_failed", conversation=str(self.address), kind=type(error).__name__)
 
     async def _show_draft(self) -> None:
-        """Carry out the newest draft. What flood control kept back is shown when it is over, if
-        nothing newer is; what was lost is left out, and a refusal makes it the last one."""
+        """Show the newest draft.
+
+        One that flood control refused is shown later, unless there is a newer one; a lost one is
+        skipped; after a refusal there are no more drafts here.
+        """
         await self._messenger.ready()
         await self._pace.wait(self.address)
         if self.rows or not self.draft:
@@ -186,7 +192,7 @@ class Sender:
         log.warning("flood_control", conversation=str(self.address), s=error.retry_after_s)
 
     async def _again(self, row: Delivery, wait_s: float, error: str) -> None:
-        """Queue a row again: if we die while waiting, it is not taken for sent."""
+        """Queue a row again, and wait; a process that dies meanwhile leaves it queued."""
         await self._ledger.mark(row, "queued", error=error)
         if self.rows:  # the chat may have been given up meanwhile
             self.rows[0] = replace(row, attempts=row.attempts + 1)
@@ -196,13 +202,13 @@ class Sender:
         self._putting_off = None
 
     def try_now(self) -> None:
-        """Wait no longer with what was put off: whoever was not reached is reached again."""
+        """End the pause before a retry, because the platform can be reached again."""
         if self._putting_off and not self._putting_off.expired():
             self._putting_off.reschedule(0.0)
 
     async def _refused(self, row: Delivery, error: DeliveryRefused) -> None:
         only_changes = row.kind in ONLY_CHANGES
-        if row.edits and not only_changes:  # what it was to replace is gone: say it anew
+        if row.edits and not only_changes:  # the message to replace is gone: send a new one
             await self._ledger.anew(row, str(error))
             self.rows[0] = replace(row, edits=0)
             return
@@ -212,7 +218,7 @@ class Sender:
         await self._settle(row, "refused", error=str(error))
 
     async def _leave_topic(self, row: Delivery, error: TopicGone) -> None:
-        """The topic is gone: its words go to the chat around it, the route is marked."""
+        """Send the rows of a topic that is gone to the chat around it, and pause its route."""
         if not self.address.thread_id:
             await self._settle(row, "refused", error=str(error))
             return
@@ -224,7 +230,7 @@ class Sender:
             self.rows.appendleft(told)
 
     def give_up(self, reason: str) -> None:
-        """The chat is gone, and the rows that wait are marked so: forget them."""
+        """Forget the waiting rows of a chat that is gone, which are marked refused already."""
         self.draft = None
         self.edits.clear()
         waiting = [row for row in self.rows if row.id != self.sending]
@@ -233,9 +239,10 @@ class Sender:
             self._settled(replace(row, state="refused", error=reason))
 
     async def _move(self, chat_id: str) -> None:
-        """In the new chat messages have other numbers: nothing is edited or replied to by the old
-        ones, what was to be taken away is not there, and what was to grow arrives when it is
-        whole."""
+        """Go on in a chat with a new id, where the old message ids are not valid.
+
+        Edits become new messages without replies; deletions and live messages are dropped.
+        """
         self._redirect(replace(self.address, chat_id=chat_id))
         self.draft = None
         self.edits.clear()
@@ -247,7 +254,7 @@ class Sender:
         )
 
     def _redirect(self, address: ConversationAddress) -> None:
-        """What waits goes to another address from now on; it stays this sender's."""
+        """Send the waiting rows to another address from now on."""
         self.address = address
         self.rows = deque(replace(row, address=address) for row in self.rows)
 

@@ -1,6 +1,6 @@
-"""A terminal as a `Messenger`: whoever is connected gets what is said.
+"""Implements `Messenger` for terminals: all that are connected get each message.
 
-With nobody there it is refused, not kept: a terminal that comes later reads the history.
+Without one a message is refused, not queued: a terminal that comes later reads the history.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _WAITING = 1_000
 
 
 class TerminalMessenger:
-    """Messages become JSON objects in the queues of those who watch a conversation."""
+    """Puts messages as JSON objects into the queues of the terminals that watch a conversation."""
 
     def __init__(self) -> None:
         self._watching: dict[str, list[asyncio.Queue[dict[str, Any]]]] = {}
         self._last_id = 0
 
     def watch(self, chat_id: str) -> tuple[asyncio.Queue[dict[str, Any]], Callable[[], None]]:
-        """What is said in `chat_id` from now on, and what ends the watching."""
+        """Return a queue of the messages in `chat_id` from now on, and the function to leave."""
         waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_WAITING)
         self._watching.setdefault(chat_id, []).append(waiting)
 
@@ -34,7 +34,7 @@ class TerminalMessenger:
         return waiting, leave
 
     async def ready(self) -> None:
-        """Always."""
+        """Return at once: a terminal is always ready."""
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
         self._last_id += 1

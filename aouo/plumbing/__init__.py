@@ -1,1 +1,1 @@
-"""What a process needs whatever it does: its home, log, clock, control socket, safe files."""
+"""What every process needs: its home, log, clock, control socket, child processes, safe files."""

@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again; pure."""
+"""Computes how long to wait before a retry; pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Backoff:
     """Exponential backoff: `first_s` after the first failure in a row, `factor` (1 or more) times
-    as long after each further one, never over `most_s`. `jitter` (0 to 1) is the share of a pause
-    that chance decides, so that many who wait do not come back together."""
+    as long after each further one, never over `most_s`. `jitter` (0 to 1) is the random share of
+    a pause, so that many waiting clients do not retry together."""
 
     first_s: float
     factor: float
@@ -17,10 +17,10 @@ class Backoff:
     jitter: float = 0.0
 
     def pause_s(self, failures: int, *, asked_s: float = 0.0, chance: float = 1.0) -> float:
-        """Seconds to wait after so many failures in a row; 0 failures = no pause.
+        """Return the seconds to wait after so many failures in a row; 0 failures = no pause.
 
-        A pause that the other side asked for, `asked_s`, is kept even where it is over `most_s`.
-        `chance`, 0 to 1, decides about the share of the jitter.
+        The pause is at least `asked_s`, which the other side asked for, also over `most_s`.
+        `chance` is a random number from 0 to 1, for the jitter.
         """
         if failures <= 0:
             return asked_s

@@ -1,4 +1,4 @@
-"""Tells whoever watches what happens; a slow or broken subscriber delays nobody."""
+"""Publishes events of running turns to subscribers; a slow or broken one delays nobody."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WAITING = 1_000
 
 @dataclass(slots=True, eq=False)
 class _Subscriber:
-    """Who watches: some kinds of events, () = all; of one session, "" = all."""
+    """One subscription: some kinds of events, () = all; of one session, "" = all."""
 
     kinds: tuple[type[Event], ...]
     session_id: str
@@ -29,7 +29,7 @@ class _Subscriber:
 
 
 class Bus:
-    """Bounded queues, one a subscriber; a full one loses its oldest event and says so once."""
+    """One bounded queue per subscriber; a full one drops its oldest event and logs that once."""
 
     def __init__(self) -> None:
         self._subscribers: list[_Subscriber] = []
@@ -37,9 +37,9 @@ class Bus:
     def subscribe(
         self, *kinds: type[Event], session_id: str = ""
     ) -> tuple[asyncio.Queue[Event], Callable[[], None]]:
-        """A queue of what happens from now on, and what ends the subscription.
+        """Return a queue of the events from now on, and the function that ends the subscription.
 
-        Without kinds all of them, without a session those of all.
+        No kinds = all of them; no session = all sessions.
         """
         subscriber = _Subscriber(kinds, session_id)
         self._subscribers.append(subscriber)
@@ -51,7 +51,7 @@ class Bus:
         return subscriber.waiting, leave
 
     def publish(self, event: Event) -> None:
-        """Never waits."""
+        """Put the event into each queue that wants it; never waits."""
         for subscriber in self._subscribers:
             if not subscriber.wants(event):
                 continue

@@ -1,4 +1,4 @@
-"""Child processes of ours: a clean environment, a group of their own, an end that is bounded."""
+"""Starts and ends child processes: a clean environment, a group of their own, a bounded end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import IO, TypeAlias
 Pipe: TypeAlias = int | IO[bytes]
 
 PYTHON = (sys.executable, "-P")
-"""Our own Python; its folder's modules are no top-level modules."""
+"""Our own Python; `-P` keeps modules in its folder from being importable."""
 _INHERITED = re.compile(
     r"PATH|HOME|LANG|LC_\w+|TMPDIR|(DY)?LD_LIBRARY_PATH|PYTHON(PATH|HOME)|VIRTUAL_ENV"
     r"|(OMP|GGML)_\w+"
@@ -26,7 +26,7 @@ _KILLED_S = 5.0
 
 
 def clean_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What a child needs of our environment: places, languages, threads; no key, no setting."""
+    """Return the part of our environment that a child needs: paths, locale, threads; no keys."""
     return {name: value for name, value in environ.items() if _INHERITED.fullmatch(name)}
 
 
@@ -39,9 +39,10 @@ async def spawn(
     folder: Path | str | None = None,
     handed_on: Sequence[int] = (),
 ) -> asyncio.subprocess.Process:
-    """Start a program in a session of its own: a terminal's Ctrl-C is for us, and `end` ends it
-    with all it started. `env` is its whole environment, by default `clean_environment()`.
-    `handed_on` are file descriptors that stay open in it.
+    """Start a program in a session of its own, so that a terminal's Ctrl-C reaches only us.
+
+    `env` is its whole environment, by default `clean_environment()`. `handed_on` are file
+    descriptors that stay open in it. `end` ends it with every process that it started.
     """
     return await asyncio.create_subprocess_exec(
         *command,
@@ -56,7 +57,7 @@ async def spawn(
 
 
 def close_stdin(process: asyncio.subprocess.Process) -> None:
-    """Ask a child to end that does so when nobody can tell it anything any more."""
+    """Close a child's stdin: ask it to end, if it ends at the end of its input."""
     if process.stdin is not None:
         process.stdin.close()
 
@@ -67,7 +68,7 @@ async def end(
     patience_s: float = 0.0,
     ask: Callable[[asyncio.subprocess.Process], None] = close_stdin,
 ) -> None:
-    """Ask a child to end; after `patience_s`, or when cancelled, kill it and all it started."""
+    """Ask a child to end; after `patience_s`, or when cancelled, kill it and its whole group."""
     if process.returncode is not None:
         return
     ask(process)

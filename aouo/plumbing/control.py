@@ -1,6 +1,6 @@
-"""The server of `run/control.sock`: how other processes of the owner talk to the running one.
+"""Serves `run/control.sock`, by which other processes of the owner control the running one.
 
-One JSON object a line there, one or more back; see `cli.control` for the client.
+Each request is one line with a JSON object, each answer one or more; `cli.control` is the client.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from aouo.plumbing.verbs import Facts, Stream, Verb, Verbs
 log = structlog.get_logger()
 
 _KEPT: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
-"""The address is short-lived where the home's path is long: at the end Python would find something
-else under it, and say so. We take the socket away ourselves."""
+"""We remove the socket ourselves: where the home's path is long, its short address is gone at the
+end, and Python would warn about that."""
 
 
 class Control:
-    """Answers verbs: each with one object, or with a stream of them."""
+    """Answers requests by their verb: with one object, or with a stream of them."""
 
     def __init__(self, verbs: Verbs) -> None:
         self._verbs = verbs
@@ -38,13 +38,13 @@ class Control:
     ) -> AsyncGenerator[None]:
         """Listen, readable and writable for the owner only, until the block ends.
 
-        Where there is no listening, `failed` is told why and the block runs all the same.
+        If that is impossible, `failed` is called with the reason, and the block still runs.
         """
         try:
-            remove(home.control_socket)  # whatever a former process or another hand left there
+            remove(home.control_socket)  # what an earlier process left there
             with reachable(home.control_socket) as address:
-                # Served below: cancelled while it begins, `start_unix_server` leaves its socket
-                # open.
+                # `start_unix_server` leaks its socket if it is cancelled while it starts serving,
+                # so serving starts below.
                 server = await asyncio.start_unix_server(
                     self._serve, address, start_serving=False, **_KEPT
                 )
@@ -94,8 +94,8 @@ class Control:
                         async for item in items:
                             await _send(writer, item)
                     last = {"done": True}
-        except Exception as error:  # noqa: BLE001 - who asked hears it, and the bot goes on
-            if writer.is_closing():  # who asked has gone
+        except Exception as error:  # noqa: BLE001 - the client gets the error, and the bot goes on
+            if writer.is_closing():  # the client has gone
                 return
             last = _failure(name, error)
         await _send(writer, last)

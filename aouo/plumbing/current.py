@@ -1,4 +1,4 @@
-"""A value that is only ever replaced as a whole."""
+"""A shared reference to a value that is only replaced as a whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Current(Generic[T]):
-    """Whoever holds this reads the value of now, and keeps what they have read."""
+    """Holds the current value as `now`; a reader keeps the value it has read."""
 
     def __init__(self, first: T) -> None:
         self.now = first

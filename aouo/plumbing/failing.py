@@ -1,4 +1,4 @@
-"""How the failure of a part becomes the failure of the whole."""
+"""Turns an exception group with a `SetupError` in it into that error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aouo.facts.errors import SetupError
 
 @contextmanager
 def one_setup_error() -> Generator[None]:
-    """Raise the `SetupError` inside an exception group instead of the group."""
+    """Raise the first `SetupError` inside an exception group instead of the group."""
     try:
         yield
     except BaseExceptionGroup as group:

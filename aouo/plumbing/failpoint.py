@@ -1,7 +1,7 @@
-"""Places where a test kills this very process, to prove that nothing is lost there.
+"""Kill points: places where a test kills this process, to prove that nothing is lost there.
 
-With `AOUO_KILL_AT=n` in the environment the n-th place reached ends the process as `kill -9`
-would, after naming the place on stderr. Without it `reached` does nothing.
+With `AOUO_KILL_AT=n` in the environment the n-th place reached ends the process like `kill -9`,
+after it names the place on stderr. Without it `reached` does nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _among = ""
 
 
 def arm(kill_at: int, *, among: str = "") -> None:
-    """Count anew: the `kill_at`-th place from here on is the last one, 0 = never.
+    """Start counting again: the `kill_at`-th place from now on kills the process, 0 = never.
 
     Only places whose name holds `among` count.
     """
@@ -25,7 +25,7 @@ def arm(kill_at: int, *, among: str = "") -> None:
 
 
 def reached(place: str) -> None:
-    """Pass one place: a commit or a request, right before it or right after it."""
+    """Count one place, right before or after a commit or a request; the last one kills."""
     if not _left or _among not in place:
         return
     _count(place)

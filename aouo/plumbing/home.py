@@ -1,4 +1,4 @@
-"""The folder where one aouo lives: its paths, its first files and the lock of who works on it."""
+"""The home folder of one aouo: its paths, its first files, and the lock of the running process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from types import TracebackType
 from aouo.facts.errors import HomeLocked, SetupError
 
 APART = ".apart"
-"""A file in a private folder: everything private has been brought there (`app.apart`)."""
+"""A marker file in a pack's private folder: all private data was moved there
+(`packs.tenant_folders`)."""
 _SOCKET_PATH_BYTES = 100  # sun_path holds 108, and less elsewhere
 
 SOUL = """\
@@ -38,7 +39,7 @@ RULES = """\
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Every path of the home, at `path`; nothing is read or made by asking for one."""
+    """The paths of the home at `path`; the properties read and create nothing."""
 
     path: Path
 
@@ -111,24 +112,27 @@ class Home:
         return self.run / "control.sock"
 
     def pack_database(self, pack: str, tenant: str = "") -> Path:
-        """The pack's own database file; one for each tenant where it keeps people apart."""
+        """Return the pack's database file; one per tenant if the pack keeps people apart."""
         return self.store / pack / f"{tenant}.db" if tenant else self.store / f"{pack}.db"
 
     def pack_folder(self, pack: str, tenant: str = "") -> Path:
-        """The pack's data folder: memory files and artifacts; `tenant` as for the database."""
+        """Return the pack's folder of memory files and artifacts; `tenant` as for the database."""
         return self.pack_data / pack / tenant if tenant else self.pack_data / pack
 
     def private_folder(self, pack: str, tenant: str = "") -> Path:
-        """What a shared pack keeps of one tenant, or of each; no pack's name has a dot."""
+        """Return the folder for one tenant's data of a shared pack, "" = for those of all.
+
+        No pack's name has a dot, so it is no other pack's folder.
+        """
         return self.pack_data / f"{pack}.private" / tenant
 
     def create(self) -> tuple[Path, ...]:
-        """Make what is missing, for the owner's eyes only, and return what was made.
+        """Create the missing folders and files, private to the owner, and return them.
 
-        Nothing that is there is touched, except that a home others can read is closed.
+        Existing ones stay as they are, except that a home others can read is made private.
 
         Raises:
-            SetupError: the folder cannot be made or written.
+            SetupError: the folder cannot be created or written.
         """
         made: list[Path] = []
         try:
@@ -159,10 +163,10 @@ class Home:
         return tuple(made)
 
     def lock(self) -> HomeLock:
-        """Take the home for this process until the lock is closed or the process ends.
+        """Lock the home for this process until the lock is closed or the process ends.
 
         Raises:
-            HomeLocked: another process has it.
+            HomeLocked: another process holds the lock.
         """
         return HomeLock(self)
 
@@ -187,7 +191,7 @@ class HomeLock:
             raise
 
     def close(self) -> None:
-        """Give the home back; twice is once."""
+        """Release the home; a second call does nothing."""
         if self._descriptor < 0:
             return
         self._pid_file.unlink(missing_ok=True)
@@ -207,7 +211,7 @@ class HomeLock:
 
 
 def home_path(option: str | Path | None, environ: Mapping[str, str]) -> Path:
-    """Where the home is: `--home`, else `AOUO_HOME`, else `~/.aouo`; absolute."""
+    """Return the home's absolute path: `--home`, else `AOUO_HOME`, else `~/.aouo`."""
     chosen = str(option or "") or environ.get("AOUO_HOME", "") or "~/.aouo"
     if chosen == "~" or chosen.startswith("~/"):
         chosen = str(environ.get("HOME") or Path.home()) + chosen[1:]
@@ -227,7 +231,7 @@ def is_locked(home: Home) -> bool:
 
 
 def running_pid(home: Home) -> int:
-    """The pid that the lock's holder wrote, or 0."""
+    """Return the pid that the lock's holder wrote, 0 = none."""
     try:
         return int(home.pid_file.read_text("ascii"))
     except (OSError, ValueError):
@@ -236,9 +240,9 @@ def running_pid(home: Home) -> int:
 
 @contextlib.contextmanager
 def reachable(path: Path) -> Generator[str]:
-    """An address for the Unix socket at `path`, also when the path is too long for one.
+    """Yield an address for the Unix socket at `path`, a short one if the path is too long.
 
-    Valid until the block ends, which is enough to bind or to connect.
+    It is valid until the block ends, which is enough to bind or to connect.
     """
     if len(os.fsencode(path)) < _SOCKET_PATH_BYTES:
         yield str(path)
@@ -260,13 +264,13 @@ def reachable(path: Path) -> Generator[str]:
 
 
 def _short_folder() -> str:
-    """Where a new folder has a short path: the usual place, or one that every system has."""
+    """Return a folder with a short path for temporary files: the usual one, or `/tmp`."""
     usual = tempfile.gettempdir()
     return usual if len(os.fsencode(usual)) < _SOCKET_PATH_BYTES - 40 else "/tmp"
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the renames in `folder` on disk before this returns."""
+    """Write the renames in `folder` to disk (fsync)."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -275,7 +279,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_atomically(file: Path, text: str, *, mode: int = 0o600) -> None:
-    """Replace `file` by `text` so that a reader sees the old or the new one, never half of it."""
+    """Replace the text of `file`; a reader sees the old or the new one, never half of it."""
     draft = file.with_name(f".{file.name}.{os.getpid()}.new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
     try:
@@ -291,7 +295,10 @@ def write_atomically(file: Path, text: str, *, mode: int = 0o600) -> None:
 
 
 def _flock(descriptor: int, kind: int, *, tries: int) -> bool:
-    """Whether the lock was had; tries are 20 ms apart, to outlast somebody's `is_locked`."""
+    """Take the lock if possible, and return whether it was; tries are 20 ms apart.
+
+    More than one outlasts the short shared lock of another process's `is_locked`.
+    """
     for attempt in range(tries):
         if attempt:
             time.sleep(0.02)
@@ -304,7 +311,7 @@ def _flock(descriptor: int, kind: int, *, tries: int) -> bool:
 
 
 def _write_new(file: Path, text: str) -> bool:
-    """Write `text` unless `file` is there, even as a broken link; whether it was written."""
+    """Write `text` unless `file` exists, even as a broken link; return whether it was written."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""The login that an address may hold, as something to hide."""
+"""Finds the login in an address, so that it can be hidden."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from urllib.parse import unquote
 
 _LOGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/\s:]*:([^/\s]+)@)", re.IGNORECASE)
 SHORTEST_SECRET = 6
-"""A shorter one would blank out ordinary words."""
+"""Redacting a shorter secret everywhere would also redact ordinary words."""
 
 
 def secrets_in(address: str) -> tuple[str, ...]:
-    """The password of an address, as it is written and as it is meant; with one that is too short
-    to be known by itself also all that stands before the host."""
+    """Return the secrets of an address: its password, percent-encoded and decoded.
+
+    With a password shorter than `SHORTEST_SECRET` also `user:password@` as a whole.
+    """
     found = _LOGIN.match(address)
     if not found:
         return ()

@@ -1,4 +1,4 @@
-"""Writes facts down: JSON lines in a rotated file and on stderr, readable ones on a terminal."""
+"""Writes the log: JSON lines to a rotated file and to stderr, readable lines to a terminal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _QUOTES_NOBODY = frozenset(
         *("pack", "provider", "model", "server", "setting"),
     }
 )
-"""Fields that hold names of ours; of what is `off_record` no other text is written."""
+"""Fields that hold only our own names; an event that is `off_record` keeps no other text."""
 _FIRST_FIELDS = ("event", "level", "timestamp")
 _FILES = 5
 _FILE_BYTES = 5_000_000
@@ -46,9 +46,9 @@ _BUFFER_CHARS = 64_000
 
 
 class Redact(Protocol):
-    """What takes secrets out of text and nested values (`redact.Redactor`).
+    """Takes secrets out of text and nested values (`redact.Redactor` implements it).
 
-    `suspects` is quick, and false only when the text surely holds none.
+    `suspects` is quick, and false only when the text surely holds no secret.
     """
 
     def suspects(self, text: str) -> bool: ...
@@ -57,10 +57,10 @@ class Redact(Protocol):
 
 
 class LogFile:
-    """A file that is renamed once it is full; `files` of them are kept, this one included.
+    """A rotated log file; `files` of them are kept, the current one included.
 
-    Lines are collected in memory and written together: after 0.5 s, when 64 k characters
-    wait, at once when a line is urgent, and on `close`. Safe to use from several threads.
+    Lines are buffered and written together: after 0.5 s, when 64 k characters wait, at once when
+    a line is urgent, and on `close`. Thread-safe.
     """
 
     def __init__(self, path: Path, *, max_bytes: int = _FILE_BYTES, files: int = _FILES) -> None:
@@ -90,12 +90,12 @@ class LogFile:
                 self._something_waits.set()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the buffered lines."""
         with self._guard:
             self._write_out()
 
     def close(self) -> None:
-        """Write what waits and let go of the file; twice is once."""
+        """Write the buffered lines and close the file; a second call does nothing."""
         with self._guard:
             if self._closing.is_set():
                 return
@@ -113,7 +113,7 @@ class LogFile:
             self.flush()
 
     def _write_out(self) -> None:
-        """Needs the guard. A full disk costs the lines and never the caller."""
+        """Write the buffered lines; the caller holds the guard. On a full disk they are lost."""
         if not self._lines:
             return
         block = ("\n".join(self._lines) + "\n").encode("utf-8", "backslashreplace")
@@ -141,16 +141,16 @@ class LogFile:
 
 
 class Nowhere(io.StringIO):
-    """A standard error for programs whose screen belongs to a person: the file has it all."""
+    """A stderr that drops everything, for programs that use the screen; the file has the log."""
 
     def write(self, text: str, /) -> int:
         return len(text)
 
 
 class Logs:
-    """The process's log while it is open: what structlog and the standard library write to.
+    """The open log of the process, which structlog and the standard library write to.
 
-    `file` is None for a program that leaves no trace; `now` is Unix time in seconds.
+    `file` None = no log file; `now` returns Unix time in seconds.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Logs:
         logging.captureWarnings(True)
 
     def adopt(self, *, level: Level, redactor: Redact | None) -> None:
-        """Go on with another level and other secrets, after a reload."""
+        """Use another level and another redactor from now on, after a reload."""
         self._redactor = redactor
         logging.getLogger().setLevel(max(logging.WARNING, _LEVELS[level]))
         structlog.configure(
@@ -194,12 +194,12 @@ class Logs:
         )
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the buffered lines."""
         if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
-        """Write what waits; later events are quiet unless they are warnings."""
+        """Write the buffered lines and close; later only warnings are written, to stderr."""
         logging.captureWarnings(False)
         logging.getLogger().removeHandler(self._foreign)
         logging.getLogger().setLevel(self._root_level)
@@ -219,7 +219,7 @@ class Logs:
         self.close()
 
     def write(self, line: str, readable: str, *, urgent: bool) -> None:
-        """What structlog calls with what `_render` made."""
+        """Write one event; structlog calls this with the result of `_render`."""
         if self._file is not None:
             self._file.write(line, urgent=urgent)
         out = self._stderr or sys.stderr
@@ -251,13 +251,13 @@ class Logs:
         return (printable(line), printable(readable)), {"urgent": level in _URGENT}
 
     def _spell(self, value: object) -> str:
-        """A value that JSON does not know, as text without secrets."""
+        """Return a value that JSON does not support as redacted text."""
         text = str(value) if isinstance(value, Path) else repr(value)
         return text if self._redactor is None else self._redactor.text(text)
 
 
 def _said_of(name: str, value: object) -> object:
-    """What the log may hold of a field that belongs to something off the record."""
+    """Return what the log may hold of a field of an event off the record."""
     plain = value is None or isinstance(value, int | float) or name in _QUOTES_NOBODY
     return value if plain else "off the record"
 
@@ -273,7 +273,7 @@ class _Foreign(logging.Handler):
 
 
 def get_logger() -> FilteringBoundLogger:
-    """A logger for facts: `get_logger().info("turn_done", turn_id=…)`.
+    """Return a logger for facts: `get_logger().info("turn_done", turn_id=…)`.
 
     Before `Logs` is open, only warnings are written, to stderr.
     """
@@ -294,7 +294,7 @@ def _be_quiet() -> None:
 def _readable(
     fields: Mapping[str, object], moment: datetime, spell: Callable[[object], str]
 ) -> str:
-    """One short line: local time, level, event and its fields; an exception below it."""
+    """Return one short line: local time, level, event and its fields; an exception below it."""
     shown = " ".join(
         f"{name}={value if isinstance(value, str | int | float) else spell(value)}"
         for name, value in fields.items()

@@ -1,4 +1,4 @@
-"""On which file system something lies, as far as this system says."""
+"""Finds the type of the file system that a path is on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def file_system(path: Path) -> str:
-    """The kernel's name for the file system under `path`, "" = it does not say."""
+    """Return the kernel's name for the file system under `path`, "" = unknown."""
     try:
         table = TABLE.read_text("utf-8", "surrogateescape")
         return kind_of(table, os.path.realpath(path))
@@ -25,12 +25,15 @@ def file_system(path: Path) -> str:
 
 
 def is_network(kind: str) -> bool:
-    """Whether others may write there at the same time, whose locks are not surely ours."""
+    """Whether it is a network file system, where other machines may write despite our locks."""
     return kind in _NETWORK
 
 
 def kind_of(table: str, path: str) -> str:
-    """The type of the mount that `path`, without links, is under; of two in one place the later."""
+    """Return the type of the mount that holds `path`, which has no links; "" = none.
+
+    Of two mounts at one place the later one counts. `table` is the text of mountinfo.
+    """
     best, found = "", ""
     for line in table.splitlines():
         mount, _, rest = line.partition(" - ")

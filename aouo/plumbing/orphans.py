@@ -1,7 +1,7 @@
-"""As the first process of a container: buries what other processes leave behind.
+"""Reaps orphaned processes when we are the first process of a container.
 
-A server for MCP is often a launcher (npx, uvx) whose own children outlive it. They become ours
-then, and whoever of them ends would keep its number for ever.
+An MCP server is often started by a launcher (npx, uvx) that ends before its children. Those become
+ours then, and each would stay a zombie after its end.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ EVERY_S = 60.0
 
 
 async def bury(clock: Clock, *, every_s: float = EVERY_S) -> None:
-    """Wait for children that ended and that nobody waited for from one look to the next.
+    """Reap, for ever, the children that are still zombies at a second look, `every_s` later.
 
-    Whoever started a child of ours waits for it at once, so none of those is ever touched.
+    The code that starts a child waits for it at once, so those children are never touched.
     """
     ended_before: frozenset[int] = frozenset()
     while True:
@@ -36,7 +36,7 @@ def _wait_for(pids: frozenset[int]) -> None:
 
 
 def _ended() -> frozenset[int]:
-    """Our children that have ended. Source: proc_pid_stat(5): number (name) state parent."""
+    """Return our zombie children. Source: proc_pid_stat(5): number (name) state parent."""
     found: set[int] = set()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError):  # it is gone by now

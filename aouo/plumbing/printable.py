@@ -1,4 +1,4 @@
-"""Text that no terminal obeys: signs that control one are written out, as JSON would write them."""
+"""Escapes the characters of a text that control a terminal, as JSON would write them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import io
 import re
 from typing import TextIO
 
-# Controls but tab and newline, C1 among them; what turns the direction of writing; signs that
-# nobody sees, but for the two that join letters; halves of characters; tags.
+# Control characters (C0 without tab and newline, C1); marks of writing direction; invisible
+# characters, without the two joiners; surrogates; tags.
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -15,19 +15,19 @@ _OBEYED = re.compile(
 
 
 def printable(text: str) -> str:
-    """`text` with newlines and tabs as its only controls; what is JSON stays JSON."""
+    """Return `text` with newlines and tabs as its only controls; JSON stays valid JSON."""
     return text if text.isprintable() else _OBEYED.sub(_written_out, text)
 
 
 class PrintableStream:
-    """A standard stream that a terminal may read: everything written to it is `printable`."""
+    """A standard stream that writes only `printable` text."""
 
     buffer = None
-    """Nobody gets around it."""
+    """No access to the raw bytes, which would bypass `write`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        if isinstance(stream, io.TextIOWrapper):  # of a locale that has no more than ASCII
+        if isinstance(stream, io.TextIOWrapper):  # the locale may have only ASCII
             stream.reconfigure(errors="backslashreplace")
 
     def write(self, text: str, /) -> int:

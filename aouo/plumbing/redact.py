@@ -1,6 +1,6 @@
-"""Takes secrets out of whatever is written down: the configured ones and what looks like one.
+"""Takes secrets out of texts: the configured ones, and what looks like one.
 
-`Redactor` looks at whole texts, `Trickle` at one that still grows; both leave the same.
+`Redactor` redacts whole texts, `Trickle` a text that still grows; both give the same result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Redactor:
     """Replaces secrets by `[redacted]` in text and in nested values.
 
     `secrets` are replaced wherever they occur, also as JSON or a URL writes them. One shorter
-    than 6 characters is left to the shapes: replacing it would blank out ordinary words.
+    than 6 characters is found only by its shape: replacing it would also redact ordinary words.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -50,7 +50,7 @@ class Redactor:
         self._begins = re.compile("|".join(sorted(starts)) or r"(?!)", re.DOTALL)
 
     def suspects(self, text: str) -> bool:
-        """Whether `text` may hold a secret; false is sure, and quick."""
+        """Whether `text` may hold a secret; quick, and false is certain."""
         for form in self._forms:
             if form in text:
                 return True
@@ -60,22 +60,22 @@ class Redactor:
         return len(bare) < len(text) and (hinted(bare) or any(form in bare for form in self._bare))
 
     def text(self, text: str) -> str:
-        """`text` without secrets; the very same object when nothing is suspected."""
+        """Return `text` without secrets; the same object when nothing is suspected."""
         if not self.suspects(text):
             return text
         text = self.known(text)
         return replaced(text, shape_spans(text))
 
     def known(self, text: str) -> str:
-        """`text` without the configured secrets; what only looks like one stays."""
+        """Return `text` without the configured secrets; what only looks like one stays."""
         return replaced(text, self.known_spans(text))
 
     def settled(self, text: str) -> int:
-        """How much of a text that still grows is sure: a secret may begin after it."""
+        """Return how many characters of a growing text are settled: a secret may begin after."""
         return min(self.known_settled(text), shapes_settled(text, 0))
 
     def known_settled(self, text: str) -> int:
-        """Where the first configured secret may begin whose end is not there yet, else the end."""
+        """Return where the first configured secret may begin that is not complete, else the end."""
         sure, bare = self._settled(self._forms, text), bared(text)
         if len(bare) == len(text):
             return sure
@@ -99,7 +99,7 @@ class Redactor:
         return sure
 
     def known_spans(self, text: str) -> list[Span]:
-        """Where configured secrets are; those that overlap are one."""
+        """Return the spans of configured secrets; overlapping ones are joined."""
         if len(text) < self._shortest:
             return []
         found, bare = _found(self._forms, text), bared(text)
@@ -108,8 +108,8 @@ class Redactor:
         return joined(found) if len(found) > 1 else found
 
     def json(self, text: str) -> str:
-        """JSON as a model writes it, without secrets; what was valid stays valid, however a secret
-        was spelled. What was not, or is too deep, is looked at as text, with its escapes undone."""
+        """Return the JSON of a model without secrets; valid JSON stays valid, however a secret is
+        escaped. Invalid or too deep JSON is redacted as text, with its escapes undone."""
         try:
             value: object = json.loads(text, parse_int=self._number, parse_float=self._number)
             clean = self.value(value)
@@ -123,16 +123,15 @@ class Redactor:
 
     def _number(self, digits: str) -> object:
         if self.text(digits) != digits:
-            return digits  # as a text it is redacted like one
+            return digits  # as a string, which is redacted
         if digits.lstrip("-").isdigit():
             return int(digits)
         return float(digits) if math.isfinite(float(digits)) else digits
 
     def value(self, value: object) -> object:
-        """`value` with every text in it redacted, keys of mappings included.
+        """Return `value` with every text in it redacted, keys of mappings included.
 
-        Mappings become dicts, exceptions text; lists, tuples and sets keep their kind. Anything
-        else is returned as it came.
+        Mappings become dicts, exceptions text, frozen sets sets. Other types stay as they are.
         """
         match value:
             case str():
@@ -158,7 +157,7 @@ class Redactor:
                 return value
 
     def known_in(self, value: object) -> object:
-        """`value`, a frozen dataclass or a tuple of them, without the configured secrets."""
+        """Return `value`, a frozen dataclass or a tuple of them, without the configured secrets."""
         match value:
             case str():
                 return self.known(value)
@@ -174,10 +173,9 @@ class Redactor:
 
 
 class Trickle:
-    """A text that grows: gives out what is sure, and holds back what may be part of a secret.
+    """Redacts a growing text: returns what is settled, holds back what may be part of a secret.
 
-    All that `add` and `end` return is what `Redactor.text` makes of all that was added, however
-    that was cut. Held back is at most what could still become a secret, until it cannot.
+    The results of `add` and `end` together equal `Redactor.text` of the whole, however it was cut.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -190,15 +188,15 @@ class Trickle:
         self._looked: int = 0
 
     def add(self, more: str) -> str:
-        """What can be shown now."""
+        """Add a piece; return what can be shown now."""
         return self._shapes(self._without_known(more))
 
     def end(self) -> str:
-        """The rest: nothing follows."""
+        """Return the rest, when nothing follows."""
         return self._shapes(self._without_known("", ended=True), ended=True)
 
     def _without_known(self, more: str, *, ended: bool = False) -> str:
-        """The first pass; `_known` is what is held back of it."""
+        """The first pass, for configured secrets; `_known` is the text it holds back."""
         self._known = text = self._known + more
         if len(text) < self._known_again and not ended:
             return ""
@@ -212,7 +210,8 @@ class Trickle:
         return replaced(text[:sure], [span for span in spans if span[1] <= sure])
 
     def _shapes(self, more: str, *, ended: bool = False) -> str:
-        """The second pass; `_shaped` also keeps what is out, as far as a match may begin in it."""
+        """The second pass, for shapes; `_shaped` also keeps as much of the text that is out as a
+        match may begin in."""
         self._shaped = text = self._shaped + more
         if len(text) < self._shaped_again and not ended:
             return ""
@@ -234,13 +233,15 @@ class Trickle:
 
 
 def _next_look(held: int) -> int:
-    """At which length of it what is held back is looked through again: much of it seldom, so that
-    no text costs more than a few looks at each of its characters."""
+    """Return the length of held text at which it is searched again.
+
+    Long text is searched seldom, so that each character is looked at only a few times.
+    """
     return held + held // 4 if held > LOOKED_THROUGH else 0
 
 
 def replaced(text: str, spans: Sequence[Span], mask: str = REDACTED) -> str:
-    """`text` with a mask for each span; they are in order and do not overlap."""
+    """Return `text` with a mask for each span; spans are in order and do not overlap."""
     if not spans:
         return text
     pieces: list[str] = []
@@ -252,7 +253,7 @@ def replaced(text: str, spans: Sequence[Span], mask: str = REDACTED) -> str:
 
 
 def _forms(secret: str) -> tuple[str, ...]:
-    """A secret as it is, and as JSON and addresses write it."""
+    """Return a secret as it is, and as JSON and URLs write it."""
     percent = quote(secret, safe="")
     return (
         secret,

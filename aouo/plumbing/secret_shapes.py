@@ -1,6 +1,6 @@
-"""What secrets look like that nobody configured, in whole texts and in those that still grow.
+"""Recognises secrets by their shape, in whole texts and in those that still grow.
 
-What is not seen once a text is shown, marks of Markdown and characters without width, hides none.
+Characters that are invisible in a shown text, Markdown marks and those without width, hide none.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from itertools import accumulate
 from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
-"""Where something to take out begins and ends, as Python counts."""
+"""(start, end) of a part of a text, as in a Python slice."""
 _UNSEEN = (
     r"[*`~\\\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\ufe00-\ufe0f\ufeff]"
 )
 _HIDING = re.compile(rf"{_UNSEEN}(?<!{_UNSEEN}{_UNSEEN}){_UNSEEN}{{0,63}}+(?!{_UNSEEN})")
-"""More of them in a row are seen, so that little has to be remembered of a text that grows."""
+"""A run of up to 64 of them counts as hidden, so that little of a growing text is remembered."""
 
 # How each shape of a token begins, the rest of it, and how often that has to be there at least.
 _WORD, _SLUG = "[A-Za-z0-9_]", "[A-Za-z0-9_-]"
@@ -34,14 +34,14 @@ _TOKENS = (
 )
 _KEY_BEGINS = r"-----BEGIN\ [A-Z ]{0,40}PRIVATE\ KEY-----"
 _KEY_ENDS = r"-----END\ [A-Z ]{0,40}PRIVATE\ KEY-----"
-# What stands before a password and is kept: short, so that little has to be remembered of it.
+# The kept part before a password: short, so that little has to be remembered of a growing text.
 _BEFORE = {
     "user": r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,200}:",
     "scheme": r"\b(?:[Bb]earer|BEARER)\s{1,20}",
     "query": r"[?&](?i:api_?key|key|token|access_token)=",
 }
 _LONGEST_BEFORE, _LONGEST_WITHOUT_ADDRESS = 256, 32
-"""More characters than any of these has, and the one before it."""
+"""More characters than any of these can match, and the one before it."""
 
 # One alternation, so that a text is scanned once; what a named group matched is kept.
 _SHAPES = re.compile(
@@ -59,7 +59,7 @@ _SHAPES = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# A text with none of these holds no shape: cheaper to see than that the pattern does not match.
+# A text with none of these holds no shape; testing for them is cheaper than the pattern.
 _HINTS = (
     *("sk-", "gsk_", "AIza", "tvly-", "github_pat_", "glpat-", "xox", "AKIA", "ASIA", "eyJ"),
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
@@ -69,13 +69,13 @@ _TELEGRAM_HINT = re.compile(r"[0-9]{6}:")
 
 
 def _begun(lead: str, rest: str) -> str:
-    """A pattern for every beginning of `lead`, and for all of it with some of the `rest`."""
+    """Return a pattern for each prefix of `lead`, and for all of it with some of the `rest`."""
     for sign in reversed(re.findall(r"\[[^]]*\]|\\?.", lead)):
         rest = f"{sign}(?:{rest})?"
     return rest
 
 
-# Every beginning of a token at the end of a text; all its characters are `_OF_TOKENS`.
+# Matches each prefix of a token at the end of a text; its characters are all in `_OF_TOKENS`.
 _OF_TOKENS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:"
 _OPEN_TOKEN = re.compile(
     rf"""
@@ -103,16 +103,16 @@ _OPEN_AFTER = {
 }
 _FIRST_OF_TOKENS = "0123456789Aegstx"
 LOOKED_THROUGH = 1_000
-"""Characters of a run in which a token's beginning is looked for; a longer one waits whole."""
+"""The longest run of token characters that is searched for a token; a longer one is held whole."""
 
 
 def bared(text: str) -> str:
-    """`text` without what is not seen between its characters."""
+    """Return `text` without the hidden characters in it."""
     return _HIDING.sub("", text)
 
 
 def in_hiding(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Where in `text` the `spans` of `bared(text)` are."""
+    """Return the `spans` of `bared(text)` as spans of `text`."""
     if not spans:
         return []
     hiding = [match.span() for match in _HIDING.finditer(text)]
@@ -126,7 +126,7 @@ def in_hiding(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def joined(spans: Sequence[Span]) -> list[Span]:
-    """In order, and those that overlap as one."""
+    """Return the spans in order, overlapping ones joined."""
     found: list[Span] = []
     for start, stop in sorted(spans):
         if found and start < found[-1][1]:
@@ -137,9 +137,9 @@ def joined(spans: Sequence[Span]) -> list[Span]:
 
 
 def shape_spans(text: str, since: int = 0) -> list[Span]:
-    """What looks like a secret, in order; what stands before it and is kept is not in the span.
+    """Return the spans of what looks like a secret, in order, from `since` on.
 
-    None begins before `since`.
+    A kept part before a secret (such as `Bearer `) is not in its span.
     """
     found = _spans(text, since)
     bare = bared(text)
@@ -159,7 +159,7 @@ def _spans(text: str, since: int) -> list[Span]:
 
 
 def shapes_settled(text: str, since: int) -> int:
-    """Where the first thing begins that may look like a secret once more is there, else the end."""
+    """Return where the first part begins that may become a secret with more text, else the end."""
     sure, bare = _settled(text, since), bared(text)
     if len(bare) == len(text):
         return sure
@@ -191,12 +191,12 @@ def _settled(text: str, since: int) -> int:
 
 
 def _is_a_word(text: str, at: int) -> bool:
-    """Most texts end with a word, and most words surely begin no token."""
+    """Whether the text ends with a word that begins no token; most texts do, so this is quick."""
     return text[at] not in _FIRST_OF_TOKENS and text[at:].isalpha()
 
 
 def remembered(text: str) -> int:
-    """How many characters before what is new a shape may need that begins in `text`."""
+    """Return how many characters before new text a shape needs, which begins in `text`."""
     hidden = len(text) - len(bared(text))
     return hidden + (_LONGEST_BEFORE if "://" in text else _LONGEST_WITHOUT_ADDRESS)
 

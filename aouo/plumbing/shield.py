@@ -1,4 +1,4 @@
-"""The one way to finish what must be written although somebody cancels us meanwhile."""
+"""Finishes a write that must not be lost, although the task is cancelled meanwhile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ async def finish(work: Awaitable[T]) -> T:
 
     `work` must be bounded by itself (one transaction, one semaphore).
     """
-    task = asyncio.ensure_future(work)  # the one task outside a group: this call outlives it
+    task = asyncio.ensure_future(work)  # the one task outside a group; this call awaits its end
     cancelled = False
     while not task.done():
         try:

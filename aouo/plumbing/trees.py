@@ -1,6 +1,6 @@
-"""Trees of files that other hands may have made: walked, opened and removed without recursion.
+"""Walks, opens and removes trees of files that strangers may have made, without recursion.
 
-Below the place that is named no link is followed, at any depth, whoever puts one there meanwhile.
+Below the named root no link is followed, at any depth, even if one is put there meanwhile.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO
 
 DEEPEST = 100
-"""Names in a path below the root of a walk; archives hold no more either."""
+"""The most names in a path below the root of a walk; archives are bounded in the same way."""
 LONGEST_BYTES = 4_000
-"""Of such a path; the system takes 4,096 at once."""
+"""The longest such path; the system takes 4,096 bytes."""
 MOST = 100_000
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,12 +31,12 @@ _AT_ONCE = 1_000
 
 
 class TooMuch(Exception):
-    """A tree is deeper or fuller than anything of ours; says so, as words after its name."""
+    """A tree is too deep or too full; the message continues a sentence after its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One entry of a tree: its path below the root, and what it is, no link followed."""
+    """One entry of a tree: its path below the root, and its `lstat`."""
 
     path: str
     facts: os.stat_result
@@ -80,14 +80,14 @@ def walk(
     enter: Callable[[Found], bool] = lambda folder: True,
     closed: Callable[[str], None] | None = None,
 ) -> Generator[Found]:
-    """Every entry below `root`, in no order; a missing root has none, a link to one is followed.
+    """Yield every entry below `root`, unordered; a missing root has none, a linked one is followed.
 
-    A folder that `enter` does not want is an entry, and nothing in it is. `closed` hears of each
-    folder that the system does not let us look into; without it, that is an error.
+    A folder that `enter` refuses is yielded, but not walked. `closed` is called with each folder
+    that may not be read; without it, that is an error.
 
     Raises:
-        TooMuch: at the first entry that is too much of anything.
-        OSError: a folder cannot be looked into.
+        TooMuch: at the first entry beyond `most`, or beyond a bound of the path.
+        OSError: a folder cannot be read.
     """
     try:
         first = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -148,11 +148,12 @@ def _below(
 
 @contextlib.contextmanager
 def folder(path: Path, *, make_below: Path | None = None) -> Generator[int]:
-    """A descriptor of the folder at the absolute `path`, no link on the way followed; missing
-    ones are made below `make_below`, for our eyes only.
+    """Yield a descriptor of the folder at the absolute `path`, following no link on the way.
+
+    Missing folders below `make_below` are created, private to us.
 
     Raises:
-        OSError: there is none, or a link stands in the way; `filename` says where.
+        OSError: there is none, or a link is in the way; `filename` says where.
     """
     here = os.open("/", _STEP)
     at = Path("/")
@@ -176,7 +177,7 @@ def folder(path: Path, *, make_below: Path | None = None) -> Generator[int]:
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """The regular file at the absolute `path` for reading, no link on the way followed.
+    """Open the regular file at the absolute `path` for reading, following no link on the way.
 
     Raises:
         OSError: there is none.
@@ -190,10 +191,10 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def new_file(path: Path, *, make_below: Path | None = None) -> IO[bytes]:
-    """A file for our eyes only where there is nothing yet, for writing, reached as by `folder`.
+    """Create a file, private to us, for writing; the path is opened as by `folder`.
 
     Raises:
-        OSError: something is there, or on the way to it.
+        OSError: something exists there, or a link is in the way.
     """
     with folder(path.parent, make_below=make_below) as parent:
         return os.fdopen(os.open(path.name, _NEW, 0o600, dir_fd=parent), "wb")
@@ -201,7 +202,7 @@ def new_file(path: Path, *, make_below: Path | None = None) -> IO[bytes]:
 
 @contextlib.contextmanager
 def workshop(prefix: str = ".aouo-", *, beside: Path | None = None) -> Generator[Path]:
-    """A folder for our own eyes, gone afterwards; `beside` keeps it on the same disk."""
+    """Yield a private temporary folder, removed afterwards; `beside` puts it on the same disk."""
     made = Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
     try:
         yield made
@@ -210,14 +211,14 @@ def workshop(prefix: str = ".aouo-", *, beside: Path | None = None) -> Generator
 
 
 def discard(path: Path) -> None:
-    """`remove`, as far as the system lets us."""
+    """Call `remove`, and ignore what the system refuses."""
     with contextlib.suppress(OSError):
         remove(path)
 
 
 @dataclass(slots=True)
 class _Entered:
-    """A folder on the way down: its name in the one above, and names in it to be looked at."""
+    """A folder on the way down: its name in the one above, and the names in it still to remove."""
 
     name: str
     identity: tuple[int, int]
@@ -225,14 +226,13 @@ class _Entered:
 
 
 def remove(path: str | Path, *, dir_fd: int | None = None) -> None:
-    """Remove what lies at `path`, whatever it is, however deep; of a link the link. Nothing there
-    is fine.
+    """Remove the file, the link itself, or the whole tree at `path`; a missing one is fine.
 
-    Names are relative to the folder they are in, so no depth is too much; two descriptors are
-    open at a time, and a full disk has room for it. Folders without permissions get them.
+    Names are relative to their folder, so no depth is too much; at most two descriptors are open,
+    and it works on a full disk. Folders without permissions get them.
 
     Raises:
-        OSError: the system does not let us, or a folder was moved meanwhile; some of it may stay.
+        OSError: the system refuses, or a folder was moved meanwhile; a part may stay.
     """
     if _is_gone(path, dir_fd):
         return
@@ -261,7 +261,7 @@ def remove(path: str | Path, *, dir_fd: int | None = None) -> None:
 
 
 def _is_gone(name: str | Path, folder: int | None) -> bool:
-    """Remove one entry, unless it is a folder with something in it."""
+    """Remove one entry, unless it is a folder with entries; return whether it is gone."""
     try:
         os.rmdir(name, dir_fd=folder)
     except FileNotFoundError:
@@ -276,14 +276,14 @@ def _is_gone(name: str | Path, folder: int | None) -> bool:
 
 
 def _moved(here: int, name: str) -> int:
-    """The descriptor of a folder beside or above `here`, which is closed."""
+    """Open the folder `name` in `here` (or `..`), close `here`, and return the descriptor."""
     there = _opened(name, here)
     os.close(here)
     return there
 
 
 def _opened(name: str | Path, folder: int | None) -> int:
-    """A folder, for reading and for changing what is in it."""
+    """Open a folder, with permission to read it and to change its entries."""
     try:
         opened = os.open(name, _LOOK, dir_fd=folder)
     except PermissionError:

@@ -1,4 +1,4 @@
-"""Verbs of the control socket: what each is asked with, and who answers."""
+"""Verbs of the control socket: the request and the handler of each."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ _IN_WORDS = {str: "a text", bool: "true or false"}
 
 
 class BadRequest(SetupError):
-    """Whoever asks left something out, or said it in another type."""
+    """A request lacks a field, or a field has another type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """A verb that is asked with nothing else."""
+    """A request without fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verb(Generic[R]):
-    """Is answered once. `request` is a dataclass of texts and booleans."""
+    """A verb with one answer. `request` is a dataclass of texts and booleans."""
 
     request: type[R]
     handler: Callable[[R], Awaitable[Facts]]
 
     async def __call__(self, raw: Mapping[str, Any]) -> Facts:
-        """Raises: BadRequest, and whatever the handler raises."""
+        """Return the handler's answer. Raises: BadRequest, and what the handler raises."""
         return await self.handler(parsed(self.request, raw))
 
 
 @dataclass(frozen=True, slots=True)
 class Stream(Generic[R]):
-    """Is answered until there is no more to say, or who asked has gone."""
+    """A verb with many answers, until the handler ends or the client has gone."""
 
     request: type[R]
     handler: Callable[[R], AsyncGenerator[Facts]]
 
     def __call__(self, raw: Mapping[str, Any]) -> AsyncGenerator[Facts]:
-        """Raises: BadRequest, at once; the items raise whatever the handler does."""
+        """Return the handler's answers. Raises: BadRequest at once; the rest while iterating."""
         return self.handler(parsed(self.request, raw))
 
 
@@ -50,7 +50,7 @@ Verbs: TypeAlias = Mapping[str, Verb[Any] | Stream[Any]]
 
 
 def parsed(request: type[R], raw: Mapping[str, Any]) -> R:
-    """The request that `raw` holds. Keys of another version are left aside.
+    """Parse `raw` into the request; unknown keys are ignored.
 
     Raises:
         BadRequest: a field is missing or of another type; it says which, and quotes no value.

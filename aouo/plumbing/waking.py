@@ -1,8 +1,7 @@
 """Notices that the machine has slept: the wall clock went on, the monotonic one stood still.
 
-Both are steady otherwise. A wall clock that is set forward looks the same; all that follows is that
-idle connections are given up and Telegram is asked anew, so it need not be told apart. One that is
-set back is no sleep, and nothing follows.
+A wall clock that is set forward looks the same. That does no harm: idle connections are closed and
+Telegram is polled again. A clock that is set back is no sleep, and nothing follows.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ LOOK_EVERY_S = 6.0
 
 
 def ahead_s(clock: Clock) -> float:
-    """How far the wall clock is ahead of the monotonic one; a sleep makes it more."""
+    """Return how far the wall clock is ahead of the monotonic one; a sleep makes it more."""
     return clock.now().timestamp() - clock.monotonic_s()
 
 
 def slept(before_s: float, now_s: float) -> bool:
-    """Whether two values of `ahead_s` have a sleep between them."""
+    """Whether the machine slept between two values of `ahead_s`."""
     return now_s - before_s > GAP_S
 
 
 async def watch(clock: Clock, woken: Callable[[], None]) -> None:
-    """For ever: call `woken` soon after each sleep."""
+    """Call `woken` soon after each sleep of the machine, for ever."""
     before_s = ahead_s(clock)
     while True:
         await clock.sleep(LOOK_EVERY_S)

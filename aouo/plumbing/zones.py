@@ -1,4 +1,4 @@
-"""Time zones by name, and the one of this machine."""
+"""Finds time zones by name, and that of this machine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _LOCALTIME = Path("/etc/localtime")
 
 
 def zone_of(name: str, default: str = "") -> tzinfo:
-    """The zone of an IANA name, or else of `default`, or else of this machine.
+    """Return the zone of an IANA name, else of `default`, else of this machine.
 
-    A name that this machine does not know any more is passed over too.
+    A name that this machine does not know is skipped.
     """
     for wanted in (name, default):
         if wanted and (found := _named(wanted)):
@@ -31,7 +31,7 @@ def _named(name: str) -> tzinfo | None:
 
 @functools.cache
 def _of_this_machine() -> tzinfo:
-    """With its changes of the clock, which `astimezone()` alone would not know in advance."""
+    """Return this machine's zone with its daylight saving rules, which `astimezone()` lacks."""
     if found := _named(os.environ.get("TZ", "").removeprefix(":")):
         return found
     try:

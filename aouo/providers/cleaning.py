@@ -1,4 +1,4 @@
-"""Takes secrets out of what a model says where it enters, so that nothing after it holds one."""
+"""Removes secrets from a model's answer where it enters, so that nothing after it holds one."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from aouo.plumbing.redact import Redactor, Trickle
 _OPAQUE = frozenset(
     {"thoughtSignature", "thought_signature", "signature", "data", "encrypted_content"}
 )
-"""What a service wants back to the letter; it made it, and no model can write into it."""
+"""Fields that a service wants back unchanged; the service makes them, not the model."""
 _BY_MODEL = "args"
 _SIGNED = "signature"
-"""What is signed as a whole: without a secret in it the signature would be a wrong one."""
+"""A part with this field is signed as a whole, so redacting it would break the signature."""
 
 
 class Cleaning:
-    """One answer's way in: events go through `of` in their order.
+    """Redacts one answer: its events pass through `of` in order.
 
-    Words come as soon as they surely are no part of a secret. A call is made with what is left
-    of its arguments.
+    Text is passed on as soon as it cannot be part of a secret. A tool call has redacted arguments.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -30,7 +29,7 @@ class Cleaning:
         self._words = Trickle(redactor)
 
     def of(self, event: ModelEvent) -> tuple[ModelEvent, ...]:
-        """What others may see of it now."""
+        """Return the redacted events that can be passed on now."""
         match event:
             case TextDelta(text):
                 sure = self._words.add(text)
@@ -63,11 +62,11 @@ class Cleaning:
             value: object = json.loads(native)
             clean = self._part(value)
             return native if clean == value else json.dumps(clean, ensure_ascii=False)
-        except (ValueError, RecursionError):  # deeper than anything that is meant
+        except (ValueError, RecursionError):  # broken, or nested too deep
             return self._redactor.text(native)
 
     def _part(self, value: object) -> object:
-        """A piece of a service's own form of an answer; what a model wrote in it is redacted."""
+        """Redact what the model wrote in a piece of the service's own form of an answer."""
         if isinstance(value, list):
             pieces = [(item, self._part(item)) for item in cast("list[object]", value)]
             return [clean for item, clean in pieces if clean == item or not _is_signed(item)]

@@ -1,4 +1,4 @@
-"""Any model behind an OpenAI-compatible server, over the runtime's one HTTP session."""
+"""Asks any model of an OpenAI-compatible server, over the runtime's one HTTP session."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from aouo.providers.openai_line import OpenAILine
 
 TRIES_MAX = 6
-"""Of one request, each one refused; a bound, for two refusals are what a service takes."""
+"""The most attempts of one request after refusals; two refusals are usual."""
 
 
 class CompatibleModel(ServiceModel):
-    """A `ChatModel` over a `ChatEndpoint`, on the wire and in the dialect that its service takes:
-    what that is, refusals say (`dialect`), and it is learnt once."""
+    """A `ChatModel` over a `ChatEndpoint`, on the wire and in the dialect that its service takes.
+
+    It learns both from the service's refusals (`dialect`), once.
+    """
 
     def __init__(self, **service: Unpack[Service]) -> None:
         super().__init__(**service)
@@ -50,13 +52,15 @@ class CompatibleModel(ServiceModel):
         )
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Ask the model; calls that it prints as text are read as calls."""
+        """Ask the model; tool calls that it prints as text become calls."""
         return read_printed(self._stream(request), request)
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """A service that refuses is asked again in the next likely dialect. What a refusal names
-        is learnt at once, what was guessed with the answer; if no guess helped, the refusal that
-        they began with is raised, unless the last one says more."""
+        """Ask the model, and after a refusal again in the next likely dialect.
+
+        A change that a refusal names is learnt at once, a guess when an answer comes. If no guess
+        helps, the first refusal is raised, unless the last one says more.
+        """
         endpoint = await self._connected()
         known = self._dialect
         tries, guessed = [known], None
@@ -84,7 +88,7 @@ class CompatibleModel(ServiceModel):
                 if not tries or left == 1:
                     if guessed is None or _says_more(refused, guessed):
                         raise
-                    guessed.may_have_cost = refused.may_have_cost  # of the others it was told
+                    guessed.may_have_cost = refused.may_have_cost  # the others were reported above
                     raise guessed from refused
                 if refused.may_have_cost:
                     yield PaidForNothing()
@@ -96,18 +100,20 @@ class CompatibleModel(ServiceModel):
         request: ModelRequest,
         guessed: ProviderError | None,
     ) -> tuple[Dialect, ...]:
-        """What to try next. Sealed thoughts that cannot be opened any more (another key, another
-        organization) are refused as input, without a name or as `input`. What was learnt, and is
-        refused later, is forgotten: the service has changed.
+        """Return the dialects to try next.
+
+        Encrypted thoughts of another key or organization are refused as input, without a field's
+        name or as `input`. A dialect that was learnt and is refused later is forgotten: the service
+        has changed.
 
         Source: `invalid_encrypted_content`, github.com/openai/codex/issues/8119 (Dec 2025).
         """
         if request.has_pictures and (refuses_pictures(refused) or refuses_this_picture(refused)):
-            return ()  # which is the business of whoever shows them
+            return ()  # `KnownModel` handles that
         if any(counted_together(refused, request.max_tokens)):
-            return ()  # its numbers say that it is about the size
+            return ()  # its numbers show that it is about the size
         if isinstance(guessed, UnexplainedRefusal) and isinstance(refused, UnexplainedRefusal):
-            return ()  # all that both may be about is among the tries
+            return ()  # the tries already cover all possible causes
         of_input = isinstance(refused, ParameterRefused) and refused.parameter.startswith("input")
         perhaps = dialect.wire == "responses" and (
             of_input or isinstance(refused, UnexplainedRefusal)
@@ -133,7 +139,7 @@ class CompatibleModel(ServiceModel):
 
 
 def _says_more(refused: ProviderRejected | ModelGone, guessed: ProviderError) -> bool:
-    """Whether the last refusal is the one to raise, and not that which the guesses began with."""
+    """Whether to raise the last refusal, and not the first one, which the guesses began with."""
     named = isinstance(guessed, ParameterRefused)
     return type(refused) is ProviderRejected or (named and isinstance(refused, ModelGone))
 
@@ -141,7 +147,7 @@ def _says_more(refused: ProviderRejected | ModelGone, guessed: ProviderError) ->
 def _is_named(
     refused: ProviderRejected | ModelGone, dialect: Dialect, others: tuple[Dialect, ...]
 ) -> bool:
-    """Whether it is plain what to do: one field by its name, on the same wire."""
+    """Whether the refusal names one field that can be changed on the same wire."""
     return isinstance(refused, ParameterRefused) and [other.wire for other in others] == [
         dialect.wire
     ]

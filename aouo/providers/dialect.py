@@ -1,4 +1,4 @@
-"""What one model takes of a request, learnt from its own refusals and kept while we run."""
+"""Learns from a model's refusals which fields it takes, and keeps that while we run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Wire: TypeAlias = Literal["chat", "responses"]
 
 _OPENAI = "api.openai.com"
 _THINKS = re.compile(r"gpt-[5-9]|o[1-9]")
-"""OpenAI's models that think: they want `max_completion_tokens`."""
+"""OpenAI's reasoning models, which want `max_completion_tokens`."""
 _SWITCHED = re.compile(r"(?:deepseek|kimi|glm)[^/:]*")
 """Models whose own services turn thinking off by `thinking`, and by no effort.
 
@@ -34,7 +34,7 @@ _DECIDED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Which of the two wires a model speaks, and what it takes of the optional fields."""
+    """Which of the two wires a model speaks, and which optional fields it takes."""
 
     max_tokens: str = "max_tokens"
     """The field's name on the chat wire; "" = none is sent on any wire."""
@@ -43,35 +43,35 @@ class Dialect:
     thoughts: bool = False
     """Every answer in the history wants the field `reasoning_content` (DeepSeek, Kimi)."""
     signed: Signed = ""
-    """Where calls without a signature say so (Gemini)."""
+    """The field in which a call without a signature says so (Gemini)."""
     cache_marks: bool = False
-    """Where what stays of a prompt ends is marked, for nothing is cached otherwise (Claude)."""
+    """The end of a stable prefix is marked, because nothing is cached otherwise (Claude)."""
     cache_key: bool = False
-    """What begins alike is cached if it has the same name (Mistral)."""
+    """Requests with the same beginning send the same cache key (Mistral)."""
     wire: Wire = "chat"
     effort: bool = True
-    """The owner's word of how much to think is taken."""
+    """The model takes the owner's setting of how much to think."""
     tools_think: bool = True
-    """With tools a model may think; if not, it wants to hear the effort `none`."""
+    """The model may think when it has tools; if not, the effort `none` must be sent."""
     switched: bool = False
-    """Thinking is turned off by `thinking`."""
+    """Thinking is turned off by the field `thinking`."""
     encrypted: bool = True
-    """Thoughts are given out sealed, to be sent back (Responses)."""
+    """The service returns encrypted thoughts, to be sent back (Responses)."""
     other_wire: bool = True
-    """The other wire has not been tried in vain."""
+    """The other wire has not been tried yet."""
     proven: bool = False
-    """An answer came like this: what is not the owner's is not suspected any more."""
+    """An answer came in this dialect, so later refusals are not about fields of our own."""
     recalled: bool = False
-    """A history was taken that would not have been if thoughts in it were wanted, or not taken."""
+    """An answer has shown that thoughts in the history are treated rightly."""
 
     def effort_of(self, request: ModelRequest) -> str:
-        """The word that goes out, "" for none."""
+        """Return the effort to send, "" for none."""
         if request.tools and not self.tools_think:
             return "none"
         return request.effort if self.effort else ""
 
     def quiet(self, request: ModelRequest) -> Dialect:
-        """Without what the owner set."""
+        """Return the dialect without the fields that the owner set."""
         return replace(
             self,
             temperature=self.temperature and request.temperature is None,
@@ -79,15 +79,17 @@ class Dialect:
         )
 
     def answering(self, request: ModelRequest) -> Dialect:
-        """As it is known once it answered this request."""
+        """Return what is known of the dialect after an answer to this request."""
         if self.proven and (self.recalled or self.wire != "chat"):
             return self
         return replace(self, proven=True, recalled=self.recalled or self._tells(request))
 
     def _tells(self, request: ModelRequest) -> bool:
-        """Whether an answer to this shows how thoughts are taken. Where they are sent any answer in
-        the history does; where not, one with calls and no thoughts of its own, for without calls
-        not all who want them want them."""
+        """Whether an answer to this request shows that thoughts are treated rightly.
+
+        If they are sent, any answer in the history shows it. If not, only one with calls and
+        without thoughts does, since some services want thoughts with calls only.
+        """
         said = [one for one in request.messages if type(one) is AssistantSaid]
         if self.thoughts:
             return bool(said)
@@ -98,10 +100,10 @@ PLAIN = Dialect()
 
 
 def first_dialect(model: str, base_url: str) -> Dialect:
-    """What to begin with, before anything is learnt.
+    """Return the dialect to begin with, before anything is learnt.
 
-    At OpenAI's own address the Responses API: only there do its models think and use tools in one
-    request, and some know nothing else (github.com/bolna-ai/bolna/pull/1019, Sep 2026).
+    At OpenAI's own address that is the Responses API: only there do its models think and use tools
+    in one request, and some know no other (github.com/bolna-ai/bolna/pull/1019, Sep 2026).
     """
     host = urlsplit(base_url).hostname or ""
     return Dialect(
@@ -114,7 +116,7 @@ def first_dialect(model: str, base_url: str) -> Dialect:
 def alternatives(
     dialect: Dialect, refused: ProviderRejected | ModelGone, request: ModelRequest
 ) -> tuple[Dialect, ...]:
-    """What to try next, the likeliest first; () = the refusal is not about what we can change."""
+    """Return the dialects to try next, the likeliest first; () = no change of ours can help."""
     match refused:
         case ParameterRefused():
             return _without(dialect, _field(refused), request)
@@ -129,7 +131,7 @@ def alternatives(
 
 
 def is_about_us(refused: ProviderRejected | ModelGone) -> bool:
-    """Whether a refusal is about something that a dialect decides, and says so."""
+    """Whether a refusal names something that a dialect decides."""
     if isinstance(refused, ParameterRefused):
         return bool(_DECIDED.fullmatch(_field(refused)))
     return isinstance(refused, NotServed | NoModelService | ModelGone)
@@ -141,7 +143,7 @@ def _field(refused: ParameterRefused) -> str:
 
 
 def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Dialect, ...]:
-    """Without one field that was refused by its name."""
+    """Return the dialects without one field that was refused by its name."""
     match field:
         case "max_tokens" if dialect.max_tokens == "max_tokens":
             return (replace(dialect, max_tokens="max_completion_tokens"),)
@@ -168,8 +170,10 @@ def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Diale
 
 
 def _thinking_otherwise(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
-    """A refused effort is left out. One that nobody sent means that tools and thoughts do not go
-    together: then the other wire, or no thoughts.
+    """Return the dialects after a refused effort.
+
+    If one was sent, it is left out. If none was, tools and thoughts do not go together: then the
+    other wire is tried, or no thoughts.
 
     Source: "Function tools with reasoning_effort are not supported for gpt-5.6-luna in
     /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to
@@ -196,8 +200,10 @@ def _on_other_wire(dialect: Dialect) -> tuple[Dialect, ...]:
 
 
 def _bare(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
-    """Without what the owner set, then with thoughts in every answer, or without where they were
-    (Kimi at Groq: CherryHQ/cherry-studio#12298 of January 2026), then without what we send on top.
+    """Return the dialects to try after a refusal that names no field.
+
+    First without the owner's fields, then with the other treatment of thoughts (Kimi at Groq:
+    CherryHQ/cherry-studio#12298 of January 2026), then without our own optional fields.
 
     A refusal that names nothing may be about each (Kimi: "invalid temperature"; DeepSeek: "The
     reasoning_content in the thinking mode must be passed back to the API", without a `param`:
@@ -215,21 +221,21 @@ def _bare(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
 
 
 class Dialects:
-    """What was learnt of each model, by its address and name; whoever asks it shares this."""
+    """The learnt dialect of each model, by its address and name; all its users share it."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Dialect] = {}
         self._rooms: dict[tuple[str, str], Room] = {}
 
     def room(self, base_url: str, model: str) -> Room:
-        """What is known of the room for its answers."""
+        """Return what is known of the room for the model's answers."""
         return self._rooms.setdefault((base_url, model), Room())
 
     def of(self, base_url: str, model: str, first: Dialect = PLAIN) -> Dialect:
         return self._known.get((base_url, model), first)
 
     def learn(self, base_url: str, model: str, was: Dialect, now: Dialect) -> None:
-        """Keep what changed between `was` and `now`, and what others learnt meanwhile."""
+        """Keep what changed between `was` and `now`; what others learnt meanwhile stays."""
         changed = {
             field.name: getattr(now, field.name)
             for field in fields(now)

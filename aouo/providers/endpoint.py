@@ -1,4 +1,4 @@
-"""Asks one OpenAI-compatible server and reads the bytes that it sends back."""
+"""Sends requests to one model server, and parses the bytes of its answers as they arrive."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Line(Protocol):
     """The way to one server."""
 
     async def send(self, path: str, body: bytes | None) -> httpx2.Response:
-        """The answer to a POST of `body`, or to a GET, once it has begun, whatever its status.
+        """POST `body`, or GET; return the response once it has begun, of any status.
 
         Raises:
-            httpx2.TransportError: it did not begin.
+            httpx2.TransportError: no response began.
         """
         ...
 
 
 class AnswerParser(Protocol):
-    """Reads one answer in a service's format; see `answers.ChatParser`."""
+    """Parses one answer in a service's format; see `chat.answers.ChatParser`."""
 
     @property
     def done(self) -> bool: ...
@@ -51,7 +51,7 @@ class AnswerParser(Protocol):
 class PlainLine:
     """A line without an SDK, for the server that we run ourselves.
 
-    It is closed after each answer: llama.cpp closes kept connections without a word.
+    The connection is closed after each answer, since llama.cpp closes idle ones silently.
     """
 
     def __init__(self, *, base_url: str, api_key: str, session: Session) -> None:
@@ -70,12 +70,12 @@ class PlainLine:
 
 
 class ChatEndpoint:
-    """Streams answers over a line; the only place that sees a transport's errors.
+    """Streams answers over a line, and translates the transport's errors into ours.
 
     `request_timeout_s` bounds the wait for the beginning of an answer, `stream_idle_timeout_s`
-    each silence after it, in which a comment counts as a sign of life. `model` is what is asked for
-    here, `nearby` says that the server is on this machine or in this network. The key is in no
-    message: `mask` takes it out of what others say.
+    each silence after it; a comment in the stream ends a silence. `model` is the model's name,
+    `nearby` says that the server is on this machine or in its network. `mask` takes the key out of
+    every error text.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class ChatEndpoint:
         path: str = "/chat/completions",
         reader_of: Callable[..., AnswerParser] | None = None,
     ) -> AsyncGenerator[ModelEvent, None]:
-        """Send `body` and yield what comes back; the socket is closed unless it was read out."""
+        """Send `body` and yield the answer; the connection stays open only if it was read out."""
         response = await self._open(path, body)
         try:
             pieces = response.aiter_bytes()
@@ -134,7 +134,7 @@ class ChatEndpoint:
         yield finished
 
     async def ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
-        """The JSON object at another path of the same server: a POST with a body, else a GET."""
+        """Return the JSON object at another path of the server: a POST with a body, else a GET."""
         response = await self._open(path, body)
         try:
             answer = parse_body(await self._whole(response))
@@ -145,7 +145,7 @@ class ChatEndpoint:
         return cast("dict[str, Any]", answer)
 
     async def _open(self, path: str, body: bytes | None) -> httpx2.Response:
-        """An answer that began with a status of 200."""
+        """Return a response that began with status 200; raise our error for any other."""
         if not (self._key.isascii() and self._key.isprintable()):
             raise ProviderAuth(f"{self._provider}: the key has characters no key has")
         with self._translated(silent=True):
@@ -174,7 +174,7 @@ class ChatEndpoint:
             failpoint.reached("after asking the model")
 
     async def _next(self, pieces: AsyncGenerator[bytes]) -> bytes:
-        """The next bytes of the answer, b"" at its end."""
+        """Return the next bytes of the answer, b"" at its end."""
         with self._translated():
             async with asyncio.timeout(self._stream_idle_timeout_s):
                 return await anext(pieces, b"")
@@ -188,7 +188,7 @@ class ChatEndpoint:
 
     @contextmanager
     def _translated(self, *, silent: bool = False) -> Generator[None, None, None]:
-        """`silent`: no byte of an answer has come yet."""
+        """Translate a transport's errors into ours; `silent`: no byte of an answer came yet."""
         try:
             yield
         except TimeoutError as error:

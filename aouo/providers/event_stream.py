@@ -1,5 +1,4 @@
-"""The JSON objects in the bytes of an answer: an event stream, or plain JSON from a server that
-does not stream."""
+"""Cuts the bytes of an answer into JSON objects: an event stream, or plain JSON without one."""
 
 from __future__ import annotations
 
@@ -19,17 +18,17 @@ Event: TypeAlias = dict[str, Any]
 
 
 class EventStream:
-    """Cuts bytes into events as they arrive; any cutting of the same bytes gives the same events.
+    """Cuts bytes into events as they arrive, independently of how the bytes are cut.
 
-    An event is one line (`data: {…}`), as all services send it. Raises `ProviderError`s only,
-    each where its line stands among the events.
+    An event is one line (`data: {…}`), as all services send it. It raises `ProviderError`s only,
+    each in its place among the events.
     """
 
     def __init__(self, provider: str, *, mask: Callable[[str], str] = str) -> None:
         self.done = False
-        """`[DONE]` came: whatever follows is nothing to us."""
+        """`[DONE]` came; what follows is ignored."""
         self.plain = False
-        """It is no stream, but one JSON text."""
+        """The answer is one JSON text, no stream."""
         self._provider = provider
         self._mask = mask
         self._pending = bytearray()
@@ -37,7 +36,7 @@ class EventStream:
         self._began = False
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """Take the next bytes; the events that are whole now."""
+        """Add the next bytes; yield the events that are complete now."""
         pending = self._pending
         # CRLF and CR end a line too; the empty lines this makes mean nothing.
         pending += data.replace(b"\r", b"\n") if b"\r" in data else data
@@ -57,7 +56,7 @@ class EventStream:
         yield from self._lines(lines.split(b"\n"))
 
     def end(self) -> Iterator[Event]:
-        """The events in what is left once no more bytes come; half an event is none."""
+        """Yield the events in the rest, once no more bytes come; half an event is dropped."""
         rest = bytes(self._pending).strip(_BLANK)
         self._pending.clear()
         payload = rest[5:].strip() if rest.startswith(b"data:") else b""
@@ -82,7 +81,7 @@ class EventStream:
                 self._other(line)
 
     def _other(self, line: bytes) -> None:
-        """Comments, empty lines and the other fields of the format carry nothing for us."""
+        """Ignore comments, empty lines and the other fields of the format; refuse other text."""
         if self._began or not line or line.startswith(_FIELDS):
             return
         raise NoModelService(
@@ -91,7 +90,7 @@ class EventStream:
         )
 
     def _objects(self, payload: bytes) -> list[Event]:
-        """One object, or those of a list."""
+        """Return one object, or those of a list."""
         try:
             value: object = json.loads(payload.decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:

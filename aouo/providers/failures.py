@@ -1,7 +1,7 @@
-"""Which of our errors a model service's refusal is, from its status and typed codes.
+"""Translates a model service's refusal into our error, by its status and typed codes.
 
-Only the status, typed names (`code`, `type`, `status`, `reason`, `param`) and numbers decide; what
-they are called stands in `refusals`. Prose is quoted for the log.
+Only the status, typed names (`code`, `type`, `status`, `reason`, `param`) and numbers decide; the
+known names are in `refusals`. Prose is quoted for the log.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ __all__ = ["AnswerTooLarge", "NotServed", "ParameterRefused", "UnexplainedRefusa
 MAX_QUOTE_CHARS = 300
 _LEAST_ROOM = 256
 _MOST_ASKED_ON = 8
-"""Services that passed an error on to each other; an error may hold itself any number of times."""
+"""The most nested errors that are read, of services that passed an error on to each other."""
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-])")
-"""A number of its own: none in `gpt-4o-2024-08-06`."""
+"""A separate number, not part of a name such as `gpt-4o-2024-08-06`."""
 
 
 class ParameterRefused(ProviderRejected):
-    """The service names one optional field of ours that it does not take."""
+    """The service names one field of our request that it does not take."""
 
     def __init__(self, message: str, parameter: str) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class ParameterRefused(ProviderRejected):
 
 
 class NotServed(ProviderRejected):
-    """Nothing answers at this path, and no typed word says that it is about the model's name."""
+    """The service does not serve this path, and does not say that the model's name is wrong."""
 
 
 class AnswerTooLarge(ProviderRejected):
@@ -74,16 +74,16 @@ class AnswerTooLarge(ProviderRejected):
 
 
 _TYPED_FIRST = frozenset({401, 402})
-"""These statuses say more than a code next to them."""
+"""These statuses say more than a code beside them."""
 _NO_NAMES = ("", "validation_error")
-"""What stands for a parameter and is none: Cerebras (Kilo-Org/kilocode#10375, May 2026)."""
+"""Values of `param` that name no parameter: Cerebras (Kilo-Org/kilocode#10375, May 2026)."""
 _OF_THE_REQUEST = frozenset({400, 416, 422})
 _NO_PAGE = frozenset({401, 402, 407, 408, 409, 413, 425, 429})
-"""What also proxies and gateways answer with, in words for people."""
+"""Statuses with which also proxies and gateways answer, with a text for people."""
 
 
 def parse_body(body: bytes) -> object:
-    """The JSON of an answer, or None when it is not JSON."""
+    """Return the JSON of an answer, None when it is not JSON."""
     try:
         return json.loads(body.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -91,7 +91,7 @@ def parse_body(body: bytes) -> object:
 
 
 def error_object(body: object) -> dict[str, Any]:
-    """The `error` of a parsed answer in any of its usual shapes; {} when there is none."""
+    """Return the `error` of a parsed answer in any of its usual shapes; {} when there is none."""
     if isinstance(body, list) and body:  # Gemini wraps it in a list
         body = cast("list[object]", body)[0]
     if not isinstance(body, dict):
@@ -116,13 +116,13 @@ def refused(
     mask: Callable[[str], str] = str,
     model: str = "",
 ) -> ProviderError:
-    """The error to raise for a whole answer with `status`; see `failure`."""
+    """Return the error to raise for a whole answer with `status`; see `failure`."""
     whole = parse_body(body)
     page = body.strip()
-    if status < 400:  # we take 200 alone for an answer
+    if status < 400:  # only 200 is an answer
         where = mask(headers.get("location", ""))[:MAX_QUOTE_CHARS]
         return NoModelService(f"{provider}: HTTP {status}, and no answer {where}".rstrip())
-    # What begins like JSON is JSON of which we read only the beginning.
+    # A body that begins like JSON is JSON of which only the beginning was read.
     if whole is None and page and page[:1] not in b"{[" and status not in _NO_PAGE:
         quote = mask(page[:MAX_QUOTE_CHARS].decode("utf-8", "replace"))
         said = f"{provider}: HTTP {status}, and no JSON: {quote}"
@@ -142,10 +142,10 @@ def failure(
     mask: Callable[[str], str] = str,
     model: str = "",
 ) -> ProviderError:
-    """The error to raise for `status` and the service's `error` object.
+    """Return the error to raise for `status` and the service's `error` object.
 
-    `mask` takes secrets out of the service's own words (some quote the key). A status of 0
-    means unknown: an error inside a stream that began well. `model` is the name that we asked for.
+    `mask` takes secrets out of the service's words (some quote the key). Status 0 = unknown: an
+    error inside a stream that began well. `model` is the name that we asked for.
     """
     kind = _kind(status, error, model)
     message = _message(error)
@@ -180,7 +180,7 @@ def _made(
 
 
 def status_of(error: Mapping[str, Any]) -> int:
-    """The HTTP status an error inside a stream names in its `code` or `status`, else 0."""
+    """Return the HTTP status that an error inside a stream names, 0 = none."""
     for field in ("code", "status", "status_code"):
         value = error.get(field)
         if isinstance(value, str) and value.isdecimal():
@@ -191,7 +191,7 @@ def status_of(error: Mapping[str, Any]) -> int:
 
 
 def rejected_parameter(error: Mapping[str, Any]) -> str:
-    """The parameter a service names as the one it does not take, or ""."""
+    """Return the parameter that a service names as the one it does not take, "" = none."""
     for part in _parts(error):
         param = part.get("param")
         if isinstance(param, str) and param not in _NO_NAMES:
@@ -200,7 +200,7 @@ def rejected_parameter(error: Mapping[str, Any]) -> str:
 
 
 def _field_at_fault(error: Mapping[str, Any]) -> str:
-    """The first field of `detail[].loc`, as FastAPI names what of a body it does not take.
+    """Return the first field of `detail[].loc`, where FastAPI names a wrong field; "" = none.
 
     Mistral: 422, `param: null`, `message.detail[].loc: ["body", "stream_options",
     "include_usage"]` (github.com/dnakov/anon-kode/issues/53, 2025-03).
@@ -253,7 +253,7 @@ def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderErr
 def _by_field(
     status: int, error: Mapping[str, Any], codes: list[str], message: str
 ) -> type[ProviderError]:
-    """What is left to a refusal without a name: the field at fault, then the status."""
+    """Return the kind of a refusal without a code, by the field at fault, then by the status."""
     if status in _OF_THE_REQUEST:
         field = rejected_parameter(error)
         if any(name in field or name in message for name in THE_ANSWER) and any(
@@ -274,9 +274,9 @@ def _by_field(
 
 
 def _is_more_than_a_minute(status: int, codes: list[str], message: str) -> bool:
-    """Whether one request alone is above the tokens that a plan has a minute.
+    """Whether one request alone exceeds the plan's tokens per minute.
 
-    Groq's 413 always is; a 429 is if it counts more for the request than the limit has.
+    Groq's 413 always means that; a 429 does if it counts more for the request than the limit.
     """
     if status == 413:
         return "rate_limit_exceeded" in codes or "tokens" in codes
@@ -285,7 +285,7 @@ def _is_more_than_a_minute(status: int, codes: list[str], message: str) -> bool:
 
 
 def _counts_too_many(part: Mapping[str, Any]) -> bool:
-    """llama.cpp counts for us, whatever the status: older servers send 500."""
+    """Whether llama.cpp's counts show a prompt above the window; older servers send 500 with it."""
     prompt, window = part.get("n_prompt_tokens"), part.get("n_ctx")
     return isinstance(prompt, int) and isinstance(window, int) and prompt > window > 0
 
@@ -296,7 +296,7 @@ def _window_in(message: str) -> bool:
 
 
 def _names_the_model(error: Mapping[str, Any], model: str) -> bool:
-    """Whether with a 404 it is the model that is not there, and not the address.
+    """Whether a 404 means that the model, not the address, does not exist.
 
     Services without a code for it name the field or the model that we asked for: Ollama, vLLM,
     Kimi, Gemini ("models/… is not found for API version v1beta"), Anthropic, OpenRouter ("No
@@ -313,7 +313,7 @@ def _numbers(message: str) -> tuple[int, ...]:
 
 
 def _codes(error: Mapping[str, Any]) -> Iterator[str]:
-    """The typed names in an error object, the most specific first, in lower case."""
+    """Yield the typed names in an error object, the most specific first, in lower case."""
     for part in _parts(error):
         for field in ("code", "error_code", "reason", "type", "status"):
             value = part.get(field)
@@ -322,7 +322,7 @@ def _codes(error: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parts(error: Mapping[str, Any], asked_on: int = 0) -> Iterator[Mapping[str, Any]]:
-    """The objects in an error object that may say what it is, the innermost first."""
+    """Yield the objects in an error object that may name its kind, the innermost first."""
     for field in ("innererror", "details", "metadata"):  # Azure; Google; OpenRouter
         value = error.get(field)
         for item in cast("list[object]", value) if isinstance(value, list) else [value]:
@@ -335,7 +335,7 @@ def _parts(error: Mapping[str, Any], asked_on: int = 0) -> Iterator[Mapping[str,
 
 
 def _passed_on(raw: object, asked_on: int) -> Iterator[Mapping[str, Any]]:
-    """The error of the service that OpenRouter had asked, which it gives as text."""
+    """Yield the parts of the error of the service that OpenRouter asked, which it gives as text."""
     value = parse_body(raw.encode()) if isinstance(raw, str) else raw
     inner = error_object(value)
     if inner:

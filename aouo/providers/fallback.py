@@ -1,9 +1,8 @@
-"""One model out of several: retries, other models that step in, and how each of them fares.
+"""Makes one model of several: retries, fallbacks, and the health of each model.
 
-What a failure means for the next try is in `retrying`. A pause grows with the tries of its own
-call, whatever other calls meet at the same time: as long as the service asked for, else 1 s · 2^n,
-at most 20. A model that just failed cools down for a time that grows with its failures in all
-calls; meanwhile it is asked last.
+`retrying` decides what a failure means for the next try. A pause grows with the tries of its own
+call only: as long as the service asked for, else 1 s · 2^n, at most 20 s. A model that failed
+cools down for a time that grows with its failures in all calls; meanwhile it is asked last.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from aouo.providers.retrying import (
 log = structlog.get_logger()
 
 MAX_NAMED_S = 30 * 86_400.0
-"""Whatever is further away is no moment that a service can mean."""
+"""The longest pause that a service can mean."""
 
 _IT_WORKS = (PromptTooLong, ContentFiltered)
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a model fares: failures in a row, the kind of the last one ("" = none), and until when
-    others are asked before it (None = it may be asked)."""
+    """A model's health: failures in a row, the kind of the last one ("" = none), and until when
+    it cools, so that others are asked before it (None = it does not)."""
 
     provider: str
     model: str
@@ -58,24 +57,24 @@ class Health:
 
 @runtime_checkable
 class Listing(Protocol):
-    """A model whose service says which others it has."""
+    """A model whose service lists its other models."""
 
     async def living(self) -> tuple[str, ...]: ...
 
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A model that can do beforehand what its first call would wait for."""
+    """A model that can prepare for its first call."""
 
     async def prepare(self) -> None: ...
 
 
 class FallbackModel:
-    """A `ChatModel` over a primary and those that step in for it.
+    """A `ChatModel` over a primary and its fallbacks.
 
-    An answer that broke off and begins anew is announced by `StartedOver`, each further try by
-    `AsksAgain`; `Finished` names who gave the answer. When all of them failed it raises what the
-    primary failed with, or whichever of those that were asked stands first in the configuration.
+    `StartedOver` announces that an answer that broke off begins again, `AsksAgain` each further
+    try; `Finished` names the model that answered. When all failed, it raises the error of the
+    first model in the configuration that was asked.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class FallbackModel:
 
     @property
     def models(self) -> tuple[ChatModel, ...]:
-        """In the order of the configuration."""
+        """The models in the order of the configuration."""
         return self._models
 
     @property
@@ -126,19 +125,19 @@ class FallbackModel:
 
     @property
     def note(self) -> str:
-        """What people should know of the primary, "" when there is nothing."""
+        """A warning about the primary, "" = none."""
         return str(getattr(self._models[0], "note", ""))
 
     @property
     def health(self) -> tuple[Health, ...]:
-        """In the order of the configuration."""
+        """The health of each model, in the order of the configuration."""
         return tuple(self._health)
 
     def __repr__(self) -> str:
         return f"FallbackModel({', '.join(map(repr, self._models))})"
 
     async def prepare(self) -> None:
-        """Make the first call as fast as the next ones, where a model can."""
+        """Make the first call as fast as later ones, where a model supports it."""
         for model in self._models:
             if isinstance(model, Preparing):
                 await model.prepare()
@@ -184,7 +183,7 @@ class FallbackModel:
         return self._models[which].provider, self._models[which].model
 
     def _tries(self) -> tuple[int, ...]:
-        """Which models to ask, one after the other: those that cool down come last."""
+        """Return which models to ask, in order; cooling ones come last."""
         if len(self._models) == 1:
             return (0,) * (1 + self._max_retries)
         now = self._clock.now()
@@ -207,7 +206,7 @@ class FallbackModel:
     async def _failed(
         self, which: int, error: ProviderError, *, attempt: int, attempts: int, spread: float
     ) -> None:
-        """Remember and log a failure, with what is known besides."""
+        """Record and log a failure, and complete the error with what is known."""
         if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
             then = self._clock.now() + timedelta(seconds=min(error.retry_after_s, MAX_NAMED_S))
             error.until = then.astimezone(self._zone)
@@ -237,7 +236,7 @@ class FallbackModel:
         )
 
     async def _living_beside(self, which: int) -> tuple[str, ...]:
-        """What else the service of a gone model has; asked once."""
+        """Return other models of the service of a missing model; asked once."""
         model = self._models[which]
         if which not in self._living:
             self._living[which] = await model.living() if isinstance(model, Listing) else ()

@@ -1,9 +1,9 @@
-"""The SDKs' own HTTP clients over the runtime's one aiohttp session: one pool, one TLS context.
+"""Makes the SDKs' HTTP clients over the runtime's one aiohttp session: one pool, one TLS context.
 
-`shared_client` is what openai and google-genai take (httpx2), `httpx_client` what groq takes. Each
-library is imported by the first call that needs it. Nothing is retried but a connection that was
-kept and is gone, no redirect is followed (it would carry the prompt elsewhere), no environment
-variable is read, and bodies come as they were sent: decoding is the reader's business.
+`shared_client` is for openai and google-genai (httpx2), `httpx_client` for groq. Each library is
+imported by the first call that needs it. Only a request on a kept connection that was closed is
+repeated, no redirect is followed (it would carry the prompt elsewhere), no environment variable is
+read, and bodies are not decompressed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_ERROR_BYTES = 64 * 1024
-"""Of a refusal's body; the rest is not read."""
+"""The part of a refusal's body that is read."""
 
 Session: TypeAlias = aiohttp.ClientSession | Callable[[], aiohttp.ClientSession]
 
@@ -30,9 +30,9 @@ _HEADERS = {"Accept-Encoding": "identity"}  # a compressed event stream arrives 
 def shared_client(
     session: Session, *, headers: Mapping[str, str] | None = None, again: bool = True
 ) -> httpx2.AsyncClient:
-    """A client for SDKs on httpx2; closing it leaves the session alone.
+    """Return a client for SDKs on httpx2; closing it does not close the session.
 
-    Not `again`: a request may have an effect, so that none is sent twice.
+    Not `again`: requests may have effects, so none is sent twice.
     """
     import httpx2
 
@@ -42,7 +42,7 @@ def shared_client(
 
 
 def httpx_client(session: Session) -> httpx.AsyncClient:
-    """A client for SDKs on httpx; closing it leaves the session alone."""
+    """Return a client for SDKs on httpx; closing it does not close the session."""
     import httpx
 
     transport: httpx.AsyncBaseTransport = _transport(httpx, session, again=True)
@@ -50,7 +50,7 @@ def httpx_client(session: Session) -> httpx.AsyncClient:
 
 
 def _transport(library: Any, session: Session, *, again: bool) -> Any:
-    """A transport of `library`, which is httpx2 or httpx: they differ in name only."""
+    """Return a transport for `library`, httpx2 or httpx: they differ in name only."""
 
     class Body(library.AsyncByteStream):
         def __init__(self, response: aiohttp.ClientResponse) -> None:
@@ -84,8 +84,8 @@ def _transport(library: Any, session: Session, *, again: bool) -> Any:
 
 
 async def _send(session: Session, request: Any, body: bytes) -> aiohttp.ClientResponse:
-    """Send once more what a kept connection did not take: most often the server was just
-    closing it. Asking a model has no effect but its price, so it is safe to ask again."""
+    """Send a request, and once more if a kept connection lost it, mostly since the server was just
+    closing it. Asking a model has no effect but its price, so repeating it is safe."""
     try:
         return await _send_once(session, request, body)
     except aiohttp.ClientConnectorError:
@@ -115,7 +115,7 @@ async def _send_once(session: Session, request: Any, body: bytes) -> aiohttp.Cli
 
 @contextmanager
 def _translated(library: Any) -> Generator[None, None, None]:
-    """aiohttp's errors as the library's; the cause stays, for it tells more."""
+    """Translate aiohttp's errors into the library's; the cause is kept, since it tells more."""
     try:
         yield
     except aiohttp.ConnectionTimeoutError as error:

@@ -1,4 +1,4 @@
-"""Whether a server is on this machine or in its own network, as its address tells."""
+"""Decides by its address whether a server is on this machine or in its network."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ _NAMES = ("localhost", ".localhost", ".local", ".lan", ".internal", ".home.arpa"
 
 
 def is_nearby(url: str) -> bool:
-    """Sources: RFC 1918 (10, 172.16, 192.168), RFC 4193 (fd00), RFC 6762 (.local), RFC 6761
-    (localhost), RFC 8375 (.home.arpa)."""
+    """Whether `url` is on this machine or in its network.
+
+    Sources: RFC 1918 (10, 172.16, 192.168), RFC 4193 (fd00), RFC 6762 (.local), RFC 6761
+    (localhost), RFC 8375 (.home.arpa).
+    """
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:

@@ -1,8 +1,8 @@
-"""The openai SDK as a line to a server: its client and its headers, and bytes in both directions.
+"""Sends our bytes to a server by the openai SDK, with its client and headers.
 
-Its request transforms and its stream objects cost 6 to 50 ms of CPU a call, by the length of the
-history; bytes with `cast_to=httpx2.Response` cost 1.2 (bare aiohttp: 0.6). Imported by the first
-call, for importing the SDK takes most of a second.
+The SDK's request transforms and stream objects cost 6 to 50 ms of CPU a call, depending on the
+length of the history; bytes with `cast_to=httpx2.Response` cost 1.2 ms (bare aiohttp: 0.6). The
+first call imports this module, since importing the SDK takes most of a second.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import openai
 
 from aouo.providers.http import Session, shared_client
 
-_NO_KEY = "none"  # the SDK asks for one even where the header is left out
+_NO_KEY = "none"  # the SDK requires a key even where the header is left out
 
 
 class _Client(openai.AsyncOpenAI):
-    """The SDK's client without what it reads from the environment (OPENAI_ORG_ID,
-    OPENAI_CUSTOM_HEADERS, …), for that may be meant for another server, and without a
-    description of this machine."""
+    """The SDK's client without headers that describe this machine or come from the environment
+    (OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS, …), which may be meant for another server."""
 
     @property
     def default_headers(self) -> dict[str, str | openai.Omit]:
@@ -39,7 +38,7 @@ class OpenAILine:
             api_key=api_key or _NO_KEY,
             base_url=base_url,
             timeout=None,
-            max_retries=0,  # `fallback` decides: it sees cut streams and the next model too
+            max_retries=0,  # `fallback` retries: it also knows cut streams and the next model
             http_client=shared_client(session),
         )
         self._options: openai.RequestOptions = {"security": {"bearer_auth": True}}
@@ -56,7 +55,7 @@ class OpenAILine:
             raise broken from broken.__cause__  # what aiohttp said
 
     async def _begin(self, path: str, body: bytes | None) -> object:
-        """The response as it begins; `stream` without one of the SDK's streams around it."""
+        """Return the raw response once it begins, without the SDK's stream object around it."""
         stream_cls, raw = openai.AsyncStream[object], httpx2.Response
         if body is None:
             return await self._client.get(

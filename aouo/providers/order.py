@@ -1,11 +1,11 @@
-"""Messages in an order that every chat template takes.
+"""Puts messages into an order that every chat template accepts.
 
 OpenAI takes any order, and others refuse: Qwen 3.5 and later want the one system message at the
 head (vllm-project/vllm#41114, ollama/ollama#17754), Mistral no person right after a tool
 (zed-industries/zed#37021, mistralai/mistral-vibe#578 of April 2026) and no answer at the end, old
 Mistral and Gemma templates person and model in turns (vllm-project/vllm#6862,
-suitenumerique/conversations#197 of December 2025). So there is one order for all of them: the
-person first, then in turns, results right after their calls, never the model at the end.
+suitenumerique/conversations#197 of December 2025). So all of them get one order: the person first,
+then person and model in turns, results right after their calls, never the model at the end.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ _BREAK = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Messages without any that is the system's; `words_at` is where the turn's own begin, the
-    end if there are none. Those that need no change are the same objects."""
+    """Messages without system messages; unchanged ones are the same objects.
+
+    `words_at` is the index of this turn's first message, the length if there is none.
+    """
 
     messages: Sequence[Message]
     words_at: int
 
 
 def in_order(request: ModelRequest) -> Ordered:
-    """The messages of a request as every service takes them.
+    """Return the messages of a request as every service accepts them.
 
-    A summary stands before the first words of the person, so that system and tools stay a prefix
-    when it is a new one, and what strangers wrote is never raised to system words by it. The
-    changing context, in brackets, stands before the words that began this turn: what the turn
-    adds afterwards leaves everything before it as it is.
+    A summary stands before the first words of the person, so that system and tools stay a stable
+    prefix, and strangers' words in it never become system words. The changing context, in
+    brackets, stands before the words that began this turn, so that nothing before it changes while
+    the turn goes on.
     """
     messages = [message for message in request.messages if type(message) is not SystemSaid]
     at = _words_at(messages, request)
@@ -58,7 +60,7 @@ def in_order(request: ModelRequest) -> Ordered:
 
 
 def _tell(messages: list[Message], at: int, told: str) -> None:
-    """Put words of the runtime before the person's; where there are none they stand alone."""
+    """Put words of the runtime before the person's, or as a message of their own at the end."""
     if not told:
         return
     words = messages[at] if at < len(messages) else None
@@ -79,7 +81,7 @@ def _words_at(messages: Sequence[Message], request: ModelRequest) -> int:
 def _in_turns(messages: Sequence[Message], at: int) -> Ordered:
     kept: list[Message] = []
     words_at = -1
-    # Plain tests of types: this looks at hundreds of entries before each model call.
+    # Plain type tests, since this runs over hundreds of messages before each model call.
     for index, message in enumerate(messages):
         last = kept[-1] if kept else None
         if type(message) is UserSaid:

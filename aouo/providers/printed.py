@@ -1,9 +1,9 @@
-"""A tool call that a model printed as its whole answer, read as the call it is.
+"""Turns a tool call that a model printed as its whole answer into a call.
 
-Models that were not taught their server's form of a call write it as text:
+Models that do not know their server's form of a call write it as text:
 `{"name": "persist", "arguments": {…}}`, bare, fenced, or between `<tool_call>` marks. It counts as
-a call only when it is all that was said, names a tool that was shown, and stands nowhere in what
-the model had read: what somebody else wrote is not done because a model repeats it.
+a call only if it is the whole answer, names a tool of the request, and stands nowhere in what the
+model had read: a stranger's text must not be carried out because a model repeats it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WHOLE = re.compile(
 async def read_printed(
     events: AsyncGenerator[ModelEvent, None], request: ModelRequest
 ) -> AsyncGenerator[ModelEvent, None]:
-    """`events`, with a printed call as a call; text that may become one is held back until then."""
+    """Yield `events` with a printed call as a call; text that may become one is held back."""
     async with aclosing(events):
         held, decided = "", not request.tools
         async for event in events:
@@ -65,7 +65,7 @@ async def read_printed(
 
 
 def printed_calls(text: str, request: ModelRequest) -> tuple[ToolCall, ...]:
-    """The calls that `text` is, () when it is anything else."""
+    """Return the calls that `text` consists of, () when it is anything else."""
     whole = _WHOLE.fullmatch(text) if len(text) <= MAX_CHARS else None
     if whole is None:
         return ()
@@ -98,7 +98,7 @@ def _call(item: object, shown: set[str]) -> ToolCall | None:
 
 
 def _was_read(body: str, request: ModelRequest) -> bool:
-    """Whether the model only repeats what it has read, however that was spaced."""
+    """Whether the model only repeats a text that it has read, ignoring white space."""
     wanted = "".join(body.split())
     read: Sequence[str] = [
         message.text for message in request.messages if not isinstance(message, AssistantSaid)

@@ -1,8 +1,7 @@
-"""What services call their refusals: the typed names, and the few whole sentences without one.
+"""Lists how services name their refusals: typed codes, and a few whole sentences without one.
 
-Prose decides nothing, for it is translated, reworded and may repeat what a person wrote. The
-exceptions are a service's own sentences that say more than their code, compared whole and from the
-start.
+Prose decides nothing, since it is translated, reworded and may repeat a person's words. Exceptions
+are a service's own sentences that say more than their code, matched as a whole.
 """
 
 from __future__ import annotations
@@ -258,7 +257,7 @@ _OF_THIS_PICTURE = re.compile(r"format|media.?type|mime|too large|dimension|corr
 
 
 def refuses_pictures(error: ProviderError) -> bool:
-    """Whether a service says that its model reads no pictures at all.
+    """Whether a service says that its model takes no pictures at all.
 
     No service has a code for it; these are their words: vLLM "is not a multimodal model"
     (github.com/vllm-project/vllm/issues/23402) and, from its multimodal/processing, "At most 0
@@ -274,8 +273,8 @@ def refuses_pictures(error: ProviderError) -> bool:
 
 
 def refuses_this_picture(error: ProviderError) -> bool:
-    """Whether a request that shows a picture is refused for it, as one that is too large or of
-    another form: by a word for pictures, or by the size of the whole, which is the picture's.
+    """Whether a request is refused for the picture in it, which is too large or in another format:
+    by a word for pictures, or by the size of the request, which is the picture's.
 
     "image exceeds 5 MB maximum", "Could not process image", "image dimensions exceed max allowed
     size: 8000 pixels" (github.com/anthropics/claude-code/issues/19631, /8646 and /4778).

@@ -1,9 +1,9 @@
-"""What the failure of a model means for the next try; all pure.
+"""Decides what the failure of a model means for the next try. Pure.
 
-There is one policy of ours for all providers, and none of their SDKs', for an SDK knows neither a
+One policy of ours holds for all providers, instead of their SDKs', since an SDK knows neither a
 stream that was cut after it began nor the next model. With a fallback a failing model is not asked
-again: each of the others is tried once, in order. Without one a passing failure is met by waiting
-and asking again.
+again: each of the others is tried once, in order. Without one a passing failure is retried after a
+pause.
 
 | failure | without a fallback | with one |
 |---|---|---|
@@ -47,7 +47,7 @@ from aouo.plumbing.backoff import Backoff
 
 BACKOFF = Backoff(first_s=1, factor=2, most_s=20, jitter=0.5)
 MAX_RETRY_AFTER_S = 60.0
-"""A service that asks for a longer pause has failed for now."""
+"""A service that asks for a longer pause is not retried."""
 MAX_COOLING_S = 3600.0
 _PASSING = (ProviderBusy, ProviderTimeout, ProviderBroke)
 MOVES_ON = (
@@ -65,8 +65,10 @@ _NOT_SOON = (QuotaUsedUp, ModelGone, RegionRefused)
 
 
 def pause_s(error: ProviderError, failures: int, spread: float) -> float:
-    """Seconds to leave a model alone after that many failures, of one call or of all; `spread`,
-    0 to 1, keeps many who wait from coming back together."""
+    """Return the seconds to pause after so many failures, of one call or of all.
+
+    `spread` is a random number from 0 to 1, so that many waiting calls do not retry together.
+    """
     if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
         return error.retry_after_s * (1 + spread / 10)
     if isinstance(error, _NOT_SOON):
@@ -75,7 +77,7 @@ def pause_s(error: ProviderError, failures: int, spread: float) -> float:
 
 
 def may_be_asked_again(error: ProviderError) -> bool:
-    """Whether waiting for the same model makes sense."""
+    """Whether asking the same model again makes sense."""
     match error:
         case QuotaUsedUp() | PlanTooSmall() | StillComputing():
             return False
@@ -86,25 +88,31 @@ def may_be_asked_again(error: ProviderError) -> bool:
 
 
 def moves_on(error: ProviderError, request: ModelRequest) -> bool:
-    """Whether another model is asked. What is refused without a reason may be too long: then less
-    history is the first cure, and another model the last."""
+    """Whether another model is asked.
+
+    A request that is refused without a reason may be too long: then less history is tried first.
+    """
     if isinstance(error, UnexplainedRefusal):
         return not request.may_shrink
     return isinstance(error, MOVES_ON)
 
 
 def only_once_more(error: ProviderError) -> bool:
-    """Whether a second failure of that kind will be the last: what a model cannot write it seldom
-    can the third time, a server that died is up again or stays down, and a service that says
-    nothing is paid for each time."""
+    """Whether a failure of this kind is retried only once.
+
+    A model seldom writes at the third time what it could not write before, a server that died
+    twice stays down, and a silent service may charge for each try.
+    """
     if isinstance(error, ProviderTimeout):
         return error.silent
     return isinstance(error, Stumbled | ProviderBroke)
 
 
 def further(tries: Sequence[int], error: ProviderError, *, again: bool) -> Sequence[int]:
-    """Which models to ask after the first of `tries` failed so; () = none. `again`: a failure that
-    is met only once more was met before."""
+    """Return which models to ask after the first of `tries` failed with `error`; () = none.
+
+    `again`: a failure that is retried only once has been retried.
+    """
     which, *following = tries
     if which not in following:
         return following

@@ -1,4 +1,4 @@
-"""Which of our errors it is when no answer came, or not all of one: what a transport says."""
+"""Translates a transport's failure, when no answer or only a part came, into our error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_QUOTE_CHARS = 300
 def broken(
     provider: str, error: httpx2.HTTPError | httpx2.InvalidURL, *, mask: Callable[[str], str] = str
 ) -> ProviderError:
-    """The error to raise when a transport of `http` gave no answer, or not all of it."""
+    """Return the error to raise when a transport of `http` gave no answer, or only a part."""
     import httpx2
 
     text = f"{provider}: {type(error).__name__}: {mask(str(error))[:MAX_QUOTE_CHARS]}"
@@ -35,7 +35,7 @@ def broken(
         return found
     match error:
         case httpx2.ConnectTimeout():
-            return ProviderBusy(text)  # nobody has read what we asked
+            return ProviderBusy(text)  # the request was not sent
         case httpx2.TimeoutException() | httpx2.ReadError():
             return ProviderTimeout(text)
         case httpx2.InvalidURL() | httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError():
@@ -45,7 +45,7 @@ def broken(
 
 
 def in_the_way(text: str, error: BaseException) -> ProviderError | None:
-    """What stands between us and the service, by the cause of a transport's `error`."""
+    """Return the error of a proxy or certificate on the way, by the cause of `error`; None = no."""
     match error.__cause__:
         case aiohttp.ClientConnectorCertificateError() as cause:
             return CertificateRefused(text, cure=cure_of(cause))
@@ -54,6 +54,6 @@ def in_the_way(text: str, error: BaseException) -> ProviderError | None:
         case aiohttp.ClientProxyConnectionError() as cause if asks_password(cause):
             return ProxyRefused(text, cure=cure_of(cause))
         case aiohttp.ClientSSLError():
-            return NoModelService(text)  # no TLS is spoken there, or none that we know
+            return NoModelService(text)  # the server speaks no TLS, or none that we know
         case _:
             return None

@@ -1,8 +1,8 @@
-"""How much room for an answer a model is asked for: less, once its service said that it must be.
+"""Bounds the room for an answer in tokens, once a service refused a larger one.
 
-What a service refuses for the size of the answer, and not for the prompt, is asked once more with
-less, and what was learnt is kept for the model until an answer is cut off by it: then the next one
-is asked for whole again, for plans change. History is not touched for it.
+A request that a service refuses for the size of the answer, not of the prompt, is sent once more
+with less room. The bound is kept for the model until it cuts off an answer; the next request then
+asks for the whole room again, since plans change. The history is not shortened for it.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from aouo.providers.thoughts import sent_of
 log = structlog.get_logger()
 
 LEAST_TOKENS = 256
-"""Less is not worth asking for."""
+"""The least room that is worth asking for."""
 PLAN_TOKENS = 1_024
-"""What is asked for where a plan has few tokens a minute and does not say how many are left."""
+"""The room to ask for if a plan has few tokens a minute and does not say how many are left."""
 MARGIN = 0.05
-"""By which the estimate of a prompt may be too low, once a service has counted one."""
+"""The share by which a prompt's estimate may be too low, once a service has counted one."""
 _VLLM = re.compile(r"\((\d+) > (\d+) - (\d+)\)")
 _ANTHROPIC = re.compile(r"context limit: (\d+) \+ (\d+) > (\d+)")
 """Prompt, answer, window (github.com/docker/docker-agent/issues/569, 2025-10)."""
 
 
 class Room:
-    """What is known of one model at one service; `stream` asks it."""
+    """What is known of the room for answers of one model at one service."""
 
     def __init__(self) -> None:
         self._counts = 1.0
-        """Tokens that the service counts where we estimate one."""
+        """How many tokens the service counts for one that we estimate."""
         self._forget()
 
     def _forget(self) -> None:
@@ -61,7 +61,7 @@ class Room:
     async def stream(
         self, model: ChatModel, request: ModelRequest
     ) -> AsyncGenerator[ModelEvent, None]:
-        """As `ChatModel.stream`; a refusal for the room asked for is met once with less."""
+        """Stream as `ChatModel.stream`; after a refusal for its size, ask once more with less."""
         wanted = request.max_tokens
         prompt = partial(prompt_tokens, request, model.provider, model.model)
         request = replace(request, max_tokens=self._bounded(wanted, prompt))
@@ -94,7 +94,8 @@ class Room:
                 yield self._told(event, request, wanted)
 
     def _told(self, event: ModelEvent, request: ModelRequest, wanted: int) -> ModelEvent:
-        """Whether there was less room than wanted; what that cut off shows that it is too small."""
+        """Return the event, marked if there was less room than wanted; forget a bound that cut off
+        the answer."""
         if not isinstance(event, Finished) or request.max_tokens >= wanted:
             return event
         if event.reason == "length":
@@ -112,13 +113,13 @@ class Room:
         return wanted
 
     def _learn(self, error: ProviderError, asked: int, estimate: Callable[[], int]) -> int:
-        """How much to ask for next; 0 = less would not help."""
+        """Return how much room to ask for next; 0 = less would not help."""
         window, prompt = counted_together(error, asked)
         if isinstance(error, PlanTooSmall):
             smaller = self._of_plan(error, asked)
         elif window:
-            # A service that stops to count at the first one too many knows less of them than an
-            # estimate (vLLM: "at least … input tokens").
+            # A service that stops counting at the first token too many knows less than an estimate
+            # (vLLM: "at least … input tokens").
             estimated = estimate()
             prompt = max(prompt, estimated) if prompt == window - asked + 1 else prompt
             self._window, self._counts = window, prompt / estimated
@@ -145,19 +146,19 @@ def _leaves_nothing(error: ProviderError, request: ModelRequest) -> bool:
 
 
 def _share(per_minute: int, prompt: int) -> int:
-    """Half of what a minute leaves after the prompt: a turn asks more than once a minute."""
+    """Return half of what a minute leaves after the prompt: a turn makes several calls a minute."""
     return max(PLAN_TOKENS, (per_minute - prompt) // 2)
 
 
 def prompt_tokens(request: ModelRequest, provider: str, model: str) -> int:
-    """A cheap estimate of a request without its answer, to the high side."""
+    """Return a cheap estimate of a request's tokens without its answer, to the high side."""
     tools = "".join(f"{tool.description}{tool.parameters}" for tool in request.tools)
     fixed = estimate_tokens(request.system + request.context + tools)
     return fixed + sum(_tokens(one, provider, model) for one in request.messages)
 
 
 def _tokens(message: Message, provider: str, model: str) -> int:
-    """The estimate for one entry, with a few tokens for what every provider adds around it."""
+    """Return the estimate for one message, with a few tokens that every provider adds."""
     match message:
         case UserSaid(text, images):
             return estimate_tokens(text) + 4 + IMAGE_TOKENS * len(images)
@@ -168,7 +169,7 @@ def _tokens(message: Message, provider: str, model: str) -> int:
 
 
 def room_left(error: ProviderError, asked: int) -> int:
-    """What the numbers of a refusal leave for the answer; 0 = they do not speak of it."""
+    """Return the room that the numbers of a refusal leave for the answer; 0 = unknown."""
     window, prompt = counted_together(error, asked)
     if window or not isinstance(error, AnswerTooLarge):
         return window - prompt
@@ -177,8 +178,7 @@ def room_left(error: ProviderError, asked: int) -> int:
 
 
 def counted_together(error: ProviderError, asked: int) -> tuple[int, int]:
-    """The window and the prompt, where a service counts what we asked for together with that;
-    else nothing twice.
+    """Return (window, prompt) in tokens, if a refusal counts both with the answer, else (0, 0).
 
     "maximum context length is 16384 tokens. However, you requested 20000 tokens (3616 in the
     messages, 16384 in the completion)" (vLLM; github.com/ogx-ai/ogx/issues/4534).

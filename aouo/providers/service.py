@@ -1,4 +1,4 @@
-"""What models behind a service have in common: facts, and the way there, made at the first call."""
+"""The common part of models at a service: their facts, and the endpoint made at the first call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class Service(TypedDict):
-    """Which model where; times in seconds, `context_window` in tokens."""
+    """The arguments of a `ServiceModel`; times in seconds, `context_window` in tokens."""
 
     provider: str
     model: str
@@ -41,8 +41,8 @@ class Service(TypedDict):
 class ServiceModel(ABC):
     """The part of a `ChatModel` that does not depend on the service's format.
 
-    The SDK behind it is imported, in a thread, by the first call or by `prepare`. `reader` reads
-    an answer in the service's format.
+    The first call or `prepare` imports its SDK, in a thread. `reader` makes the parser for an
+    answer in the service's format.
     """
 
     reader: Callable[..., AnswerParser]
@@ -103,7 +103,7 @@ class ServiceModel(ABC):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Settings of the owner's that the service did not take; requests go without them."""
+        """The owner's settings that the service does not take; requests omit them."""
         dialect = self._dialect
         taken = {"provider.temperature": dialect.temperature, "provider.effort": dialect.effort}
         return tuple(setting for setting, is_taken in taken.items() if not is_taken)
@@ -115,7 +115,7 @@ class ServiceModel(ABC):
     def _learn(
         self, was: Dialect, now: Dialect, request: ModelRequest, refused: ProviderError | None
     ) -> None:
-        """Keep for all who ask this model what an answer or a refusal has shown."""
+        """Keep what an answer or a refusal has shown, for all users of this model."""
         if now == was:
             return
         self._dialects.learn(self._base_url, self._model, was, now)
@@ -132,15 +132,15 @@ class ServiceModel(ABC):
         return f"{type(self).__name__}({self._provider!r}, {self._model!r})"
 
     async def prepare(self) -> None:
-        """Import the SDK and make its client, so that the first call need not wait for it."""
+        """Import the SDK and make its client, so that the first call does not wait for it."""
         await self._connected()
 
     @abstractmethod
     def _line(self) -> Line:
-        """The SDK's client; may take most of a second."""
+        """Return the line to the service; importing its SDK may take most of a second."""
 
     async def _connected(self) -> ChatEndpoint:
-        """The way to the service, made once and in a thread."""
+        """Return the endpoint, made once and in a thread."""
         if self._endpoint is None:
             async with self._connecting:
                 if self._endpoint is None:

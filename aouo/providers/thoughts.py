@@ -1,10 +1,9 @@
-"""What a service of the chat format wants back of its own: ids of calls, thoughts, signatures.
+"""Keeps what a service of the chat format wants back: ids of calls, thoughts, signatures.
 
-It goes back to the service and the family of models that it came from, under the names and in the
-form it came in, and to nobody else:
-
+These go back only to the service and the family of models that they came from, under the names and
+in the form they came in:
 - `reasoning_content` (DeepSeek, Kimi), `reasoning` (vLLM, OpenRouter) with calls; without calls
-  no service asks for them (api-docs.deepseek.com/guides/thinking_mode, "Tool calls").
+  no service wants them (api-docs.deepseek.com/guides/thinking_mode, "Tool calls").
 - `reasoning_details`, whole and in order: a block of Claude's is signed as a whole
   (openrouter.ai/docs/use-cases/reasoning-tokens, agno-agi/agno#8794 of July 2026).
 - `extra_content` of a message or a call, which holds Gemini's signatures at Google's compatible
@@ -28,13 +27,13 @@ from aouo.facts.transcript import AssistantSaid, Message
 
 WIRE = "chat"
 CHARS_MAX = 200_000
-"""Of thoughts of one answer: more is not kept at all, for a part of them is not what came."""
+"""The most thoughts of one answer; longer ones are dropped whole, since a part would be wrong."""
 NATIVE_CHARS_MAX = 2 * CHARS_MAX
-"""Of all that is kept of one answer for its service, on any wire."""
+"""The longest `AssistantSaid.native`, on any wire."""
 
 NONE_KEPT = " "
-"""The thoughts of an answer of which none are known. An empty text is refused by DeepSeek V4 Pro
-and Kimi, by others not: NousResearch/hermes-agent#18263, charmbracelet/crush#2696 (May 2026),
+"""Sent in place of unknown thoughts. DeepSeek V4 Pro and Kimi refuse an empty text, others do
+not: NousResearch/hermes-agent#18263, charmbracelet/crush#2696 (May 2026),
 experientiallabs/experiential#890 (September 2026)."""
 
 FOREIGN = "skip_thought_signature_validator"
@@ -44,7 +43,7 @@ Source: ai.google.dev/gemini-api/docs/thought-signatures, "FAQs"; Vertex takes t
 (pydantic/pydantic-ai#3881, December 2025).
 """
 _UNSIGNED = ("gemini-1", "gemini-2", "gemma")
-"""Google's models that ask for no signatures."""
+"""Google's models that need no signatures."""
 
 _SPOKEN = ("reasoning_content", "reasoning")
 _DETAILS: Final = "reasoning_details"
@@ -57,7 +56,7 @@ _FIRST_WORD = re.compile(r"[a-z]*")
 _WHOSE = re.compile(
     r'\{"wire": ?"(\w+)"(?:, ?"provider": ?"([^"\\]*)"(?:, ?"model": ?"([^"\\]*)")?)?'
 )
-"""How `AssistantSaid.native` begins, on every wire."""
+"""Matches the beginning of `AssistantSaid.native`, on every wire."""
 
 
 Signed: TypeAlias = Literal["", "extra_content", "reasoning_details"]
@@ -66,7 +65,7 @@ NO_FIELDS: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """What goes back with one answer: fields of the message, and of each call by its place."""
+    """The fields that go back with one answer: of the message, and of each call by its place."""
 
     message: Mapping[str, Any] = field(default_factory=lambda: NO_FIELDS)
     calls: Sequence[Mapping[str, Any]] = ()
@@ -76,9 +75,9 @@ NOTHING = Native()
 
 
 def native_of(said: Message, provider: str, model: str) -> Native:
-    """What of an answer is this service's own; nothing if another one gave it.
+    """Return the fields of an answer that go back to this service; `NOTHING` if another gave it.
 
-    Rows of former releases hold `thoughts` and no model.
+    Rows of earlier releases hold `thoughts` and no model.
     """
     if not isinstance(said, AssistantSaid) or not said.native:
         return NOTHING
@@ -94,10 +93,10 @@ def native_of(said: Message, provider: str, model: str) -> Native:
 
 
 def sent_of(said: AssistantSaid, provider: str, model: str) -> tuple[str, ...]:
-    """The texts of an answer that are sent to that model, to be measured: its words, its calls,
-    and what it keeps for its service where that is the one; Gemini reads its own parts instead.
+    """Return the texts of an answer that are sent to that model, to estimate their tokens.
 
-    Only the beginning of what is kept is read, for this looks at hundreds of answers a turn.
+    They are its words, its calls, and its `native` if that goes back to the model; Gemini reads its
+    `native` instead. Only its beginning is parsed, since a turn asks this for hundreds of answers.
     """
     told = (said.text, *(text for call in said.calls for text in (call.name, call.arguments)))
     whose = _WHOSE.match(said.native) if said.native else None
@@ -111,14 +110,15 @@ def sent_of(said: AssistantSaid, provider: str, model: str) -> tuple[str, ...]:
 
 
 def family(model: str) -> str:
-    """The maker and the first word of a model's name: another one cannot read its thoughts."""
+    """Return the maker and the first word of a model's name; other families cannot read its
+    thoughts."""
     maker, _, name = model.lower().removeprefix("models/").rpartition("/")
     first = _FIRST_WORD.match(name)
     return f"{maker}/{first[0] if first else ''}"
 
 
 def wants_thoughts(provider: str, model: str) -> bool:
-    """Whether answers in the history need thoughts, be they another model's.
+    """Whether answers in the history need thoughts, also those of other models.
 
     Source: MoonshotAI/kimi-cli#2141, continuedev/continue#11806 (March to May 2026).
     """
@@ -127,7 +127,7 @@ def wants_thoughts(provider: str, model: str) -> bool:
 
 
 def signed_in(provider: str, base_url: str, model: str) -> Signed:
-    """Where a call that has no signature says so; Gemini alone wants to hear it.
+    """Return the field in which a call says that it has no signature; only Gemini wants that.
 
     At OpenRouter in one entry of the message, which names the first call (RooCodeInc/Roo-Code
     #10640, January 2026); elsewhere in the first call, as at Google's compatible address.
@@ -139,17 +139,17 @@ def signed_in(provider: str, base_url: str, model: str) -> Signed:
 
 
 def wants_signatures(name: str) -> bool:
-    """Whether one of Google's models refuses calls without."""
+    """Whether a model of Google's refuses calls without signatures."""
     return not name.startswith(_UNSIGNED)
 
 
 def is_at(service: str, provider: str, base_url: str) -> bool:
-    """Whether a service is asked, as it is called in the configuration or by its address."""
+    """Whether the service is `service`, by its name in the configuration or by its address."""
     return service in (provider, *re.split(r"[/.:]", base_url.lower()))
 
 
 def sendable_id(call_id: str) -> str:
-    """Nine letters and digits for the id of a call that another service made, or we did."""
+    """Return nine letters and digits as the id of a call that another service, or we, named."""
     if _NINE.fullmatch(call_id):
         return call_id
     digest = hashlib.blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=10).digest()
@@ -157,7 +157,7 @@ def sendable_id(call_id: str) -> str:
 
 
 def signed(message: dict[str, Any], where: Signed) -> dict[str, Any]:
-    """A message with calls, which says that they have no signature where they have none."""
+    """Return a message with calls that says so where they have no signature."""
     first: dict[str, Any] = message["tool_calls"][0]
     if where == _EXTRA and _EXTRA not in first:
         extra = {_EXTRA: {"google": {"thought_signature": FOREIGN}}}
@@ -169,7 +169,7 @@ def signed(message: dict[str, Any], where: Signed) -> dict[str, Any]:
 
 
 class Thoughts:
-    """What came of one answer besides its words and calls, while its pieces arrive."""
+    """Collects the fields of one answer besides words and calls, while its pieces arrive."""
 
     def __init__(self) -> None:
         self._spoken: dict[str, list[str]] = {}
@@ -178,7 +178,7 @@ class Thoughts:
         self._chars = 0
 
     def take(self, said: Mapping[str, Any]) -> None:
-        """Add what a piece of the message holds."""
+        """Add the fields of a piece of the message."""
         for name in _SPOKEN:
             piece = said.get(name)
             if isinstance(piece, str) and self._has_room(piece):
@@ -192,7 +192,7 @@ class Thoughts:
     def native(
         self, provider: str, model: str, ids: Sequence[str], extras: Sequence[Mapping[str, Any]]
     ) -> str:
-        """`AssistantSaid.native`, "" if there is nothing to send back."""
+        """Return `AssistantSaid.native`, "" if there is nothing to send back."""
         whole = self._chars <= CHARS_MAX
         message: dict[str, Any] = {}
         if ids and whole:
@@ -212,8 +212,8 @@ class Thoughts:
         return native if len(native) <= NATIVE_CHARS_MAX else ""
 
     def _grow(self, piece: dict[str, Any]) -> None:
-        """Add a piece to the block it belongs to: the last one, if it is of the same kind and not
-        signed yet. `index` does not tell, for in a stream it is 0 for every block.
+        """Add a piece to the last block, if that is of the same kind and not signed yet, else as a
+        new block. `index` alone does not decide: in a stream it is 0 for every block.
 
         Source: OpenRouterTeam/ai-sdk-provider#423 and #520 (February and July 2026).
         """
@@ -223,7 +223,7 @@ class Thoughts:
             if self._has_room(piece):
                 self._details.append(dict(piece))
             return
-        # What a piece repeats around its letters is not kept with each of them.
+        # Fields that a piece only repeats do not count.
         if not self._has_room("".join([str(v) for k, v in piece.items() if v != last.get(k)])):
             return
         said = f"{last.get(grows) or ''}{piece.get(grows) or ''}"
@@ -248,7 +248,7 @@ def _continues(last: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:
 
 
 def merged(old: Mapping[str, Any], new: object) -> dict[str, Any]:
-    """Both objects in one, the newer value where they differ."""
+    """Return both objects merged, with the newer value where they differ."""
     found = dict(old)
     for key, value in cast("dict[str, Any]", new).items() if isinstance(new, dict) else ():
         inner: object = found.get(key)

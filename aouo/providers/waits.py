@@ -1,6 +1,6 @@
-"""How long a service asks us to wait, read from its headers and its error.
+"""Reads how long a service asks us to wait, from its headers and its error.
 
-Each number is taken relative to the answer's own Date, so that a wrong clock here changes nothing.
+Times are relative to the answer's own Date, so that a wrong clock here changes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 _PACIFIC = "America/Los_Angeles"
 _MILLISECONDS_FROM = 100_000_000_000
-"""Above it an epoch is one of milliseconds: as seconds it would be the year 5138."""
+"""A larger epoch is in milliseconds: in seconds it would be the year 5138."""
 
 _TRY_AGAIN = re.compile(
     r"[Pp]lease try again in (?=\d)(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?"
@@ -26,9 +26,9 @@ _TRY_AGAIN = re.compile(
 def retry_after_s(
     headers: Mapping[str, str], parts: list[Mapping[str, Any]], *, daily: bool = False
 ) -> float:
-    """Seconds the service asks us to wait; 0 when it does not say or says nonsense.
+    """Return the seconds that the service asks us to wait; 0 when it gives none, or nonsense.
 
-    `parts` are the objects of its error, `daily` says that a quota of a day is used up.
+    `parts` are the objects of its error; `daily`: a quota of a day is used up.
     """
     sent = headers.get("date", "")
     told = [headers, *_headers_within(parts)]
@@ -50,7 +50,7 @@ def retry_after_s(
 
 
 def used_up_for_the_day(parts: list[Mapping[str, Any]], message: str) -> bool:
-    """Whether a limit of a day is what was reached, by the limit's own name.
+    """Whether a daily limit was reached, by the limit's own name.
 
     Sources: Gemini `QuotaFailure.violations[].quotaId`, such as
     `GenerateRequestsPerDayPerProjectPerModel-FreeTier` (github.com/google-gemini/gemini-cli/issues/
@@ -73,7 +73,7 @@ def used_up_for_the_day(parts: list[Mapping[str, Any]], message: str) -> bool:
 
 
 def _headers_within(parts: list[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
-    """OpenRouter writes those of the service it asked into `metadata.headers`."""
+    """Yield the headers of the service that OpenRouter asked, from `metadata.headers`."""
     for part in parts:
         named = part.get("headers")
         if isinstance(named, dict):
@@ -99,21 +99,27 @@ def _moment(text: str) -> datetime | None:
 
 
 def _until(moment: str, sent: str) -> float:
-    """Source: RFC 9110, 10.2.3 (HTTP-date) and 6.6.1 (Date)."""
+    """Return the seconds from `sent` to `moment`, 0 if either is no HTTP date.
+
+    Source: RFC 9110, 10.2.3 (HTTP-date) and 6.6.1 (Date).
+    """
     then, now = _moment(moment), _moment(sent)
     return (then - now).total_seconds() if then and now else 0.0
 
 
 def _reset_s(reset: str, sent: str) -> float:
-    """An epoch in seconds or milliseconds, as OpenRouter's `X-RateLimit-Reset`."""
+    """Return the seconds to an epoch in seconds or milliseconds (OpenRouter's header)."""
     epoch, now = _number(reset), _moment(sent)
     epoch = epoch / 1000 if epoch > _MILLISECONDS_FROM else epoch
     return max(0.0, epoch - now.timestamp()) if epoch and now else 0.0
 
 
 def _to_midnight_s(sent: str) -> float:
-    """Source: ai.google.dev/gemini-api/docs/rate-limits, "Requests per day (RPD) quotas reset at
-    midnight Pacific time"."""
+    """Return the seconds to the next midnight in California.
+
+    Source: ai.google.dev/gemini-api/docs/rate-limits, "Requests per day (RPD) quotas reset at
+    midnight Pacific time".
+    """
     now = _moment(sent)
     if now is None:
         return 0.0
@@ -123,14 +129,15 @@ def _to_midnight_s(sent: str) -> float:
 
 
 def _duration_s(value: object) -> float:
-    """google.protobuf.Duration in JSON: `"34.5s"`."""
+    """Parse google.protobuf.Duration in JSON: `"34.5s"`."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)s", value) if isinstance(value, str) else None
     return float(match[1]) if match else 0.0
 
 
 def _named_s(message: str) -> float:
-    """OpenAI's and Groq's own sentence, all that they say inside a stream: "Please try again in
-    7m12s", "1h2m3.5s", "644ms" (github.com/feder-cr/invisible_playwright_mcp/issues/109)."""
+    """Return the seconds in OpenAI's and Groq's sentence, which is all that they send in a stream:
+    "Please try again in 7m12s", "1h2m3.5s", "644ms"
+    (github.com/feder-cr/invisible_playwright_mcp/issues/109)."""
     if not (found := _TRY_AGAIN.search(message)):
         return 0.0
     hours, minutes, seconds, thousandths = (_number(part) for part in found.groups())

@@ -1,4 +1,4 @@
-"""The command line of `bwrap` for one run: what is there to be seen, and nothing else."""
+"""Builds the command line of `bwrap` for one run: it mounts only what the run may see."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from aouo.sandbox.order import Order
 
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SCRATCH = ("/tmp", "/dev/shm")
-"""What is writable to everybody elsewhere."""
+"""The folders that are writable for everybody outside a sandbox; inside they are scratch."""
 NOBODY = "65534"
 ETC = (
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
     *("/etc/ssl/certs", "/etc/ca-certificates", "/etc/pki/tls/certs", "/etc/pki/ca-trust"),
     *("/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/fonts"),
 )
-"""What programs need of it; no accounts, no addresses, no settings."""
+"""The part of /etc that programs need, without accounts, addresses and settings."""
 
 
 def python() -> Path:
-    """The interpreter without anybody's environment around it."""
+    """Return the interpreter itself, outside its virtual environment."""
     return Path(sys.executable).resolve()
 
 
 def python_folders() -> tuple[Path, ...]:
-    """Where its standard library is, unless the system's folders have it."""
+    """Return the interpreter's own folders, unless they are in the system's folders."""
     base = Path(sys.base_prefix).resolve()
     found = [base / "lib", base / "bin", python().parent]
     return tuple(folder for folder in found if not folder.is_relative_to("/usr"))
 
 
 def system() -> Iterator[Path]:
-    """The system's folders of programs and libraries."""
+    """Yield the system's folders of programs and libraries."""
     for text in ("/usr", *_SYSTEM, "/nix/store"):
         if Path(text).is_dir():
             yield Path(text)
 
 
 def bound(order: Order) -> tuple[Path, ...]:
-    """What is there of the machine's files besides the system: for reading, then for changing."""
+    """Return the mounted paths besides the system's: those for reading, then those for writing."""
     return (*python_folders(), INSIDE.parent.resolve(), *order.readable, *order.writable)
 
 
 def command(level: Bubblewrap, order: Order, scratch: Path) -> list[str]:
-    """Everything up to the program that runs inside; later mounts cover earlier ones.
+    """Return the command line up to the program inside; later mounts cover earlier ones.
 
-    Where it may not make mounts inside, the folder `scratch` is what is temporary.
+    Where no mounts can be made inside, the folder `scratch` is mounted for temporary files.
     """
     words = [
         level.bwrap,

@@ -1,4 +1,4 @@
-"""Control groups, where we may make some: the one limit on processes that holds for root."""
+"""Makes control groups where we may: the only limit on processes that holds for root."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "aouo-tool-"
 _NEW_S = 60.0
 _TRIES, _AGAIN_S = 50, 0.01
-_TREE_FACTOR = 2  # what all processes together may take of what each may
+_TREE_FACTOR = 2  # the memory of all processes together, in that of one
 
 
 def parents() -> tuple[Path, ...]:
-    """The folders in which groups with limits can be made, by us; () = none.
+    """Return the folders in which we can make groups with limits; () = none, or not needed.
 
-    The kernel's own limit holds for anybody but root.
+    They are needed for root only: the kernel's own limit holds for all other users.
     """
     return () if os.geteuid() else tuple(_usable(Path("/proc/self/cgroup").read_text()))
 
 
 def limits_processes(groups: tuple[Path, ...]) -> bool:
-    """Whether one of these counts processes."""
+    """Whether one of these groups limits the number of processes."""
     return any(_has(folder, "pids") for folder in groups)
 
 
@@ -35,9 +35,9 @@ def limits_processes(groups: tuple[Path, ...]) -> bool:
 async def group(
     within: tuple[Path, ...], name: str, limits: RunLimits
 ) -> AsyncGenerator[tuple[Path, ...]]:
-    """New groups with these limits; they go when nobody is in them any more, or soon after.
+    """Make groups with these limits; they are removed after the block, once they are empty.
 
-    Gives the files to which a process writes its number to join; () = there are no limits.
+    Yields the files to which a process writes its pid to join; () = there are no limits.
     """
     made: list[Path] = []
     try:
@@ -67,7 +67,7 @@ def _usable(ours: str) -> Iterator[Path]:
 
 
 def _has(folder: Path, kind: str) -> bool:
-    """Whether a group made in `folder` would limit this; a kernel's own root has fewer files."""
+    """Whether a group made in `folder` could limit `kind`; works for both versions of cgroups."""
     if (folder / "cgroup.subtree_control").exists():
         return kind in (folder / "cgroup.subtree_control").read_text().split()
     return (folder.parent == _ROOT and folder.name == kind) or folder.is_relative_to(_ROOT / kind)
@@ -85,7 +85,7 @@ def _limit(folder: Path, limits: RunLimits) -> None:
 
 
 async def _end(folder: Path) -> None:
-    """Remove a group; those who were killed may take a moment to leave it."""
+    """Remove a group; killed processes may take a moment to leave it."""
     for _ in range(_TRIES):
         if _removed(folder):
             return
@@ -101,8 +101,10 @@ def _removed(folder: Path) -> bool:
 
 
 def sweep(within: tuple[Path, ...]) -> None:
-    """Remove groups that a killed runtime left; those with somebody in them stay, and new ones,
-    which another runtime has perhaps just made."""
+    """Remove groups that a killed runtime left.
+
+    Groups with processes stay, and so do new ones, which another runtime may have just made.
+    """
     for parent in within:
         for folder in parent.glob(f"{_PREFIX}*"):
             with suppress(OSError):

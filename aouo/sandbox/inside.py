@@ -1,9 +1,9 @@
-"""What runs in the sandbox: puts up the last walls, then calls a tool's function or its command.
+"""Runs in the sandbox: puts up the last walls, then calls a tool's function or its command.
 
-Started as a file of its own by a bare Python, so it imports the standard library and the two
-modules beside it only. `argv[1]` is the order as JSON (see `aouo.sandbox.order`); the tool's
-input comes on stdin. A function's answer leaves by the real stdout as one JSON object, `value`
-or `error`; what the function prints goes to stderr.
+A bare Python starts this file by its path, so it imports only the standard library and the two
+modules beside it. `argv[1]` is the order as JSON (see `aouo.sandbox.order`); the tool's input comes
+on stdin. A function's answer goes to the real stdout as one JSON object, `value` or `error`; what
+the function prints goes to stderr.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ def main() -> None:
 
 
 def _become_inner(order: dict[str, Any], walls: Any) -> None:
-    """Go on as a child, watched by a parent outside the walls that leaves nothing behind."""
+    """Go on in a child process; its parent stays outside the walls, and ends all that is left."""
     walls.die_with_parent(signal.SIGTERM, order["parent"])
     if order["namespaces"]:
         walls.new_namespaces()
-        walls.die_with_parent(signal.SIGTERM, order["parent"])  # new users made us forget it
-        _fork_and_wait(walls)  # the child is the first process of its namespace: all end with it
+        walls.die_with_parent(signal.SIGTERM, order["parent"])  # a new user namespace clears it
+        _fork_and_wait(walls)  # the child is the first process of its namespace: its end ends all
     else:
         walls.adopt_orphans()
     _fork_and_wait(walls)
 
 
 def _fork_and_wait(walls: Any) -> None:
-    """Return in a child; the parent waits, then ends whatever is left below it and itself."""
+    """Return in a child; the parent waits for it, then ends all descendants and itself."""
     signal.signal(signal.SIGTERM, _end)
     me = os.getpid()
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        walls.die_with_parent(signal.SIGKILL, os.getppid() and me)  # 0: not to be seen from here
+        walls.die_with_parent(signal.SIGKILL, os.getppid() and me)  # 0: in another namespace
         return
     status = _FAILED << 8
     try:
@@ -82,7 +82,7 @@ def _end(signum: int, frame: object) -> NoReturn:
 
 
 def _end_descendants() -> None:
-    """Kill until there is nobody; a child's children become ours as it ends."""
+    """Kill children until there are none; a child's children become ours when it ends."""
     me = os.getpid()
     if me == 1:
         return  # the namespace ends with us
@@ -98,7 +98,7 @@ def _end_descendants() -> None:
 
 
 def _open_door(order: dict[str, Any], walls: Any) -> None:
-    """Hand the runtime a listening socket of our network, and let the tool find it as a proxy."""
+    """Give the runtime a listening socket of our network, and name it as proxy to the tool."""
     import socket
 
     if order["nested"]:
@@ -126,13 +126,13 @@ def _confine(order: dict[str, Any], walls: Any) -> None:
 
 
 def _call(run: dict[str, Any]) -> None:
-    """Call a function of a pack's file; prints one JSON object, whatever happens."""
+    """Call a function of a pack's file; print one JSON object, also if it fails."""
     answer = os.dup(1)
     os.dup2(2, 1)
     given = json.loads(sys.stdin.buffer.read())
     try:
         said = _said({"value": _plain(_value(run, given))})
-    except BaseException as error:  # noqa: BLE001 - also SystemExit: it is the tool's failure
+    except BaseException as error:  # noqa: BLE001 - SystemExit too is the tool's failure
         said = _said({"error": _words(error), "where": _where(error, run["file"])})
     sys.stdout.flush()
     with os.fdopen(answer, "wb") as out:
@@ -143,7 +143,7 @@ def _value(run: dict[str, Any], given: dict[str, Any]) -> object:
     import importlib.util
 
     sys.path[:0] = run["path"]
-    sys.pycache_prefix = os.devnull  # what was compiled elsewhere is not what was looked at
+    sys.pycache_prefix = os.devnull  # compiled files need not match the checked source
     spec = importlib.util.spec_from_file_location(run["module"], run["file"])
     if spec is None or spec.loader is None:
         raise ImportError(f"{run['file']} is not a Python file")
@@ -162,17 +162,16 @@ def _value(run: dict[str, Any], given: dict[str, Any]) -> object:
 
 
 class _NoAnswer(Exception):
-    """A function returned what JSON cannot say; a mistake of whoever wrote it."""
+    """A function returned a value that JSON cannot hold: a mistake of the tool's author."""
 
 
 def _plain(value: Any) -> Any:
-    """What a function returned, as JSON can carry it.
+    """Return a function's result as JSON types.
 
-    Sets are sorted lists, times are ISO 8601, what is exact or a name (`Decimal`, `Path`, `UUID`)
-    is text.
+    Sets become sorted lists, times ISO 8601, `Decimal`, `Path` and `UUID` text.
 
     Raises:
-        _NoAnswer: bytes, NaN, infinity, or an object of a kind of its own.
+        _NoAnswer: it holds bytes, NaN, infinity, or an object of another class.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -243,7 +242,7 @@ def _words(error: BaseException) -> str:
 
 
 def _where(error: BaseException, file: str) -> int:
-    """The last line of the pack's file that the failure went through, 0 = none."""
+    """Return the last line of the pack's file in the traceback, 0 = none."""
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno or 0
     line, at = 0, error.__traceback__

@@ -1,4 +1,4 @@
-"""An order as the JSON that `inside.py` reads: which walls to put up, and what then to run."""
+"""Writes an order as the JSON that `inside.py` reads: which walls to put up, and what to run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 def told(
     level: Bubblewrap | Landlock | Unconfined, order: Order, scratch: Path, egress: int
 ) -> str:
-    """The order as `inside.py` reads it."""
+    """Return the order as JSON for `inside.py`."""
     is_nested = not isinstance(level, Bubblewrap)
     namespaces = isinstance(level, Landlock) and level.namespaces
     calls: dict[str, bool] | None = None
@@ -36,7 +36,7 @@ def told(
         own = [] if is_nested else [Path("/proc")]
         rules = _rules(order, own, list(map(Path, folders)), version) if version else None
         if rules is not None and egress >= 0:
-            rules["network"] = True  # the only one there leads to our proxy
+            rules["network"] = True  # the network there leads only to our proxy
     return json.dumps(
         {
             "nested": is_nested,
@@ -53,7 +53,7 @@ def told(
 
 
 def _mounts(order: Order, folders: list[str]) -> dict[str, Any]:
-    """What `walls.mount` is to do; later paths lie in or beside earlier ones."""
+    """Return the arguments of `walls.mount`; later paths lie in or beside earlier ones."""
     kept = (path for path in bubblewrap.bound(order) if any(map(path.is_relative_to, folders)))
     return {
         "folders": folders,
@@ -84,7 +84,10 @@ def _rules(order: Order, own: list[Path], scratch: list[Path], version: int) -> 
 
 
 def _limits(limits: RunLimits, *, processes: bool) -> dict[str, int]:
-    """By the names of `resource`; processes are counted only where they are not all of a user's."""
+    """Return limits by the names of `resource`.
+
+    Processes are limited only where the run has a user of its own, since all of a user's count.
+    """
     found = {
         "RLIMIT_CPU": limits.cpu_s,
         "RLIMIT_AS": limits.memory_bytes,

@@ -1,4 +1,4 @@
-"""How far this machine can confine a process: tried out, not guessed."""
+"""Finds out by trial how far this machine can confine a process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aouo.sandbox import cgroup, syscalls, walls
 Wish: TypeAlias = Literal["auto", "require", "off"]
 INSIDE = Path(__file__).with_name("inside.py")
 _LOWERING = Path(__file__).with_name("lowering.py")
-_USERS_FROM, _USERS = 0x70000000, 0x01000000  # nobody's: systemd gives its own up to there
+_USERS_FROM, _USERS = 0x70000000, 0x01000000  # unused: systemd allocates lower ones
 _HERE = str(INSIDE.resolve().parent)
 _PROBE_S = 5.0
 _INSTALL = "Install bubblewrap (Debian: apt install bubblewrap)."
@@ -29,10 +29,10 @@ _ON_LINUX = "Run aouo on Linux for packs with tools of their own; all else of pa
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """Files, network and processes of its own, by the program `bwrap`.
+    """The program `bwrap` confines files, network and processes.
 
     `landlock` is the kernel's version of it, 0 = none: then any program may be started.
-    `mounts`: inside may be more of them. `lowered`: root becomes an ordinary user first.
+    `mounts`: more mounts can be made inside. `lowered`: root becomes an ordinary user first.
     """
 
     bwrap: str
@@ -44,8 +44,7 @@ class Bubblewrap:
 
 @dataclass(frozen=True, slots=True)
 class Landlock:
-    """Files by Landlock; network, processes and mounts of its own only with `namespaces`.
-
+    """Landlock confines files; network, processes and mounts only with `namespaces`.
     `lowered`: root becomes an ordinary user first.
     """
 
@@ -57,14 +56,14 @@ class Landlock:
 
 @dataclass(frozen=True, slots=True)
 class Unconfined:
-    """No walls: a clean environment and limits only; the owner wants it so."""
+    """No walls, by the owner's setting: only a clean environment and limits."""
 
     groups: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing here is good enough, so no tool of a pack runs; says why, and what to do."""
+    """The machine cannot confine tools well enough, so none runs; says why, and what to do."""
 
     why: str
     fix: str
@@ -74,9 +73,9 @@ Level: TypeAlias = Bubblewrap | Landlock | Unconfined | Refused
 
 
 def level_of(wish: Wish, home: Path | None = None) -> Level:
-    """The best this machine has; takes some milliseconds, since it starts a process or two.
+    """Return the best level of this machine; this starts a process or two.
 
-    Root becomes an ordinary user only if what is in `home` can be changed by that one.
+    Root becomes an ordinary user only if that user may change the files in `home`.
     """
     if sys.platform != "linux":
         return Refused(f"they need Linux, and this is {platform.system()}", _ON_LINUX)
@@ -102,7 +101,7 @@ def level_of(wish: Wish, home: Path | None = None) -> Level:
 
 
 def can_lower(folder: Path) -> bool:
-    """Whether we are root and can be an ordinary user who may change what is in `folder`."""
+    """Whether we are root and can become an ordinary user who may change files in `folder`."""
     if os.geteuid() or not syscalls.is_known():
         return False
     there = next(path for path in (folder, *folder.resolve().parents) if path.is_dir())
@@ -111,12 +110,12 @@ def can_lower(folder: Path) -> bool:
 
 
 def lowering() -> list[str]:
-    """What goes before a command so that root is an ordinary user, each time another one."""
+    """Return the words before a command that make root an ordinary user, another one each time."""
     return _bare(str(_LOWERING.resolve()), str(_USERS_FROM + secrets.randbelow(_USERS)))
 
 
 def in_words(level: Level) -> str:
-    """One line for the owner: what holds here for tools of packs."""
+    """Return one line for the owner: how tools of packs are confined."""
     match level:
         case Bubblewrap():
             programs = "" if level.landlock else "; programs are not limited (no Landlock)"
@@ -133,7 +132,7 @@ def in_words(level: Level) -> str:
 
 
 def better(level: Level) -> str:
-    """What the owner can do for more, "" = nothing is missing."""
+    """Return what the owner can do for a better level, "" = nothing."""
     match level:
         case Bubblewrap():
             return _ordinary_user(level)
@@ -157,7 +156,7 @@ def _held(level: Landlock) -> str:
 
 
 def _as_root(level: Bubblewrap | Landlock) -> str:
-    """What is missing for root; the kernel's limit on processes does not count for it."""
+    """Return what is missing for root, for whom the kernel's limit on processes does not hold."""
     if not _ordinary_user(level):
         return ""
     counted = cgroup.limits_processes(level.groups)
@@ -171,7 +170,7 @@ def _ordinary_user(level: Bubblewrap | Landlock) -> str:
 
 
 def _bubblewrap(lowered: bool) -> tuple[str, str]:
-    """The program if it works here, else "" and why not."""
+    """Return the path of `bwrap` if it works here, else "" and why not."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         return "", "bubblewrap is not installed"
@@ -186,12 +185,12 @@ def _through(bwrap: str, lowered: bool) -> list[str]:
 
 
 def makes_namespaces(lowered: bool) -> bool:
-    """Whether we may have users, processes, mounts and a network of our own."""
+    """Whether we can make namespaces of users, processes, mounts and network."""
     return not _tried([*(lowering() if lowered else ()), *_walls("new_namespaces")])
 
 
 def _walls(new: str) -> list[str]:
-    """A trial of new namespaces and of a mount in them."""
+    """Return a command that tries new namespaces and a mount in them."""
     code = "import sys; sys.path.insert(0, sys.argv[1]); import walls; "
     return _bare("-c", f"{code}walls.{new}(); walls.mount(['/tmp'], [], 4096, 2)", _HERE)
 
@@ -201,7 +200,7 @@ def _bare(*words: str) -> list[str]:
 
 
 def _tried(command: list[str]) -> str:
-    """Why a command failed, "" = it did not."""
+    """Run a command; return why it failed, "" = it did not."""
     try:
         done = subprocess.run(
             command,

@@ -1,9 +1,9 @@
-"""Turns root into an ordinary user who owns on disk what root owns there, then starts a program.
+"""Turns root into an ordinary user who owns root's files on disk, then starts a program.
 
-Started as a file of its own by a bare Python, so it imports the standard library only. `argv[1]`
-is the user's number, the rest the program and its words. In mounts of our own every disk shows the
-files of root as that user's, and stores as root's what that user writes; what is no disk (/proc,
-/sys, devices) stays root's. Source: mount_setattr(2), "ID-mapped mounts".
+A bare Python starts this file by its path, so it imports only the standard library. `argv[1]` is
+the user id, the rest the program and its arguments. In mounts of our own each disk shows root's
+files as that user's, and stores what that user writes as root's; other file systems (/proc, /sys,
+devices) stay root's. Source: mount_setattr(2), "ID-mapped mounts".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _mount_everything_as_of(user: int) -> None:
-    """Live in copies of all mounts, in which whatever is on a disk has another owner."""
+    """Replace all mounts by copies in which root's files on disks belong to `user`."""
     users = _users_with(user)
     _check(_libc.unshare(_NEWNS))
     _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
@@ -48,7 +48,7 @@ def _mount_everything_as_of(user: int) -> None:
     _own(root, users)
     for point in points:
         copy = _copy(point)
-        with suppress(OSError):  # no disk, or one of a kind that cannot: it stays as it is
+        with suppress(OSError):  # no disk, or a file system without ID mapping: it stays unchanged
             _own(copy, users)
         _attach(copy, root, point.lstrip(b"/"))
         os.close(copy)
@@ -56,12 +56,12 @@ def _mount_everything_as_of(user: int) -> None:
     os.close(users)
     os.fchdir(root)
     _check(_libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"."))
-    _check(_libc.umount2(b".", _MNT_DETACH))  # the old ones, which lie above now
+    _check(_libc.umount2(b".", _MNT_DETACH))  # the old mounts, which lie above the new ones now
     os.close(root)
 
 
 def _users_with(user: int) -> int:
-    """Users of a namespace in which root is `user` and everybody else who they are."""
+    """Return a user namespace (a descriptor) in which root is `user` and others are themselves."""
     ready, made = os.pipe()
     over, alive = os.pipe()
     child = os.fork()
@@ -70,7 +70,7 @@ def _users_with(user: int) -> int:
             os.close(alive)
             _check(_libc.unshare(_NEWUSER))
             os.write(made, b"1")
-            os.read(over, 1)  # until we have what we want of it, or were ended ourselves
+            os.read(over, 1)  # until the parent has opened the namespace, or has ended
         finally:
             os._exit(1)
     os.close(made)
@@ -89,7 +89,7 @@ def _users_with(user: int) -> int:
 
 
 def _mount_points() -> Iterator[bytes]:
-    """All but the first, those above others first."""
+    """Yield all mount points but the root, outer ones first."""
     with open("/proc/self/mountinfo", "rb") as file:  # noqa: PTH123
         for line in file:
             point = line.split()[4].decode("unicode_escape").encode("latin-1")

@@ -1,4 +1,4 @@
-"""What to run in a sandbox and what came of it, as values."""
+"""Orders to a sandbox and their results, as values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """What one run may take; memory, files and open files are for each of its processes.
+    """The limits of one run; memory, file size and open files are for each of its processes.
 
-    `scratch` is what is temporary: files and folders, and files that have no name any more.
+    `scratch` is for temporary files and folders, also for open files without a name.
     """
 
     time_s: float = 30.0
@@ -27,7 +27,7 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A public function of a pack's Python file; `path` is where it may import from besides."""
+    """A public function of a pack's Python file; `path` are more folders to import from."""
 
     file: Path
     name: str
@@ -36,7 +36,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program by its file, and its words, the first one included."""
+    """A program's file, and its argv with the first word."""
 
     program: Path
     words: tuple[str, ...]
@@ -44,11 +44,10 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One run. Nothing but what is named here can be read, written, started or reached.
+    """One run; it can read, write, start and reach only what is named here.
 
-    All paths are absolute with links followed. `programs` may be started besides; `online`: a
-    proxy of ours is the network, see `Sandbox.run`. `env` is all the environment besides the
-    little that every program needs.
+    All paths are absolute and resolved. `programs` may be started too; `online`: the egress proxy
+    is its network, see `Sandbox.run`. `env` is added to the few variables that every program needs.
     """
 
     run: Function | Command
@@ -63,12 +62,15 @@ class Order:
 
 
 End: TypeAlias = Literal["exit", "time", "output", "room", "scratch"]
-"""By itself, or what it took too much of; `room` is that of the pack's own folder."""
+"""By itself, or by the limit that it exceeded; `room` is the room of the pack's own folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How it ended: by itself with `status`, or by us. `stderr` is its last 4,000 characters."""
+    """The result of a run: it ended by itself with `status`, or we ended it.
+
+    `stderr` is its last 4,000 bytes as text.
+    """
 
     end: End
     status: int

@@ -1,4 +1,4 @@
-"""Which files the kernel opens to start a program: itself, its interpreter, its loader."""
+"""Lists the files that the kernel opens to start a program: itself, its interpreter, its loader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEARCHED = f"{Path(sys.executable).resolve().parent}:/usr/local/bin:/usr/bin:/bi
 
 
 def found(name: str) -> Path | None:
-    """The file of a program that is called by name; `python` is our own interpreter."""
+    """Return the file of a program by its name, None = there is none; `python` is our own."""
     if name in ("python", "python3"):
         return Path(sys.executable).resolve()
     there = shutil.which(name, path=SEARCHED)
@@ -23,7 +23,7 @@ def found(name: str) -> Path | None:
 
 
 def startable(programs: Iterable[Path]) -> tuple[Path, ...]:
-    """These and whatever starting them opens, links followed, each once."""
+    """Return these files and those that the kernel opens to start them, resolved, each once."""
     files: dict[Path, None] = {}
     for program in programs:
         _follow(program.resolve(), files, 0)
@@ -44,7 +44,7 @@ def _follow(program: Path, files: dict[Path, None], depth: int) -> None:
 
 
 def _interpreters(head: bytes) -> list[Path]:
-    """What `#!` names; with `env` also the program that it looks for."""
+    """Return the interpreter that `#!` names; with `env` also the program that it looks for."""
     words = head[2:].partition(b"\n")[0].decode("utf-8", "replace").split()
     if not words:
         return []
@@ -55,7 +55,7 @@ def _interpreters(head: bytes) -> list[Path]:
 
 
 def _loader(head: bytes) -> list[Path]:
-    """The loader that a 64-bit ELF file names, little endian as all machines that we know."""
+    """Return the loader that a 64-bit little-endian ELF file names."""
     if head[:6] != b"\x7fELF\x02\x01":
         return []
     at, size, count = (

@@ -1,4 +1,4 @@
-"""Runs an order at the level this machine has, and leaves no process behind."""
+"""Runs an order at this machine's level, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from aouo.sandbox.programs import SEARCHED
 from aouo.sandbox.watching import Watch, closed
 
 Egress: TypeAlias = Callable[[socket.socket], AbstractAsyncContextManager[None]]
-"""Serves a listening socket inside a sandbox: all the network that is to be had there."""
+"""Serves a listening socket inside a sandbox, which is the only network there."""
 _DOOR_S = 5.0
 _JOIN = 'for f in $AOUO_GROUPS; do echo $$ > "$f" || exit 71; done; unset AOUO_GROUPS; exec "$@"'
-"""Enters the control groups before anything else can be started."""
+"""Enters the control groups before the first program of the run starts."""
 
 
 class NotConfined(Exception):
-    """Nothing ran: this machine cannot confine it; the text says why."""
+    """The run was not started, because this machine cannot confine it; the text says why."""
 
 
 class Sandbox:
-    """Runs orders, a few at a time; finds out at the first one what the machine can do."""
+    """Runs orders, a few at a time; the first one finds out the machine's level."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Sandbox:
         self._free = asyncio.Semaphore(at_once)
 
     async def level(self) -> Level:
-        """What holds here; found out once."""
+        """Return the level of this machine, which is found out once."""
         if self._level is None:
             self._level = await asyncio.to_thread(level_of, self._wish, self._home)
             if not isinstance(self._level, Refused):
@@ -77,13 +77,13 @@ class Sandbox:
         egress: Egress | None = None,
         is_full: Callable[[], bool] = lambda: False,
     ) -> Ran:
-        """Run it to its end, or to the end of its time; however this returns, nothing is left.
+        """Run an order to its end, or until it exceeds a limit; no process is left afterwards.
 
-        With `online`, `egress` serves what the run asks of the network. It is also ended once
-        `is_full`, which is asked now and then in a thread, says so.
+        If the order is `online`, `egress` serves its network. `is_full`, called now and then in a
+        thread, ends the run when it returns true.
 
         Raises:
-            NotConfined: it was not started.
+            NotConfined: the run was not started.
         """
         level = await self.level()
         if isinstance(level, Refused):
@@ -112,7 +112,7 @@ class Sandbox:
 
 @asynccontextmanager
 async def _scratch() -> AsyncGenerator[Path]:
-    """A folder of its own for what is temporary."""
+    """Yield a folder for the run's temporary files."""
     made = await asyncio.to_thread(_made)
     try:
         yield made
@@ -159,7 +159,7 @@ async def _start(
 
 @asynccontextmanager
 async def _served(ours: socket.socket, egress: Egress | None) -> AsyncGenerator[None]:
-    """Serve the socket that the sandbox hands over; one that ends before has none."""
+    """Serve the socket that the sandbox hands over; a run that ends sooner hands over none."""
     ours.setblocking(False)
     ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().add_reader(ours, lambda: ready.done() or ready.set_result(None))

@@ -1,6 +1,6 @@
-"""Which calls into the kernel a pack's process may not make, as a filter that the kernel runs.
+"""Builds the seccomp filter of system calls that a pack's process may not make.
 
-Stands alone beside `inside.py`, which imports it in the sandbox: the standard library only.
+`inside.py` imports this file in the sandbox, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ _SIGNALS = (
     *("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"),
     "pidfd_send_signal",
 )
-# Landlock leaves these to whoever owns a file, wherever it lies.
+# Landlock allows these to the owner of a file, wherever it lies.
 _OWNERSHIP = (
     *("chown", "lchown", "fchown", "fchownat", "file_setattr"),
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
@@ -157,7 +157,7 @@ _ATTRIBUTES = (
     *("utime", "utimes", "futimesat", "utimensat"),
 )
 _SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
-# What root's ordinary user writes is stored as root's, so a program must not run as its owner.
+# Files of root's ordinary user are stored as root's, so none may be set-user-ID or set-group-ID.
 _MODES = {
     "chmod": 1,
     "fchmod": 1,
@@ -167,7 +167,7 @@ _MODES = {
     "openat": 3,
     "creat": 1,
 }
-"""The place of the mode among what a call is given."""
+"""The position of the mode among a call's arguments."""
 _AS_OWNER_OR_GROUP = 0o6000
 
 _ALLOW = 0x7FFF0000
@@ -181,15 +181,15 @@ _ARG_BYTES = 8
 
 
 def is_known() -> bool:
-    """Whether there is a filter for this kind of machine."""
+    """Whether there is a filter for this machine's architecture."""
     return platform.machine() in _NUMBERS
 
 
 def program(*, network: bool, files: bool, signals: bool) -> bytes:
-    """The filter as the kernel's array of instructions.
+    """Return the filter as the kernel's array of instructions.
 
-    `network`: streams over IP may be opened. `files`: also what Landlock does not look at.
-    `signals`: none to any process, for where nothing else keeps them in.
+    `network`: streams over IP may be opened. `files`: deny also changes of files that Landlock does
+    not check. `signals`: deny all signals, where nothing else confines them.
     """
     machine = platform.machine()
     numbers = {**_NUMBERS[machine], **_EVERYWHERE}
@@ -204,9 +204,9 @@ def program(*, network: bool, files: bool, signals: bool) -> bytes:
     if machine == "x86_64":
         code += [_step(_AT_LEAST, _X32_BIT, 0, 1), _step(_RETURN, _ERRNO | errno.EPERM)]
     code += _returns(numbers, denied, errno.EPERM)
-    # Their flags and modes cannot be seen; those of `clone` and `openat` can.
+    # A filter cannot see their flags and modes; it can see those of `clone` and `openat`.
     code += _returns(numbers, ("clone3", "openat2"), errno.ENOSYS)
-    # Changed in appearance only, so that copying a file with its times and mode still works.
+    # These succeed without effect, so that copying a file with its times and mode still works.
     code += _returns(numbers, _ATTRIBUTES, 0) if files else []
     code += _modes(numbers)
     code += _flags_of_files(numbers) if files else []
@@ -217,7 +217,7 @@ def program(*, network: bool, files: bool, signals: bool) -> bytes:
 
 
 def _modes(numbers: Mapping[str, int]) -> list[bytes]:
-    """No file that runs as its owner or its group, whoever starts it."""
+    """Deny modes with the set-user-ID or set-group-ID bit."""
     found: list[bytes] = []
     for name, place in _MODES.items():
         if name in numbers:
@@ -228,7 +228,7 @@ def _modes(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _flags_of_files(numbers: Mapping[str, int]) -> list[bytes]:
-    """Those that a file system keeps for a file, which is open for reading perhaps."""
+    """Deny changes of a file's flags in its file system, which need it open for reading only."""
     asked = [_step(_LOAD, _ARG1_AT)]
     for request in _SET_FLAGS:
         asked += [_step(_EQUAL, request, 0, 1), _refuse()]
@@ -236,7 +236,7 @@ def _flags_of_files(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _sockets(numbers: Mapping[str, int], *, network: bool) -> list[bytes]:
-    """New sockets: none, or streams over IP; pairs only as streams, which lead nowhere else."""
+    """Deny new sockets but streams over IP with `network`, and socket pairs but streams."""
     is_stream = [
         _step(_LOAD, _ARG1_AT),
         _step(_AND, 0xF),
@@ -254,7 +254,7 @@ def _sockets(numbers: Mapping[str, int], *, network: bool) -> list[bytes]:
 
 
 def _only(number: int, then: Sequence[bytes]) -> list[bytes]:
-    """Instructions for one call; whatever they do not refuse goes on as before."""
+    """Return instructions for one call; what they do not refuse goes on to the next ones."""
     return [_step(_EQUAL, number, 0, len(then) + 1), *then, _step(_LOAD, _NR_AT)]
 
 

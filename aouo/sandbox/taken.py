@@ -1,4 +1,4 @@
-"""How much of a disk, or of memory for files, a run has taken for what is temporary."""
+"""Measures how much a run has taken for temporary files."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from pathlib import Path
 
 from aouo.plumbing.trees import TooMuch, walk
 
-_BLOCK_BYTES = 512  # as stat(2) counts, whatever the disk's are
+_BLOCK_BYTES = 512  # the unit of stat(2), whatever the disk's blocks are
 
 
 def is_over(scratch: Path, pid: int, most_bytes: int, entries: int) -> bool:
-    """Whether the folder `scratch`, and files without a name that `pid` and what it started hold
-    open, are more than that; stops looking at the first excess."""
+    """Whether the files in `scratch` exceed a limit, with the nameless files that are open.
+
+    Nameless files are those that `pid` and its descendants hold open. It stops at the first excess.
+    """
     size = 0
     try:
         for found in walk(scratch, most=entries):
             size += found.facts.st_blocks * _BLOCK_BYTES
             if size > most_bytes:
                 return True
-    except (TooMuch, OSError):  # deeper than we look, or closed to us: nobody needs that
+    except (TooMuch, OSError):  # too deep, or unreadable for us: no tool needs that
         return True
     nameless = {(one.st_dev, one.st_ino): one.st_blocks for one in _nameless(pid)}
     return size + sum(nameless.values()) * _BLOCK_BYTES > most_bytes
 
 
 def _nameless(pid: int) -> Iterator[os.stat_result]:
-    """Files that were removed, or never had a name, and are there as long as they are open."""
+    """Yield open files without a name, which take room until they are closed."""
     waiting = [pid]
     while waiting:
         process = Path("/proc", str(waiting.pop()))

@@ -1,6 +1,6 @@
-"""The kernel's walls around a process: namespaces, capabilities, Landlock, call filter, limits.
+"""Puts up the kernel's walls around a process: namespaces, Landlock, seccomp, limits.
 
-Stands alone beside `inside.py`, which imports it in the sandbox: the standard library only.
+`inside.py` imports this file in the sandbox, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CAPABILITIES = 64
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _NEWNS, _NEWUTS, _NEWIPC = 0x00020000, 0x04000000, 0x08000000
 _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
-_READ_ONLY, _NO_SURPRISES = 1, 2 | 4 | 8  # of a mount: no other users, devices, programs
+_READ_ONLY, _NO_SURPRISES = 1, 2 | 4 | 8  # of a mount: nosuid, nodev, noexec
 _REMOUNT, _BIND, _REC = 32, 4096, 16384
 
 EXECUTE = 1 << 0
@@ -29,32 +29,32 @@ _REFER = 1 << 13
 _ON_FILES = EXECUTE | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _CHANGE = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 14
 _BITS_OF_ABI = (0, 13, 14, 15, 15, 16)
-"""How many kinds of access to files a version of Landlock knows, the last one from 5 on."""
+"""How many kinds of file access each version of Landlock knows; the last is for 5 and later."""
 _REFER_SINCE, _NET_SINCE, SCOPE_SINCE = 2, 4, 6
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def landlock_version() -> int:
-    """The kernel's version of Landlock; 0 = it has none, or one that lets nobody move files."""
+    """Return the kernel's version of Landlock; 0 = none, or one that cannot allow moving files."""
     version = int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1))
     return version if version >= _REFER_SINCE else 0
 
 
 def new_namespaces() -> None:
-    """A network, processes, mounts and users of our own; the children are in the new ones.
+    """Enter new namespaces of users, mounts, network and names; children get new processes too.
 
     Raises:
-        OSError: the system does not let us.
+        OSError: the system refuses.
     """
     _new(_NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS)
 
 
 def new_mounts() -> None:
-    """Mounts of our own, and users, without whom they are not to be had.
+    """Enter a new namespace of mounts, and one of users, which that needs.
 
     Raises:
-        OSError: the system does not let us.
+        OSError: the system refuses.
     """
     _new(_NEWUSER | _NEWNS)
 
@@ -68,9 +68,9 @@ def _new(namespaces: int) -> None:
 
 
 def mount(folders: Iterable[str], kept: Iterable[str], size_bytes: int, entries: int) -> None:
-    """In mounts of our own: put empty `folders` there, and close the kernel's settings.
+    """In mounts of our own, mount an empty tmpfs on each of `folders`, and make settings read-only.
 
-    What is `kept` stays where it is, although it lies below one of the folders.
+    The paths in `kept` stay visible, although they lie below one of the folders.
     """
     held = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in kept]
     how = f"size={size_bytes},nr_inodes={entries},mode=0700".encode()
@@ -92,19 +92,19 @@ def mount(folders: Iterable[str], kept: Iterable[str], size_bytes: int, entries:
 
 
 def die_with_parent(how: signal.Signals, parent: int = 0) -> None:
-    """Be sent `how` when the parent ends; `parent` tells whether it has already."""
+    """Get the signal `how` when the parent ends; end now if it is not `parent` (0 = any)."""
     _prctl(_PR_SET_PDEATHSIG, how)
     if parent and os.getppid() != parent:
         os._exit(1)
 
 
 def adopt_orphans() -> None:
-    """Descendants whose parent ends become our children."""
+    """Become the parent of descendants whose own parent ends."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def limit(limits: Mapping[str, int]) -> None:
-    """Set the limits of `resource` by their names, for ourselves and what we start."""
+    """Set the limits of `resource` by their names, for this process and its children."""
     for name, value in limits.items():
         which = int(getattr(resource, name))
         hard = resource.getrlimit(which)[1]
@@ -113,7 +113,7 @@ def limit(limits: Mapping[str, int]) -> None:
 
 
 def drop_privileges() -> None:
-    """No capability is left, and none can be gained."""
+    """Drop all capabilities, for good."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     for number in range(_CAPABILITIES):
         _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # refused where it is gone already
@@ -129,12 +129,12 @@ def landlock(
     *,
     network: bool = False,
 ) -> None:
-    """Let nothing but `programs` be started, and, if they are given, only these files be touched.
+    """Allow only `programs` to be started, and, if they are given, only these files to be used.
 
-    What is not there is left out. Where the kernel can, signals and nameless sockets stay inside.
+    Missing paths are skipped. If the kernel supports it, signals and abstract sockets stay inside.
     """
     everything = (1 << _BITS_OF_ABI[min(version, len(_BITS_OF_ABI) - 1)]) - 1
-    # Moving files between folders is refused unless somebody allows it by name.
+    # Moving files between folders is refused unless a rule allows it.
     handled = (EXECUTE | _REFER) if readable is None else everything
     net = 3 if readable is not None and version >= _NET_SINCE and not network else 0
     scope = 3 if version >= SCOPE_SINCE else 0
@@ -154,7 +154,7 @@ def landlock(
 
 
 def loopback_up() -> None:
-    """A new network's own address answers only after this."""
+    """Bring up the loopback interface of a new network namespace."""
     import fcntl
     import socket
 
@@ -164,7 +164,7 @@ def loopback_up() -> None:
 
 
 def filter_calls(program: bytes) -> None:
-    """Install the filter of `syscalls.program`; for good."""
+    """Install the filter of `syscalls.program`, for good."""
     steps = ctypes.create_string_buffer(program, len(program))
     whole = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(steps))
     _check(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, whole, 0, 0))

@@ -1,4 +1,4 @@
-"""Watches one process in a sandbox: fed, read, and ended when it takes too much of anything."""
+"""Feeds and reads one process in a sandbox, and ends it when it exceeds a limit."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CHUNK_BYTES = 65_536
 _GRACE_S = 2.0
 _LOOK_EVERY_S = 0.05
 _LOOK_SHARE = 10
-"""The pause after a look is so many times as long as the look."""
+"""The pause after a look, in multiples of the look's duration."""
 
 
 class Watch:
-    """One run; `is_full` is asked now and then, in a thread, whether there is room left."""
+    """Watches one run; `is_full` is called now and then, in a thread, and true ends the run."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Watch:
         self._end: End = "exit"
 
     async def ran(self) -> Ran:
-        """What came of it, once it has ended, or was asked to; then `closed` is left to do."""
+        """Return the result, once the process has ended or was asked to; then call `closed`."""
         try:
             async with (
                 asyncio.timeout(self._order.limits.time_s),
@@ -97,13 +97,13 @@ class Watch:
 
 
 def _ask_to_end(process: asyncio.subprocess.Process) -> None:
-    """Bubblewrap takes everything with it; our own watcher kills everything below it first."""
+    """Ask a run to end: bubblewrap ends all of it, our own parent process its descendants first."""
     with suppress(ProcessLookupError):
         process.terminate()
 
 
 async def closed(process: asyncio.subprocess.Process) -> None:
-    """End it with everything it started, and read what nobody wanted: until then pipes are open."""
+    """End the process with all its descendants, and read its pipes to their end to close them."""
     with suppress(TimeoutError):
         async with asyncio.timeout(2 * _GRACE_S), asyncio.TaskGroup() as group:
             for pipe in (process.stdout, process.stderr):

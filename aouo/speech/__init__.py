@@ -1,1 +1,1 @@
-"""Voices: what hears and what speaks, at a service or on this machine."""
+"""Speech to text and text to speech, at a service or on this machine."""

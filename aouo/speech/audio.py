@@ -1,4 +1,4 @@
-"""Sound as bytes: what it is by its first ones, and made into what Telegram shows as a voice note.
+"""Recognises the format of sound by its first bytes, and converts it to Telegram's voice notes.
 
 Source: core.telegram.org/bots/api#sendvoice: an .OGG file encoded with OPUS.
 """
@@ -16,7 +16,7 @@ from aouo.facts.errors import ProviderBusy
 
 OPUS_RATES_HZ = (8_000, 12_000, 16_000, 24_000, 48_000)
 VOICE = "audio/ogg"
-"""Ogg with Opus in it."""
+"""The media type of Opus in Ogg."""
 _KINDS = (
     (b"OggS", "application/ogg", ".ogg"),
     (b"RIFF", "audio/wav", ".wav"),
@@ -25,12 +25,12 @@ _KINDS = (
     (b"\xff\xf3", "audio/mpeg", ".mp3"),
     (b"fLaC", "audio/flac", ".flac"),
 )
-_BLOCK = 48_000  # frames; the encoder takes long sounds in pieces
+_BLOCK = 48_000  # frames; long sounds are encoded in pieces
 
 
 @dataclass(frozen=True, slots=True)
 class Audio:
-    """One sound; `suffix` is the usual ending of such a file."""
+    """One sound; `suffix` is the usual file name ending of its format."""
 
     data: bytes
     media_type: str
@@ -42,10 +42,10 @@ class Audio:
 
 
 def voice_note(data: bytes) -> Audio:
-    """`data` as Ogg/Opus; as it came where soundfile is not installed or cannot read it.
+    """Return `data` as Ogg/Opus; unchanged if soundfile is not installed or cannot read it.
 
     Raises:
-        ProviderBusy: it is no sound that anybody knows.
+        ProviderBusy: it is no known sound format.
     """
     if data.startswith(b"OggS") and b"OpusHead" in data[:64]:
         return Audio(data, VOICE, ".ogg")
@@ -59,13 +59,13 @@ def voice_note(data: bytes) -> Audio:
 
 
 def one_wav(parts: Sequence[bytes]) -> bytes:
-    """WAV files of one and the same kind one after the other, to the sample, as one file.
+    """Join WAV files of one format, sample by sample, into one file.
 
-    The lengths in their headers are not believed: a service that sends while it still speaks
-    does not know them yet and writes 0 or 2³²-1.
+    The lengths in their headers are ignored: a service that streams speech does not know them yet
+    and writes 0 or 2³²-1.
 
     Raises:
-        ProviderBusy: one of them is no WAV file, or is of another kind than the first.
+        ProviderBusy: one of them is no WAV file, or has another format than the first.
     """
     kinds: set[bytes] = set()
     sound: list[bytes] = []
@@ -82,7 +82,7 @@ def one_wav(parts: Sequence[bytes]) -> bytes:
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The parts of a WAV file; `data` is the last of those that count."""
+    """Yield the chunks of a WAV file up to `data`, which is the last one used."""
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
         return
     at = 12
@@ -102,7 +102,7 @@ def _chunk(name: bytes, body: bytes) -> bytes:
 
 
 def opus_of(samples: Any, rate_hz: int) -> bytes:
-    """An array of frames and channels as Ogg/Opus with one channel."""
+    """Encode an array of frames × channels as Ogg/Opus with one channel."""
     soundfile: Any = import_module("soundfile")
     if rate_hz not in OPUS_RATES_HZ:
         samples, rate_hz = _resampled(samples, rate_hz, OPUS_RATES_HZ[-1])
@@ -121,7 +121,7 @@ def _as_opus(data: bytes) -> bytes:
 
 
 def _resampled(samples: Any, rate_hz: int, wanted_hz: int) -> tuple[Any, int]:
-    """Straight lines between the samples: enough for a voice, and only ever upwards."""
+    """Resample linearly to a higher rate, which is enough for a voice."""
     numpy: Any = import_module("numpy")
     frames = len(samples) * wanted_hz // rate_hz
     places = numpy.arange(frames) * (rate_hz / wanted_hz)

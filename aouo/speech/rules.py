@@ -1,4 +1,4 @@
-"""What the speech services take and are called with, as data, each with its source.
+"""The limits and usual models of the speech services, as data with their sources.
 
 Sources, read on 23 November 2026:
 - developers.openai.com/api/docs/guides/text-to-speech: `tts-1`, `tts-1-hd` and `gpt-4o-mini-tts`
@@ -21,17 +21,17 @@ Backend: TypeAlias = Literal["openai", "groq"]
 
 @dataclass(frozen=True, slots=True)
 class SpeechRules:
-    """`sound` is the format asked for, `joined` the one that pieces are asked for in."""
+    """One service's rules: `sound` is the format to ask for, `joined` that for pieces of a text."""
 
     voice_model: str
     voice: str
     sound: str
     joined: str
     max_chars: int
-    """Of one call."""
+    """The longest text of one call."""
     ears_model: str
     max_heard_bytes: int
-    """Of one file."""
+    """The largest file to transcribe."""
 
 
 RULES: dict[Backend, SpeechRules] = {

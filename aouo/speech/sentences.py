@@ -1,4 +1,4 @@
-"""A text cut into pieces that a voice takes: at a sentence, else at a word, else anywhere."""
+"""Cuts a text into pieces that a voice takes: after a sentence, else a word, else anywhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def pieces(text: str, limit: int) -> tuple[str, ...]:
-    """`text` in as few pieces as that takes, each of at most `limit` characters.
+    """Return `text` in pieces of at most `limit` characters.
 
     Joined they are `text` again, spaces included.
     """
@@ -27,7 +27,7 @@ def _cut(text: str, limit: int) -> Iterator[str]:
 
 
 def _last_end(mark: re.Pattern[str], text: str, limit: int) -> int:
-    """Where the last `mark` ends whose spaces after it still fit; 0 = there is none."""
+    """Return the end of the last `mark` that fits with the spaces after it; 0 = there is none."""
     ends = (_after_spaces(text, found.end()) for found in mark.finditer(text, 0, limit + 1))
     return max((end for end in ends if end <= limit), default=0)
 

@@ -1,7 +1,7 @@
-"""Voices: text to speech and speech to text, by the openai and groq SDKs.
+"""Text to speech and speech to text by the openai and groq SDKs.
 
-The SDK is imported, in a thread, by the first call. What a call took is told with its result, so
-that usage can be written where the turn is known.
+The first call imports the SDK, in a thread. Each result tells what its calls took, so that the
+caller, who knows the turn, can record the usage.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from aouo.speech.sentences import pieces
 T = TypeVar("T")
 
 PATIENCE_S = 60.0
-"""So long at most are the pauses of one text all in all, as far as the first one tells.
+"""The longest pauses of one text together, estimated from the first one.
 
-Groq's limits of a minute come back evenly: on its free plan a long text meets a pause before each
-piece, so what one of them costs the text is known with the first (see its profile)."""
+Groq refills its limits evenly: on its free plan each piece of a long text meets the same pause, so
+the first one tells the sum (see its profile)."""
 _OGG = {".oga", ".opus", ""}
-"""Endings of Ogg files that the services do not know: Telegram's, and none."""
+"""Endings of Ogg files that the services do not recognise: Telegram's, and none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechCall:
-    """One call for the usage; `scope` as in the usage table."""
+    """One call, for the usage table; `scope` as there."""
 
     scope: Literal["tts", "stt"]
     provider: str
@@ -50,16 +50,16 @@ class SpeechCall:
 
 
 class TermsAsked(ProviderRejected):
-    """Whose account it is has to accept the model's terms at the service first."""
+    """The owner of the account has to accept the model's terms at the service first."""
 
 
 _TERMS_CODE = "model_terms_required"
-"""Groq, HTTP 400; its message has the address."""
+"""Groq's code, with HTTP 400; its message has the address of the terms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """`text` "" = no words, or (`unclear`) none that are understood."""
+    """A transcript; `text` "" = no words, or (`unclear`) none that can be understood."""
 
     text: str
     call: SpeechCall
@@ -70,40 +70,40 @@ Spend: TypeAlias = Callable[[SpeechCall], None]
 
 
 def unspent(call: SpeechCall) -> None:
-    """Nobody counts this call."""
+    """Ignore a call: its usage is not recorded."""
     del call
 
 
 class Ears(Protocol):
-    """Who writes down what is said."""
+    """Transcribes recordings."""
 
     async def transcribe(self, file: Path) -> Heard:
-        """What is said in `file`.
+        """Transcribe `file`.
 
         Raises:
-            ProviderError: it was not written down.
+            ProviderError: it was not transcribed.
         """
         ...
 
 
 class Voice(Protocol):
-    """Who speaks."""
+    """Speaks texts."""
 
     async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
-        """`text` as a voice note; `voice` as whoever speaks names it, "" = the usual one.
+        """Speak `text` as a voice note; `voice` is the service's name for one, "" = the usual.
 
-        `spend` is told of each call that was answered, also where a later one fails.
+        `spend` is called for each answered call, also if a later one fails.
 
         Raises:
-            ProviderError: it was not spoken, or not to its end.
+            ProviderError: it was not spoken, or only a part of it.
         """
         ...
 
 
 class SpeechService:
-    """One service's SDK over the runtime's session; failures come out as `ProviderError`s.
+    """One service's SDK over the runtime's session; failures become `ProviderError`s.
 
-    `base_url` for groq stands without `/openai/v1`, which its SDK adds.
+    `base_url` for groq is without `/openai/v1`, which its SDK adds.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class SpeechService:
         self._client: Any = None
 
     async def ask(self, what: Callable[[Any], Awaitable[T]]) -> T:
-        """What `what` gets out of the SDK's client, within the time a request may take."""
+        """Await `what` with the SDK's client, within the time limit of a request."""
         if not (self._key and self._key.isascii() and self._key.isprintable()):
             raise ProviderAuth(f"{self.backend}: there is no key, or it has characters no key has")
         client = self._client or await asyncio.to_thread(self._connect)
@@ -136,7 +136,7 @@ class SpeechService:
             raise self._failure(error) from error
 
     async def shutdown_of(self, model: str) -> str:
-        """The day on which the service says that it shuts `model` down, "" = it names none.
+        """Return the day on which the service shuts `model` down, "" = it names none.
 
         Source: developers.openai.com/api/docs/deprecations: "check each model's optional
         shutdown_date field"; Groq has none.
@@ -148,7 +148,7 @@ class SpeechService:
         return str(getattr(about, "shutdown_date", None) or "")
 
     def _connect(self) -> Any:
-        """The SDK's client; it never tries again by itself: that is the caller's to decide."""
+        """Make the SDK's client; it does not retry, since the caller decides about that."""
         if self.backend == "openai":
             import openai
 
@@ -172,7 +172,7 @@ class SpeechService:
         return self._client
 
     def _errors(self) -> type[Exception]:
-        """The root of the SDK's own errors, once it is imported."""
+        """Return the root of the SDK's errors, once it is imported."""
         if self.backend == "openai":
             from openai import OpenAIError
 
@@ -201,7 +201,7 @@ class SpeechService:
 
 
 class Speaker:
-    """Speaks; `model` and `voice` as the service names them, "" = its usual one."""
+    """Speaks; `model` and `voice` are the service's names, "" = its usual ones."""
 
     def __init__(self, service: SpeechService, *, model: str = "", voice: str = "") -> None:
         self._service = service
@@ -210,14 +210,13 @@ class Speaker:
         self._voice = voice or self._rules.voice
 
     async def speak(self, text: str, voice: str = "", *, spend: Spend = unspent) -> Audio:
-        """`text` as a voice note, or as what the service sent where it cannot be made into one.
+        """Speak `text` as a voice note, or in the service's format if it cannot be converted.
 
         A text that is too long for one call is spoken piece by piece, in order. Pauses that the
-        service asks for after the first piece are waited out where all of them together are not
-        too long.
+        service asks for after the first piece are waited out if their sum is not too long.
 
         Raises:
-            ProviderError: it was not spoken, or not to its end.
+            ProviderError: it was not spoken, or only a part of it.
         """
         parts = [part for part in pieces(text, self._rules.max_chars) if part.strip()] or [text]
         how = self._rules.joined if len(parts) > 1 else self._rules.sound
@@ -239,7 +238,7 @@ class Speaker:
         return await self._service.shutdown_of(self.model)
 
     async def _piece(self, wish: dict[str, str], patience_s: float) -> tuple[bytes, float]:
-        """The sound of one piece, and how long it was waited for as the service asked."""
+        """Return the sound of one piece, and the seconds paused at the service's request."""
         paused_s = 0.0
         while True:
             try:
@@ -254,25 +253,25 @@ class Speaker:
 
 
 class Transcriber:
-    """Writes down what is said in a file."""
+    """Transcribes files."""
 
     def __init__(self, service: SpeechService, *, model: str = "") -> None:
         self._service = service
         self._rules = RULES[service.backend]
-        # The default of stt.model is Groq's and was chosen by nobody.
+        # The default of stt.model is Groq's; with openai it was not chosen on purpose.
         groqs = service.backend == "openai" and model == RULES["groq"].ears_model
         self.model = self._rules.ears_model if groqs else model or self._rules.ears_model
 
     async def transcribe(self, file: Path) -> Heard:
-        """What is said in `file`, "" = nothing.
+        """Transcribe `file`, "" = it has no words.
 
         Raises:
-            ProviderError: it was not written down.
+            ProviderError: it was not transcribed.
         """
         return await self.heard(_known_name(file), await asyncio.to_thread(file.read_bytes))
 
     async def heard(self, name: str, data: bytes) -> Heard:
-        """The same for the content of a file; the service goes by the ending of `name`."""
+        """Transcribe a file's content; the service knows its format by the ending of `name`."""
         if len(data) > self._rules.max_heard_bytes:
             raise PromptTooLong(f"{self._service.backend}: {len(data)} bytes of sound in a file")
         wish = {"model": self.model, "file": (name, data), "response_format": "json"}
@@ -290,7 +289,7 @@ class Transcriber:
 async def _spoken(client: Any, wish: dict[str, str]) -> bytes:
     answer = await client.audio.speech.create(**wish)
     data: Any = answer.read()
-    return data if isinstance(data, bytes) else await data  # groq's has to be waited for
+    return data if isinstance(data, bytes) else await data  # groq's `read` is a coroutine
 
 
 def _as_note(sounds: list[bytes]) -> Audio:

@@ -1,8 +1,8 @@
-"""The child process that hears and speaks on this machine: Whisper by CTranslate2, a voice by ONNX.
+"""Hears and speaks in a child process: Whisper by CTranslate2, a voice by ONNX.
 
-Native threads and what they hold in memory stay out of the runtime. A thread serves each request;
-inside the library the pieces of several recordings take turns. Weights are loaded by the first
-request that needs them. It ends with its stdin, and by itself when nobody asked for a while.
+Native threads and their memory stay out of the runtime. A thread serves each request; inside the
+library the pieces of several recordings take turns. The first request that needs weights loads
+them. The process ends with its stdin, and when it is idle for a while.
 
 A request is one JSON line with the key and `hear` (a path) or `speak` (a text) and `voice`. The
 answer is JSON lines: `{"alive": true}` for each piece that is done, and at last one of
@@ -33,14 +33,14 @@ HEARD_HZ = 16_000
 MAX_HEARD_S = 30 * 60
 MAX_REQUEST_BYTES = 1_000_000
 UNCLEAR = "[unclear]"
-"""In the place of what is not understood between what is."""
+"""Replaces a piece that is not understood, among others that are."""
 
 SURE = -0.85
-"""Least mean log probability of a piece. The packaged model gave synthetic English at least -0.81
-where it was right, and speech in six other languages, which it cannot know, at most -0.89."""
+"""The least mean log probability of a piece that counts. The packaged model gave synthetic English
+at least -0.81 where it was right, and speech in six unknown languages at most -0.89."""
 REPETITIVE = 2.4
-"""A text that shrinks more than this says the same again and again: Whisper's own measure."""
-# FFmpeg also knows lists of other files and addresses, which it would open.
+"""A text that compresses more than this repeats itself: Whisper's own measure."""
+# FFmpeg also knows formats that list other files and addresses, which it would open.
 _OPENED = {
     "format_whitelist": "ogg,mov,mp3,wav,flac,matroska,aac,amr,aiff,caf",
     "protocol_whitelist": "none",
@@ -49,11 +49,11 @@ _USUAL_VOICE = "heart"
 
 
 class _Refused(Exception):
-    """The request cannot be carried out, however often it is made."""
+    """The request cannot be carried out, also not by a retry."""
 
 
 class Ears:
-    """Writes down what is said; `folder` holds a Whisper model for CTranslate2."""
+    """Transcribes recordings; `folder` holds a Whisper model for CTranslate2."""
 
     def __init__(self, folder: str, threads: int) -> None:
         self._folder = folder
@@ -66,12 +66,12 @@ class Ears:
         samples = _samples(path)
         vad: Any = import_module("faster_whisper.vad")
         said: list[str] = []
-        # Looked at first, since a model of several languages asks for the language before all else.
+        # Checked first, since a multilingual model detects the language before anything else.
         if len(samples) and vad.get_speech_timestamps(samples):
             pieces, _ = model.transcribe(
                 samples,
                 vad_filter=True,  # silence makes Whisper write "Thank you."
-                temperature=0.0,  # what it is not sure of is not guessed at
+                temperature=0.0,  # no fallback to random guesses
                 condition_on_previous_text=False,
             )
             for piece in pieces:
@@ -129,7 +129,7 @@ class Voices:
 
 
 def _samples(path: str) -> Any:
-    """The sound in a file, one channel at `HEARD_HZ`; none if there is only a picture."""
+    """Decode the sound of a file to one channel at `HEARD_HZ`; empty if there is only a picture."""
     av: Any = import_module("av")
     numpy: Any = import_module("numpy")
     parts: list[Any] = []
@@ -142,7 +142,7 @@ def _samples(path: str) -> Any:
                 if length > MAX_HEARD_S * HEARD_HZ:
                     raise _Refused(f"it is longer than {MAX_HEARD_S // 60} minutes")
     except (av.FFmpegError, OSError) as error:
-        if not parts:  # what there is of a damaged file is heard
+        if not parts:  # the readable part of a damaged file is used
             raise _Refused(f"it is no sound that can be read: {error}") from error
     return numpy.concatenate(parts) if parts else numpy.zeros(0, "float32")
 
@@ -202,8 +202,8 @@ class _Request(socketserver.StreamRequestHandler):
             except _Refused as error:
                 self._tell({"refused": str(error)})
             except ConnectionError:
-                return  # whoever asked has gone
-            except Exception as error:  # noqa: BLE001 - whatever it is, the parent has to hear it
+                return  # the caller has gone
+            except Exception as error:  # noqa: BLE001 - the parent must get any error
                 self._tell({"broken": f"{type(error).__name__}: {error}"})
 
     def _answers(

@@ -1,1 +1,1 @@
-"""Telegram: what comes in is read, what goes out is sent, and nothing is decided."""
+"""Telegram: reads updates, sends messages, and decides nothing."""

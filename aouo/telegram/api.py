@@ -1,4 +1,4 @@
-"""The few Bot API calls that the inbound side makes, raw: we store what came, as it came."""
+"""Makes the Bot API calls of the inbound side, whose updates are stored as raw JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONNECT_S = 10.0
 
 
 class ApiError(AouoError):
-    """Telegram answered with an error; `code` is its error code, `retry_after_s` 0 if not given."""
+    """Telegram answered with an error; `code` is its error code, `retry_after_s` 0 = no pause."""
 
     def __init__(self, code: int, description: str, retry_after_s: float = 0.0) -> None:
         super().__init__(f"{code} {description}")
@@ -25,11 +25,11 @@ class ApiError(AouoError):
 
 
 class ApiUnreachable(AouoError):
-    """No answer: network, proxy or server trouble that passes."""
+    """No readable answer came: a passing failure of the network, a proxy or the server."""
 
 
 class TelegramApi:
-    """Calls one bot's methods over a shared session. The token stays out of every text."""
+    """Calls one bot's methods over a shared session; no error text holds the token."""
 
     def __init__(self, *, session: aiohttp.ClientSession, base_url: str, token: str) -> None:
         self._session = session
@@ -40,8 +40,8 @@ class TelegramApi:
         """Return the call's `result`.
 
         Raises:
-            ApiError: Telegram said no.
-            ApiUnreachable: it said nothing that can be read.
+            ApiError: Telegram refused the call.
+            ApiUnreachable: no readable answer came.
         """
         failpoint.reached(f"before {method}")
         try:

@@ -1,4 +1,4 @@
-"""Telegram as one channel: it is listened to at once, what is heavy is loaded meanwhile."""
+"""The Telegram channel: listens at once, and loads its heavy parts meanwhile."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CAPABILITIES = Capabilities(photo=True, voice=True, audio=True, document=True, a
 class TelegramChannel:
     """Listens, normalises and sends for one bot; as a `Messenger` it waits until it is loaded.
 
-    Whether updates are asked for or brought is decided here, and nobody else can tell.
+    Only this class knows whether updates come by polling or by a webhook.
     """
 
     def __init__(
@@ -89,24 +89,27 @@ class TelegramChannel:
         return {"bot": self.username, **self._source.facts}
 
     def start_listening(self, group: asyncio.TaskGroup) -> None:
-        """Listen as a task of `group`, which fails with what the source's `run` raises."""
+        """Listen in a task of `group`, which fails with the errors of the source's `run`."""
         self._listening = group.create_task(self._listen(), name="telegram")
 
     def stop_listening(self) -> None:
-        """Take nothing more in; a second call changes nothing."""
+        """Stop taking updates in; a second call changes nothing."""
         if self._listening and not self._listening.cancelling():
             self._listening.cancel()
 
     def ask_anew(self) -> None:
-        """After a sleep: nothing comes over a connection that was open before it."""
+        """Poll again after a sleep of the machine: connections from before it are dead."""
         if isinstance(self._source, Poller):
             self._source.ask_anew()
 
     def attach(
         self, inbox: Inbox, *, admission: Callable[[], Admission], reached: Callable[[], None]
     ) -> None:
-        """Where arrivals go if `admission` lets them; they wait until `load` has ended. `reached`
-        is called when Telegram is, after it was not."""
+        """Set the inbox for arrivals, which wait until `load` has ended.
+
+        `admission` returns who is admitted. `reached` is called when Telegram answers again after
+        a failure.
+        """
         self._inbox = inbox
         self._admission = admission
         self._reached = reached
@@ -141,7 +144,7 @@ class TelegramChannel:
         )
 
     async def load(self) -> None:
-        """Import what reading and sending need, and learn who we are; retries until it is done."""
+        """Import what reading and sending need, and ask Telegram for our name; retries for ever."""
         await self._source.begun.wait()
         await asyncio.to_thread(_import_telegram)
         from aouo.telegram.messenger import TelegramMessenger
@@ -196,7 +199,8 @@ class TelegramChannel:
         await (await self._ready()).delete(to, message_id)
 
     async def action(self, to: ConversationAddress, action: str) -> None:
-        """In a forum's General topic it is seen only where it names that topic, as no send may."""
+        """See `ports.Messenger`. In a forum's General topic an action must name the topic to be
+        visible, though a message must not."""
         messenger = await self._ready()
         if not to.thread_id and to.chat_id in self._forums:
             to = replace(to, thread_id=GENERAL)
@@ -245,7 +249,7 @@ class TelegramChannel:
                 self._answering.create_task(self._explain_tap(arrival))
 
     def _note_forum(self, inbound: Inbound) -> None:
-        """A group gets topics, or loses them, without telling."""
+        """Remember whether the chat is a forum: no update reports that a group gets topics."""
         chat_id = inbound.address.chat_id
         if inbound.chat_kind == "forum":
             self._forums.add(chat_id)
@@ -262,7 +266,7 @@ class TelegramChannel:
             await self._stop_spinner(arrival.lost_tap, sentences.TAP_UNKNOWN, alert=True)
 
     async def _stop_spinner(self, answer_id: str, text: str = "", *, alert: bool = False) -> None:
-        """Telegram wants a tap answered within seconds, however long its lane is busy."""
+        """Answer a tap: Telegram wants that within seconds, however long its lane is busy."""
         try:
             await self.answer_tap(answer_id, text, alert=alert)
         except DeliveryError as error:
@@ -270,10 +274,10 @@ class TelegramChannel:
 
 
 def _import_telegram() -> None:
-    """Import what speaks to Telegram.
+    """Import the modules that use python-telegram-bot.
 
-    python-telegram-bot loads `cryptography` where it finds it, for Telegram Passport: 7 MB that
-    no bot of ours uses. It does without if the import fails.
+    The library imports `cryptography` if it is installed, for Telegram Passport: 7 MB that we do
+    not use. It works without it if the import fails.
     """
     hidden = "cryptography" not in sys.modules
     if hidden:
@@ -287,7 +291,10 @@ def _import_telegram() -> None:
 
 
 def _waiting_tap(inbound: Inbound) -> str:
-    """A tap that waits in its lane; those that bypass it are answered with their outcome."""
+    """Return the `answer_id` of a tap that waits in its lane, else "".
+
+    Taps that bypass the lane are answered with their outcome.
+    """
     content = inbound.content
     if isinstance(content, Button) and not content.bypasses:
         return content.answer_id

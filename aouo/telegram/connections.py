@@ -1,4 +1,4 @@
-"""Connections of a server that anybody may reach: few at once, none that only takes its time."""
+"""Bounds the connections of a public server: their number, and the time for each request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from aouo.facts.ports import Clock
 class Connections:
     """Hands connections on to a server's protocols, at most `most` at once.
 
-    A request has `patience_s` from its first sign, the opening of the connection counting as one,
-    until `taken` is called for it. Who is late is cut off when somebody else comes, or by `cut`.
+    A request has `patience_s` from its first byte, or from the opening of the connection, until
+    `taken` is called for it. Late ones are cut off when another connection opens, or by `cut`.
     """
 
     def __init__(
@@ -31,12 +31,12 @@ class Connections:
         return _Connection(self._serve(), self)
 
     def taken(self, transport: asyncio.BaseTransport | None) -> None:
-        """All of a request is here."""
+        """Note that the connection's request has arrived completely."""
         if transport:
             self._since_s.pop(transport, None)
 
     def cut(self) -> int:
-        """Cut off what is late, or too much; return how many that were since the last time."""
+        """Cut off late connections; return how many were cut or refused since the last call."""
         self._cut_late()
         found, self._cut = self._cut, 0
         return found
@@ -50,7 +50,7 @@ class Connections:
         self._cut += len(late)
 
     def came(self, transport: asyncio.BaseTransport) -> bool:
-        """A connection was opened; False = there are too many."""
+        """Register an opened connection; False = there are too many."""
         self._cut_late()
         if len(self._open) >= self._most:
             self._cut += 1
@@ -68,7 +68,7 @@ class Connections:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection: what happens to it is told to `Connections`, then to the server."""
+    """One connection: reports its events to `Connections`, then to the server's protocol."""
 
     def __init__(self, inner: asyncio.Protocol, all_: Connections) -> None:
         self._inner = inner

@@ -1,7 +1,7 @@
-"""Files of messages, from Telegram to our disk.
+"""Downloads the files of messages from Telegram.
 
-`getFile` gives a path that is good for an hour, the file itself is at `<base>/file/bot<token>/…`.
-A Bot API server of one's own in local mode names a path on this machine instead.
+`getFile` returns a path that is valid for an hour; the file is at `<base>/file/bot<token>/…`. A
+local Bot API server in local mode returns a path on this machine instead.
 Source: core.telegram.org/bots/api#getfile.
 """
 
@@ -35,7 +35,7 @@ _CHUNK_BYTES = 64 * 1024
 
 
 class _Passing(Exception):
-    """It may work if tried again, after `wait_s` at least."""
+    """A passing failure: a retry after at least `wait_s` may work."""
 
     def __init__(self, why: str, wait_s: float = 0.0) -> None:
         super().__init__(why)
@@ -43,7 +43,7 @@ class _Passing(Exception):
 
 
 class Downloads:
-    """Fetches files of one bot. The token stays out of every text."""
+    """Downloads the files of one bot; no error text holds the token."""
 
     def __init__(
         self,
@@ -64,14 +64,14 @@ class Downloads:
         self._limit_bytes = limit_bytes or bot_api.limits_of(base).download
 
     async def fetch(self, item: Attachment, to: Path) -> int:
-        """Put the file at `to`, whole or not at all; return its size in bytes.
+        """Download the file to `to`, whole or not at all; return its size in bytes.
 
-        What passes is tried again, three times, after growing pauses.
+        Passing failures are retried three times, after growing pauses.
 
         Raises:
-            FileTooBig: more than the server gives us.
+            FileTooBig: it is larger than the server gives to bots.
             FileGone: the server does not have it any more.
-            FileNotFetched: it could not be reached.
+            FileNotFetched: it could not be downloaded or stored.
         """
         if item.size_bytes > self._limit_bytes:
             raise FileTooBig(item.size_bytes, self._limit_bytes)
@@ -118,12 +118,12 @@ class Downloads:
                 raise FileTooBig(item.size_bytes, bot_api.PUBLIC.download) from None
             if error.code == 429 or error.code >= 500:
                 raise _Passing(str(error), error.retry_after_s) from None
-            if "temporarily" in error.description.lower():  # or a wrong id: it says both at once
+            if "temporarily" in error.description.lower():  # or a wrong id: one text covers both
                 raise _Passing(str(error)) from None
             raise FileGone(str(error)) from None
 
     async def _copy(self, place: str, draft: Path) -> int:
-        """Write the file into a draft that only we can read, down to the disk."""
+        """Write the file into a draft that is private to us, and sync it to disk."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(draft, flags, 0o600)
         with os.fdopen(descriptor, "wb") as out:

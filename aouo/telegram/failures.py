@@ -1,6 +1,6 @@
-"""Telegram's refusals and breakdowns as errors of ours, told apart by class and by their texts.
+"""Translates Telegram's errors into ours, by their class and their text.
 
-Source: reference, "Outbound" and "Other errors"; texts are matched by a part, in any case.
+Source: reference, "Outbound" and "Other errors"; a part of the text is matched, in any case.
 """
 
 from __future__ import annotations
@@ -34,14 +34,17 @@ _MUTED = (
 )
 _TOPIC_GONE = ("message thread not found", "topic_deleted", "topic_id_invalid")
 _NO_PHOTO = ("photo_invalid_dimensions", "too big for a photo")
-"""Width and height above 10,000 together, one more than 20 times the other, or above 10 MB.
+"""Width and height together above 10,000, one over 20 times the other, or more than 10 MB.
 Source: core.telegram.org/bots/api#sendphoto."""
 _NO_TOPICS = ("the chat is not a forum", "bot_forum_create_forbidden")
 
 
 @asynccontextmanager
 async def translated(*, editing: bool = False, uploading: bool = False) -> AsyncGenerator[None]:
-    """Telegram's errors as ours. `BadRequest` is a `NetworkError` there: the order matters."""
+    """Translate the library's errors in the block into ours.
+
+    The order matters: its `BadRequest` is a `NetworkError`.
+    """
     try:
         yield
     except failed.RetryAfter as error:
@@ -55,7 +58,7 @@ async def translated(*, editing: bool = False, uploading: bool = False) -> Async
     except failed.InvalidToken as error:
         if "method not found" in str(error).lower():
             raise NotOffered(str(error)) from error
-        # The bot's own trouble, not this chat's: what waits stays queued.
+        # The bot's token is at fault, not this chat: the message stays queued.
         raise NotSent(str(error)) from error
     except failed.BadRequest as error:
         if editing and "message is not modified" in str(error).lower():
@@ -70,7 +73,7 @@ async def translated(*, editing: bool = False, uploading: bool = False) -> Async
     except failed.NetworkError as error:
         raise NotSent(str(error)) from error
     except failed.TelegramError as error:
-        # A 2xx answer that cannot be read: it was carried out, we do not know as what.
+        # An unreadable 2xx answer: the call was carried out, but its result is unknown.
         raise DeliveryUnknown(str(error)) from error
 
 

@@ -1,7 +1,7 @@
-"""python-telegram-bot's HTTP seam over the runtime's one aiohttp session.
+"""Implements python-telegram-bot's HTTP interface over the runtime's one aiohttp session.
 
-Costs half of its default client a call, and does not walk a pool of connections. It also says
-what the default cannot: whether a failed request may have been carried out.
+A call costs half of what the default client costs. It also tells what the default cannot: whether
+a failed request may have been carried out.
 """
 
 from __future__ import annotations
@@ -21,29 +21,28 @@ from aouo.web.certificates import cure_of
 
 _READ_S = 30.0
 _CONNECT_S = 10.0
-"""A proxy's tunnel and TLS may take as long again: before that nothing is written."""
+"""A proxy's tunnel and TLS may take as long again; nothing is written before that."""
 _UPLOAD_S = 110.0
-"""For the answer to a request with files, at least; a little less than a tool may take."""
+"""The least time for the answer to a request with files; a little less than a tool may take."""
 _UPLOAD_BYTES_PER_S = 500_000
-"""How fast a Bot API server of one's own, which takes 2,000 MB, passes on what it has read, before
-it answers."""
+"""How fast a local Bot API server, which takes 2,000 MB, passes an upload on before it answers."""
 _STALLED_S = 60.0
-"""A file of which so long nothing could be sent on will not arrive."""
+"""An upload without progress for so long has failed."""
 
 _PASSING = frozenset({401, 404, 408, 409, 425, 429})
-"""Refusals that may end by themselves, or that the library reads; the others are for ever."""
+"""Refusals that may pass, or that the library translates itself; the others are final."""
 
 
 class NotWritten(NetworkError):
-    """No connection: the request was never written."""
+    """No connection was made, so the request was never written."""
 
 
 class NoAnswer(TimedOut):
-    """The request was written and no readable answer came: it may have been carried out."""
+    """The request was written, but no readable answer came: it may have been carried out."""
 
 
 class AiohttpRequest(BaseRequest):
-    """One method does the work; the session belongs to the composition root."""
+    """Sends the library's requests over a session that the composition root owns."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
@@ -93,12 +92,12 @@ class AiohttpRequest(BaseRequest):
             raise NoAnswer(type(error).__name__) from error
         finally:
             failpoint.reached(f"after {called}")
-        if response.status == 407:  # of the proxy: it read the request, and passed nothing on
+        if response.status == 407:  # from the proxy, which did not pass the request on
             raise NotWritten("a proxy on the way asks for a password (407)")
         if response.status >= 500 and not answer.lstrip().startswith(b"{"):
             raise NoAnswer(f"{response.status} from a proxy")
         if 400 < response.status < 500 and response.status not in {403, *_PASSING}:
-            # The library takes it for the network's trouble: 413 would be uploaded for ever.
+            # The library takes it for a network failure: a 413 would be uploaded again for ever.
             raise BadRequest(f"{response.reason} ({response.status})")
         return response.status, answer
 
@@ -118,22 +117,22 @@ def _said(error: Exception) -> str:
 
 
 class _Progress:
-    """Is told of each piece of a file that went: a slow line is not a dead one."""
+    """Extends a request's timeout with each piece of a file that was sent."""
 
     def __init__(self, patience: asyncio.Timeout, answer_s: float) -> None:
         self._patience = patience
         self._answer_s = answer_s
 
     def moved(self, *, whole: bool = False) -> None:
-        """Wait for the next piece; after a `whole` file also for the answer, which a server of
-        one's own gives only when it has passed the file on."""
+        """Allow time for the next piece; after a `whole` file for the answer, which a local server
+        gives only when it has passed the file on."""
         now_s = asyncio.get_running_loop().time()
-        with suppress(RuntimeError):  # it was answered before all was read
+        with suppress(RuntimeError):  # the answer came before the whole file was sent
             self._patience.reschedule(now_s + (self._answer_s if whole else _STALLED_S))
 
 
 class _Watched:
-    """A writer that tells of what it wrote."""
+    """A writer that reports each chunk that it wrote."""
 
     def __init__(self, writer: AbstractStreamWriter, progress: _Progress) -> None:
         self._writer = writer
@@ -163,10 +162,10 @@ def _body(
 
 
 class _File(aiohttp.payload.IOBasePayload):
-    """A file of the size that it has now: what somebody adds to it while it is sent is left out.
+    """A file payload of the size that the file has now; bytes added while it is sent are left out.
 
-    aiohttp sends all that it can read, and the server takes what is beyond the announced length
-    for a request of its own, whose answer shifts all others on the connection.
+    aiohttp would send all that it can read, and the server would take the bytes beyond the
+    announced length for another request, whose answer shifts all later ones on the connection.
     """
 
     def __init__(self, content: IO[bytes], kind: str, progress: _Progress) -> None:
@@ -181,7 +180,7 @@ class _File(aiohttp.payload.IOBasePayload):
     async def write_with_length(
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
-        del content_length  # of all the form; nothing else is bounded by it
+        del content_length  # the length of the whole form, not of this part
         watched = cast("AbstractStreamWriter", _Watched(writer, self._progress))
         await super().write_with_length(watched, self._announced)
         self._progress.moved(whole=True)

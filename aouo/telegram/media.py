@@ -1,4 +1,4 @@
-"""What a Telegram message holds besides text: its file, or one line that says what it is.
+"""Reads what a Telegram message holds besides text: its file, or one line that describes it.
 
 Source: core.telegram.org/bots/api#message.
 """
@@ -14,7 +14,7 @@ import telegram
 from aouo.facts.attachments import Attachment, Kind
 
 _FILES: tuple[Kind, ...] = ("voice", "audio", "video_note", "animation", "video", "document")
-"""In this order: an animation comes with a document of the same file."""
+"""The order matters: an animation comes with a document of the same file."""
 _UNSUPPORTED = {
     "story": "stories",
     "paid_media": "paid media",
@@ -26,17 +26,17 @@ _UNSUPPORTED = {
 _SHOWN_CHARS = 300
 _TYPE_CHARS = 100
 _UNTYPICAL = re.compile(r"[^\w.+/;= -]", re.ASCII)
-"""What no media type holds: the sender of a file chooses it, and a model reads it."""
+"""Characters that no media type holds; the sender chooses the text, and a model reads it."""
 
 
 def attachment(message: telegram.Message, caption: str) -> Attachment | None:
-    """The message's file, of a photo its largest size; None = it has none."""
+    """Return the message's file, the largest size of a photo; None = it has none."""
     if message.photo:
         photo = max(message.photo, key=lambda size: size.width * size.height)
         return Attachment(
             "photo",
             photo.file_id,
-            mime_type="image/jpeg",  # Telegram makes it one
+            mime_type="image/jpeg",  # Telegram converts every photo to it
             size_bytes=photo.file_size or 0,
             caption=caption,
             unique_id=photo.file_unique_id,
@@ -59,7 +59,7 @@ def attachment(message: telegram.Message, caption: str) -> Attachment | None:
 
 
 def referred(message: telegram.Message, said: str) -> Attachment | None:
-    """The picture or file that a text replies to; `said` is the text."""
+    """Return the picture or document that a text replies to; `said` is the text."""
     replied = message.reply_to_message
     item = attachment(replied, said) if replied else None
     if item is None or not (item.is_picture or item.kind == "document"):
@@ -68,7 +68,7 @@ def referred(message: telegram.Message, said: str) -> Attachment | None:
 
 
 def line(message: telegram.Message) -> str:
-    """What it is, in brackets; "" = it is nothing of the kind."""
+    """Return a bracketed line for a sticker, contact, place, poll or dice; "" = it is none."""
     if message.sticker:
         return f"[sticker {message.sticker.emoji or ''}]".replace(" ]", "]")
     if message.contact:
@@ -91,18 +91,18 @@ def line(message: telegram.Message) -> str:
 
 
 def unsupported(message: telegram.Message) -> str:
-    """What it is called where we cannot take it in; "" = it asks for nothing."""
+    """Return the plural name of an unsupported kind; "" = there is nothing to answer."""
     return next((what for name, what in _UNSUPPORTED.items() if getattr(message, name, None)), "")
 
 
 def called(message: telegram.Message) -> str:
-    """A message without words, as somebody refers to it."""
+    """Return a phrase for a message without words that another message refers to."""
     found = attachment(message, "")
     return f"a {found.in_words}" if found else line(message) or "a message without text"
 
 
 def _title(found: object) -> str:
-    """A song without a file name has a title perhaps."""
+    """Return a file name made of a song's performer and title; "" = it has neither."""
     parts = (getattr(found, "performer", None), getattr(found, "title", None))
     title = " - ".join(part for part in parts if part)
     return f"{title}.mp3" if title else ""
@@ -120,6 +120,6 @@ def _degrees(place: telegram.Location) -> str:
 
 
 def plain(text: str) -> str:
-    """One line that cannot end its bracket."""
+    """Return `text` as one line without square brackets, shortened."""
     shown = " ".join(text.replace("[", "(").replace("]", ")").split())
     return shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"

@@ -1,4 +1,4 @@
-"""Telegram as a `Messenger`: one call each, every failure translated once."""
+"""Implements `Messenger` and `Topics` by Bot API calls, and translates their failures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aouo.telegram.failures import translated
 from aouo.telegram.http import AiohttpRequest
 from aouo.telegram.uploads import album_of, entities_of, source_of
 
-# Until its version 23 the library warns at every flood control unless told which type we want.
+# Before its version 23 the library warns at each flood control unless this is set.
 os.environ.setdefault("PTB_TIMEDELTA", "1")
 
 log = structlog.get_logger()
@@ -27,7 +27,7 @@ _NO_PREVIEW = telegram.LinkPreviewOptions(is_disabled=True)
 
 
 class TelegramMessenger:
-    """See `ports.Messenger`. Also registers the command menu."""
+    """See `ports.Messenger` and `ports.Topics`. Also registers the command menu."""
 
     def __init__(self, *, session: aiohttp.ClientSession, base_url: str, token: str) -> None:
         base = base_url.rstrip("/")
@@ -41,7 +41,7 @@ class TelegramMessenger:
         )
 
     async def ready(self) -> None:
-        """From the beginning."""
+        """Return at once: it is ready from the beginning."""
 
     async def send(self, to: ConversationAddress, message: Rendered) -> int:
         if message.media:
@@ -61,7 +61,7 @@ class TelegramMessenger:
         return sent.message_id
 
     async def _send_file(self, to: ConversationAddress, message: Rendered, media: Media) -> int:
-        """A photo that Telegram takes as none is shown as a file."""
+        """Send a file; a photo that Telegram refuses as one is sent as a document."""
         try:
             return await self._send_as(to, message, media)
         except NoPhoto:
@@ -69,7 +69,7 @@ class TelegramMessenger:
             return await self._send_as(to, message, replace(media, kind="document"))
 
     async def _send_as(self, to: ConversationAddress, message: Rendered, media: Media) -> int:
-        """An address is fetched by Telegram; a local file is uploaded."""
+        """Send a file; Telegram fetches an address itself, a local file is uploaded."""
         calls = {
             "photo": self._bot.send_photo,
             "video": self._bot.send_video,
@@ -92,8 +92,10 @@ class TelegramMessenger:
         return sent.message_id
 
     async def _send_album(self, to: ConversationAddress, message: Rendered) -> int:
-        """With a photo that Telegram takes as none, all of it are files: it says not which one,
-        and files go together with files only."""
+        """Send an album; if Telegram refuses a photo, send all of it as documents.
+
+        Telegram does not say which photo, and documents may only be with documents.
+        """
         try:
             return await self._send_group(to, message)
         except NoPhoto:
@@ -134,9 +136,10 @@ class TelegramMessenger:
             )
 
     async def draft(self, to: ConversationAddress, draft_id: int, message: Rendered) -> None:
-        """See `ports.Messenger`. With Telegram's own *Stop* below it, which a server older than
-        10.3 leaves away; while a draft is there without one, some apps let nothing be sent.
+        """See `ports.Messenger`. The draft has Telegram's own *Stop* button.
 
+        A server before 10.3 ignores that; without the button some apps let the person send nothing
+        while a draft is shown.
         Source: core.telegram.org/bots/api#sendmessagedraft; github.com/DrKLO/Telegram/pull/1961.
         """
         async with translated():
@@ -154,7 +157,7 @@ class TelegramMessenger:
             async with translated():
                 await self._bot.delete_message(int(to.chat_id), message_id)
         except DeliveryRefused:
-            return  # gone already, or too old to be taken away
+            return  # gone already, or too old to be deleted
 
     async def action(self, to: ConversationAddress, action: str) -> None:
         async with translated():
@@ -168,7 +171,7 @@ class TelegramMessenger:
             return  # too old: the person has moved on
 
     async def rights(self, chat: ConversationAddress) -> Rights:
-        """See `ports.Topics`. An administrator is shown everything, whatever the privacy mode."""
+        """See `ports.Topics`. An administrator sees every message, whatever the privacy mode."""
         private = not chat.chat_id.startswith("-")
         async with translated():
             me = await self._bot.get_me()
@@ -192,9 +195,9 @@ class TelegramMessenger:
         return str(made.message_thread_id)
 
     async def topic_exists(self, topic: ConversationAddress, title: str) -> bool:
-        """See `ports.Topics`. Only calls that manage a topic are refused when it is gone: an open
-        one is refused as not modified, `sendChatAction` succeeds either way.
+        """See `ports.Topics`. Only calls that manage a topic fail when it is gone.
 
+        For an open topic they fail as not modified; `sendChatAction` succeeds in either case.
         Source: reference, Outbound; a private chat's topics cannot be opened or closed.
         """
         chat_id, thread = int(topic.chat_id), int(topic.thread_id)
@@ -211,7 +214,7 @@ class TelegramMessenger:
         return True
 
     async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
-        """Fill the command menu; (name, description) pairs, as many as Telegram takes."""
+        """Fill the command menu with (name, description) pairs; Telegram limits their number."""
         async with translated():
             await self._bot.set_my_commands(
                 [telegram.BotCommand(name, text) for name, text in commands]

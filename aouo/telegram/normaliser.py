@@ -1,4 +1,4 @@
-"""Telegram's updates become facts; no `telegram.Update` gets past this module.
+"""Turns Telegram's updates into facts; no `telegram.Update` gets past this module.
 
 Source: core.telegram.org/bots/api#update.
 """
@@ -50,19 +50,19 @@ _KINDS = (
     _STOPPED,
 )
 _NAME = re.compile(r"[a-z_]{1,64}")
-"""What a kind of update is called; anything else does not get into the log."""
+"""The form of a kind's name; other texts do not get into the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """Who we are on Telegram."""
+    """The bot's own id and name on Telegram."""
 
     id: int
     username: str
 
 
 class Normaliser:
-    """Reads one raw update after the other; decides admission before anything else is looked at."""
+    """Reads one raw update after another, and keeps nothing of people who are not admitted."""
 
     def __init__(
         self,
@@ -76,8 +76,10 @@ class Normaliser:
         self._parse_command = parse_command
 
     def read(self, raw: Mapping[str, Any]) -> Arrival:
-        """Never raises: what cannot be read is an arrival with its id and a reason, and nothing of
-        what it says. `raw` has an id of its own (`poller.is_update`)."""
+        """Return the arrival of a raw update that has an id (`poller.is_update`); never raises.
+
+        An unreadable update gives an arrival with its id and a reason, without its content.
+        """
         update_id: int = raw["update_id"]
         kind = _kind(raw)
         try:
@@ -115,7 +117,10 @@ class Normaliser:
         return Arrival(update_id, text, inbound, keep_raw=kept)
 
     def _unread(self, message: Any) -> Inbound | None:
-        """Somebody on the list hears in private that nothing can be made of their message."""
+        """Return a fact to tell an admitted person that their message is unreadable.
+
+        None in a group, or where not even its sender can be read.
+        """
         with suppress(Exception):
             bare = reading.bare(message)
             if bare.chat.type != "private" or not self._admission().admits(
@@ -155,7 +160,7 @@ class Normaliser:
             return None
         content = inbound.content
         if message.chat.type != "private" and not self._called(message, content):
-            return None  # talk among others, also where the talk of those on the list is ours
+            return None  # a stranger who does not address us; no answer is due
         asked = isinstance(content, Command) and content.name in ("id", "start")
         if as_chat and message.sender_chat:
             inbound = replace(inbound, person=Person(str(message.sender_chat.id)))
@@ -180,7 +185,7 @@ class Normaliser:
         return tapped
 
     def _edited(self, message: telegram.Message) -> Inbound | None:
-        """New words; whether the message was for us is known by whether we have it."""
+        """Read an edit; whether it is for us depends on whether we have the message."""
         content = self._content(message)
         if not self._admission().admits(_user_id(message.from_user)):
             return None
@@ -198,7 +203,7 @@ class Normaliser:
         return Inbound(address, person, edited, kind, message.message_id)
 
     def _reacted(self, update: telegram.MessageReactionUpdated) -> Inbound | None:
-        """Telegram does not say the topic: the message is found by its id in the chat."""
+        """Read a reaction; it names no topic, so the message is found by its id in the chat."""
         if update.user is None or not self._admission().admits(update.user.id):
             return None
         emoji = "".join(map(reading.emoji, update.new_reaction))
@@ -207,8 +212,7 @@ class Normaliser:
         return Inbound(address, person, Reacted(emoji), kind, update.message_id)
 
     def _stopped(self, raw: Mapping[str, Any]) -> Inbound | None:
-        """It says where, and in a person's own chat that is who.
-
+        """Read a tap on *Stop* below a draft: it names the chat, which in private is the person.
         Source: core.telegram.org/bots/api/types/messagegenerationstopped.
         """
         chat = telegram.Chat.de_json(raw["chat"], None)
@@ -219,9 +223,9 @@ class Normaliser:
         return Inbound(address, person, DraftStopped(raw["draft_id"]))
 
     def _stands(self, change: telegram.ChatMemberUpdated) -> Inbound | None:
-        """Whoever changed it: it is about us, and nothing of theirs is in it.
+        """Read a change of the bot's membership, whoever made it; nothing of them is kept.
 
-        A basic group is also left when it becomes a supergroup, which its message tells.
+        The bot also leaves a basic group when it becomes a supergroup, which `_migrated` reads.
         """
         standing = reading.standing(change.new_chat_member)
         if change.new_chat_member.status == "left" and change.chat.type == "group":
@@ -289,7 +293,7 @@ class Normaliser:
         return Attached(item, about, command)
 
     def _own_service(self, message: telegram.Message) -> Inbound | None:
-        """Our own messages do not come back, but the service messages that we cause do."""
+        """Read a service message that the bot caused; its own messages do not come back."""
         if (event := reading.topic_event(message)) is None:
             return None
         address = ConversationAddress("tg", str(message.chat.id), reading.thread(message))
@@ -302,7 +306,7 @@ class Normaliser:
         return isinstance(content, TopicNamed | TopicShut) or self._called(message, content)
 
     def _called(self, message: telegram.Message, content: Content) -> bool:
-        """Whether a message in a group is meant for us, whatever else is heard there."""
+        """Whether a message in a group addresses the bot: by a command, a reply or a mention."""
         if isinstance(content, Command):
             return self._is_for_us(content.raw)
         if isinstance(content, Attached | Album) and content.command:
@@ -313,7 +317,7 @@ class Normaliser:
         return self._mentioned(message)
 
     def _is_for_us(self, text: str) -> bool:
-        """`/name` and `/name@us` are ours, `/name@another_bot` is not."""
+        """Whether a command is for us: `/name` and `/name@us` are, `/name@another_bot` is not."""
         name = text.split(maxsplit=1)[0]
         _, at, bot = name.partition("@")
         return not at or bot.casefold() == self._bot.username.casefold()
@@ -330,16 +334,16 @@ class Normaliser:
 
 
 def _kind(raw: Mapping[str, Any]) -> str:
-    """What kind of update it is: one we know, if it is several."""
+    """Return the kind of an update; a known one if it has several."""
     kinds = [key for key in raw if key != "update_id"]
     kind = next((key for key in kinds if key in _KINDS), kinds[0] if kinds else "nothing")
     return kind if _NAME.fullmatch(kind) else "something without a name"
 
 
 def _legible(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """The update and its text, without half characters: they have no UTF-8.
+    """Return the update and its JSON text without lone surrogates, which UTF-8 cannot encode.
 
-    Raises ValueError: it holds NaN or infinity, which are no JSON, and no query could look into it.
+    Raises ValueError: it holds NaN or infinity, which are no JSON, so no query could read it.
     """
     text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     legible = text.encode("utf-8", "replace").decode()
@@ -347,13 +351,12 @@ def _legible(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
 
 
 def _migrated(old: str, new: str) -> Inbound:
-    """A fact of Telegram's, whoever brought it about: nobody is asked whether they may, and
-    nothing of them is in it."""
+    """Return the fact that a group's id changed; it needs no admission and names no person."""
     return Inbound(ConversationAddress("tg", old), Person("0"), Migrated(new), "group")
 
 
 def _refused(inbound: Inbound, content: Intruder) -> Inbound:
-    """What is left of somebody who is not on the list: where, and which id."""
+    """Return a fact about a person who is not admitted, with only their id and the address."""
     person = Person(inbound.person.id)
     return Inbound(inbound.address, person, content, inbound.chat_kind, inbound.message_id)
 

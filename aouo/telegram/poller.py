@@ -1,7 +1,7 @@
-"""Asks Telegram for updates, and acknowledges them only after they are stored.
+"""Polls Telegram for updates, and acknowledges them only after they are stored.
 
-`getUpdates` confirms by offset: the next call tells Telegram to forget what came before it.
-So the next call is made after the commit, and a crash in between brings the same updates again.
+The offset of a `getUpdates` call tells Telegram to forget earlier updates. So the next call is made
+after the commit, and after a crash in between Telegram sends the same updates again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 POLL_S = 50
 GRACE_S = 15.0
-"""A poll that is not answered so long after its time is dead: its connection is closed."""
+"""How long after its own timeout a poll may be answered; then its connection is closed."""
 ALLOWED_UPDATES = (
     "message",
     "edited_message",
@@ -31,11 +31,11 @@ ALLOWED_UPDATES = (
     "message_reaction",
     "stopped_message_generation",
 )
-"""A server that does not know a kind leaves it out."""
+"""A server that does not know a kind ignores it."""
 _CONTESTED_AFTER_S = 20.0
 _REFUSED = Backoff(first_s=1, factor=2, most_s=30)
 _UNREACHED = Backoff(first_s=1, factor=2, most_s=5)
-"""Where nobody was reached, asking costs nobody anything."""
+"""Shorter pauses: a call that reaches no server costs little."""
 
 
 @dataclass(slots=True)
@@ -48,12 +48,12 @@ class PollState:
 
 
 class _GivenUp(Exception):
-    """Nobody waits for this poll any more."""
+    """The poll was given up to ask again at once."""
 
 
 class Poller:
     """Polls one bot until cancelled. `store` returns when the updates are safe; `recovered` is
-    called when Telegram answers after it did not."""
+    called when Telegram answers again after a failure."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Poller:
 
     @property
     def facts(self) -> dict[str, object]:
-        """For `aouo status`."""
+        """Facts for `aouo status`."""
         poll = self.state
         ago_s = self._clock.monotonic_s() - poll.last_poll_s
         return {
@@ -86,13 +86,15 @@ class Poller:
         }
 
     def ask_anew(self) -> None:
-        """Give up the poll that is waiting for its answer, and ask again at once."""
+        """Give up the poll that waits for its answer, and poll again at once."""
         if self._asking and not self._asking.expired():
             self._asking.reschedule(0.0)
 
     async def run(self, offset: int) -> None:
-        """Poll from `offset`; the first call, and the one after a failure, ask with timeout 0, so
-        that it shows at once that Telegram is there.
+        """Poll from `offset`, for ever.
+
+        The first call, and the one after a failure, use timeout 0, so that an answer shows at once
+        that Telegram is reachable.
 
         Raises:
             SetupError: Telegram refuses the token.
@@ -127,13 +129,13 @@ class Poller:
                     timeout=timeout_s,
                     allowed_updates=ALLOWED_UPDATES,
                 )
-        except TimeoutError as error:  # those of the call are none of these
+        except TimeoutError as error:  # `ask_anew`; a timeout of the call is `ApiUnreachable`
             raise _GivenUp from error
         finally:
             self._asking = None
         items = cast("list[object]", raw) if isinstance(raw, list) else []
         found = [cast("dict[str, Any]", item) for item in items if is_update(item)]
-        if len(found) < len(items):  # those go with the next one that has a number
+        if len(found) < len(items):  # they are acknowledged with the next update that has an id
             log.warning("updates_without_id", count=len(items) - len(found))
         if not isinstance(raw, list) or (items and not found):
             raise ApiUnreachable("getUpdates: an answer in no known form")
@@ -175,7 +177,7 @@ class Poller:
         await self._clock.sleep(2.0)
 
     async def _wait_out(self, problem: str, backoff: Backoff = _REFUSED) -> None:
-        """Back off; only the first failure is said, and the end of them."""
+        """Back off; only the first failure of a row is logged, and its end."""
         self._failures += 1
         self.state.failing_since = self.state.failing_since or stamp(self._clock)
         self.state.problem = problem
@@ -195,7 +197,7 @@ class Poller:
 
 
 def is_update(body: object) -> bool:
-    """Whether it is an object with a number of its own."""
+    """Whether it is an object with a valid `update_id`."""
     if not isinstance(body, dict):
         return False
     number = cast("dict[str, object]", body).get("update_id")

@@ -1,4 +1,4 @@
-"""Where a Telegram message belongs and what it refers to.
+"""Reads where a Telegram message belongs, and what it refers to.
 
 Source: core.telegram.org/bots/api#message.
 """
@@ -13,21 +13,24 @@ from aouo.facts.events import FORWARDED, AsChat, ChatKind, Standing, TopicNamed,
 from aouo.telegram import media
 
 GENERAL = 1
-"""The topic that every forum has; it is the forum itself, and sends must not name it."""
+"""The topic that every forum has; it is the forum itself, and a send must not name it."""
 
 UNKNOWN = "messages of this kind"
-"""What is newer than the library, or not as Telegram describes it."""
+"""The name of what is newer than the library, or not as Telegram documents it."""
 
 
 def bare(message: Any) -> telegram.Message:
-    """Of a message that cannot be read: who wrote it where. Raises whatever is wrong with that."""
+    """Return the sender and the chat of a message that cannot be read otherwise.
+
+    Raises: any error of these fields.
+    """
     kept = ("chat", "from", "message_thread_id", "is_topic_message")
     fields = {name: message[name] for name in kept if name in message}
     return telegram.Message.de_json({**fields, "message_id": 0, "date": 0}, None)
 
 
 def thread(message: telegram.Message) -> str:
-    """A topic exists only when the message says so; reply chains carry a thread id too."""
+    """Return the message's topic id, "" = none; a reply chain has a thread id without a topic."""
     if not message.is_topic_message or not message.message_thread_id:
         return ""
     if message.chat.type != "private" and (
@@ -38,14 +41,14 @@ def thread(message: telegram.Message) -> str:
 
 
 def topic_title(message: telegram.Message) -> str:
-    """The topic's title, which an implicit reply to its first message carries."""
+    """Return the topic's title from the implicit reply to its first message, "" = unknown."""
     replied = message.reply_to_message
     created = replied.forum_topic_created if replied else None
     return created.name if created else ""
 
 
 def topic_event(message: telegram.Message) -> TopicNamed | TopicShut | None:
-    """What a service message says of its topic."""
+    """Return the event that a service message reports about its topic, None = none."""
     if message.forum_topic_created:
         return TopicNamed(message.forum_topic_created.name)
     if message.forum_topic_edited and message.forum_topic_edited.name:
@@ -56,9 +59,9 @@ def topic_event(message: telegram.Message) -> TopicNamed | TopicShut | None:
 
 
 def migration(message: telegram.Message) -> tuple[str, str] | None:
-    """(the old id, the new id) of a group that became a supergroup; both chats are told.
+    """Return (old id, new id) of a group that became a supergroup; both chats report it.
 
-    Ids of groups are negative, and nothing of a person's own chat ever moves.
+    Raises ValueError: an id is a person's, that is, not negative.
     """
     here, to, origin = message.chat.id, message.migrate_to_chat_id, message.migrate_from_chat_id
     old, new = (here, to) if to else (origin, here)
@@ -70,7 +73,7 @@ def migration(message: telegram.Message) -> tuple[str, str] | None:
 
 
 def as_chat(message: telegram.Message) -> AsChat:
-    """In whose name somebody wrote who does not show who they are."""
+    """Return whether the sender hides behind the group or a channel, "" = neither."""
     sender = message.sender_chat
     if sender is None:
         return ""
@@ -84,13 +87,13 @@ def chat_kind(chat: telegram.Chat) -> ChatKind:
 
 
 def label(message: telegram.Message, data: str) -> str:
-    """The text of the button that sends `data`."""
+    """Return the text of the button that sends `data`."""
     rows = message.reply_markup.inline_keyboard if message.reply_markup else ()
     return next((item.text for row in rows for item in row if item.callback_data == data), "")
 
 
 def about(message: telegram.Message) -> list[str]:
-    """What the text refers to, one bracketed line each."""
+    """Return one bracketed line for each thing that the text refers to."""
     lines: list[str] = []
     replied = message.reply_to_message
     if message.quote:
@@ -107,7 +110,7 @@ def about(message: telegram.Message) -> list[str]:
 
 
 def _hidden_links(message: telegram.Message) -> list[str]:
-    """Addresses that stand behind words: the text alone does not tell them."""
+    """Return a line for each link behind words, which the text alone does not show."""
     units = (message.text or message.caption or "").encode("utf-16-le")
     lines: list[str] = []
     for entity in (*message.entities, *message.caption_entities):
@@ -119,10 +122,10 @@ def _hidden_links(message: telegram.Message) -> list[str]:
 
 
 def without_call(text: str, username: str) -> str:
-    """A message that begins by calling us says nothing with the call itself."""
+    """Return the text without the mention of the bot that it begins with."""
     ours = f"@{username}"
     rest = text[len(ours) :]
-    longer = rest[:1].isalnum() or rest[:1] == "_"  # somebody else, whose name begins as ours
+    longer = rest[:1].isalnum() or rest[:1] == "_"  # another name that begins with ours
     if text[: len(ours)].casefold() == ours.casefold() and rest.strip() and not longer:
         return rest.lstrip(" ,:\n")
     return text
@@ -153,7 +156,10 @@ def emoji(reaction: telegram.ReactionType) -> str:
 
 
 def standing(member: telegram.ChatMember) -> Standing:
-    """Source: core.telegram.org/bots/api#chatmember."""
+    """Return what a chat member's status means for the bot.
+
+    Source: core.telegram.org/bots/api#chatmember.
+    """
     match member:
         case telegram.ChatMemberBanned() | telegram.ChatMemberLeft():
             return Standing(f"the bot is {member.status} there")
@@ -164,6 +170,6 @@ def standing(member: telegram.ChatMember) -> Standing:
 
 
 def _short(text: str, limit: int = 1_000) -> str:
-    """Others' words that cannot end the bracket or the quotation marks around them."""
+    """Return others' words as one line that cannot end the bracket or quotes around it."""
     text = " ".join(text.replace("[", "(").replace("]", ")").replace('"', "”").split())
     return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,6 +1,6 @@
-"""Whether a fact holds what it says it holds.
+"""Checks that the fields of a fact have their declared types.
 
-python-telegram-bot passes on whatever stood in an update: a text may be a number, an id a list.
+python-telegram-bot passes on what stood in an update: a text may be a number, an id a list.
 """
 
 from __future__ import annotations
@@ -15,16 +15,20 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Migrated
 
 _LARGEST = 2**63 - 1
-"""What a table holds."""
+"""The largest integer that a column holds."""
 _ID = re.compile(r"-?[0-9]{1,19}")
 
 
 class Unsound(ValueError):
-    """A fact has a value in it that its type does not allow; it names the type and the field."""
+    """A field of a fact has a value that its type does not allow; names the type and the field."""
 
 
 def check(inbound: Inbound) -> None:
-    """Raises `Unsound` unless all of it can be stored, read again and answered."""
+    """Check that the fact can be stored, read again and answered.
+
+    Raises:
+        Unsound: a field has a wrong type, or an id is no number.
+    """
     if fault := _fault(inbound, Inbound, "Inbound"):
         raise Unsound(fault)
     address, content = inbound.address, inbound.content
@@ -47,7 +51,7 @@ def _is_id(text: str) -> bool:
 
 
 def _fault(value: object, hint: Any, path: str) -> str:
-    """Where `value` is not what `hint` says, "" = nowhere."""
+    """Return the path of the first value that does not match `hint`, "" = all do."""
     origin = get_origin(hint)
     if origin is UnionType or origin is Union:
         kinds = get_args(hint)

@@ -1,4 +1,4 @@
-"""What is put into a call to Telegram besides plain values: entities, addresses, files, albums."""
+"""Builds the arguments of Telegram calls: entities, addresses, files, albums."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _ITEMS: dict[str, type[Item]] = {
 
 
 async def album_of(message: Rendered, limits: FileLimits, files: ExitStack) -> list[Item]:
-    """The items of a message's album; the first has its words. `files` holds what is open.
+    """Return the items of a message's album; the first has the caption. `files` closes the files.
 
     Raises:
-        NoPhoto: one of its photos is too large for one.
-        DeliveryRefused: one of them is no file, or they are too large together.
+        NoPhoto: a photo is too large for a photo.
+        DeliveryRefused: an item is no file, or they are too large together.
     """
     items: list[Item] = []
     size = 0
@@ -55,20 +55,20 @@ async def album_of(message: Rendered, limits: FileLimits, files: ExitStack) -> l
 async def source_of(
     media: Media, limits: FileLimits, files: ExitStack, *, attached: bool = False
 ) -> str | telegram.InputFile:
-    """What Telegram is given: the address, or the file; those of an album are `attached`.
+    """Return the address or the file for Telegram; the files of an album are `attached`.
 
-    A file is read as it is sent, and stays open in `files` until then.
+    A file is read while it is sent, and `files` closes it.
 
     Raises:
         NoPhoto: it is larger than a photo may be.
-        DeliveryRefused: it is no file, not there, or larger than a bot may upload.
+        DeliveryRefused: it is missing, no file, or larger than a bot may upload.
     """
     if media.text:
         return telegram.InputFile(media.text.encode(), filename=media.name, attach=attached)
     if not looks_local(media.source):
         address = media.source.strip()
         if ".." in address.split("/"):
-            # The library uploads what it finds at a text's path, and this would lead anywhere.
+            # The library uploads a file if the text is its path, and `..` could lead anywhere.
             raise DeliveryRefused("an address does not go up with `..`")
         return address
     file = Path(media.source)
@@ -85,7 +85,7 @@ async def source_of(
 
 
 def size_of(source: str | telegram.InputFile) -> int:
-    """The bytes that are uploaded; an address has none."""
+    """Return the bytes to upload; 0 for an address."""
     if isinstance(source, str):
         return 0
     content = source.input_file_content
@@ -105,11 +105,11 @@ def entities_of(entities: Sequence[Entity]) -> list[telegram.MessageEntity]:
 
 
 def _content(file: Path, limit: int) -> BinaryIO:
-    """A file, open, that the guard let through when the message was written.
+    """Open a file that the guard allowed when the message was written.
 
     Raises:
         DeliveryRefused: it is larger than a bot may upload.
-        ToolFailed: it is not there, or not a file any more.
+        ToolFailed: it is missing, or no file any more.
     """
     if not file.is_absolute():
         raise ToolFailed("it has no absolute path")

@@ -1,7 +1,7 @@
-"""Lets Telegram bring its updates, and says 200 to each only after it is stored.
+"""Receives updates by a webhook, and answers 200 to each only after it is stored.
 
-The owner's proxy ends TLS and passes on to us. Telegram keeps an update and brings it again
-until it reads a 2xx answer, so a crash before the commit loses nothing.
+The owner's proxy terminates TLS and forwards to us. Telegram sends an update again until it reads
+a 2xx answer, so a crash before the commit loses nothing.
 
 Source: core.telegram.org/bots/api#setwebhook.
 """
@@ -32,9 +32,9 @@ log = structlog.get_logger()
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"
 MAX_BODY_BYTES = 4 * 1024 * 1024
-"""What Telegram allows itself for a whole answer to `getUpdates`."""
+"""The size of the largest answer that Telegram gives to `getUpdates`."""
 REQUEST_S = 20.0
-"""For the head and the body of a request together: nobody may hold a connection by dribbling."""
+"""The time for a whole request, so that nobody can hold a connection by sending slowly."""
 CONNECTIONS = 200
 _IDLE_S = 75.0
 _STORE_S = 25.0
@@ -45,16 +45,16 @@ _BACKOFF = Backoff(first_s=1, factor=2, most_s=30)
 _TAKEN_AWAY_AT_MOST = 3
 _SILENT = logging.getLogger("aouo.telegram.webhook")
 _SILENT.disabled = True
-"""aiohttp's own words, with a traceback for each request that is no HTTP."""
+"""Silences aiohttp's log, which has a traceback for each request that is no HTTP."""
 _REVOKED = (401, 404)
 """Telegram does not know the token."""
 
 
 class Webhook:
-    """One bot's webhook: registered while `run` runs, and not longer.
+    """One bot's webhook, registered while `run` runs.
 
-    `store` returns when the updates are safe. Updates of different chats come beside each other,
-    so that no cursor may follow them: the second argument it gets is always 0.
+    `store` returns when the updates are safe. Updates of different chats come in parallel, so
+    there is no cursor: its second argument is always 0.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Webhook:
 
     @property
     def facts(self) -> dict[str, object]:
-        """For `aouo status`: where we listen, and what Telegram said of it last."""
+        """Facts for `aouo status`: where we listen, and what Telegram last said about it."""
         ago_s = self._clock.monotonic_s() - self._last_update_s
         working = "listening" if self.begun.is_set() else "starting"
         return {
@@ -103,11 +103,11 @@ class Webhook:
         }
 
     async def run(self) -> None:
-        """Listen and be registered until cancelled.
+        """Listen, and stay registered, until cancelled.
 
         Raises:
             SetupError: the port is taken, or Telegram refuses the token or the address.
-            TokenContested: somebody else keeps taking the webhook away.
+            TokenContested: another process keeps changing the webhook.
         """
         runner = web.AppRunner(
             self._application(),
@@ -131,7 +131,7 @@ class Webhook:
 
     def _application(self) -> web.Application:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
-        # The owner's proxy may change the path; the secret is what keeps others out.
+        # The owner's proxy may change the path; the secret keeps strangers out.
         app.router.add_post("/{path:.*}", self._receive)
         return app
 
@@ -152,7 +152,7 @@ class Webhook:
         self.address = self._server.sockets[0].getsockname()[:2]
 
     async def _receive(self, request: web.Request) -> web.Response:
-        """One update: 200 when it is stored, else Telegram comes again."""
+        """Store one update and answer 200; at any other status Telegram sends it again."""
         given = request.headers.get(SECRET_HEADER, "")
         if not hmac.compare_digest(given.encode(errors="replace"), self._secret):
             return self._refuse("wrong_secret", 403)
@@ -179,9 +179,9 @@ class Webhook:
         return web.Response()
 
     def _refuse(self, why: str, status: int) -> web.Response:
-        """Counted and told of once a minute: whoever finds the port must not fill the log.
+        """Refuse a request; refusals are counted and logged once a minute, not to fill the log.
 
-        The connection ends with it, so that what is left of its body is not waited for.
+        The connection is closed, so that the rest of the body is not read.
         """
         self._refused[why] += 1
         answer = web.Response(status=status)
@@ -196,7 +196,7 @@ class Webhook:
             self._refused.clear()
 
     async def _register(self) -> None:
-        """Tell Telegram where we are, as often as it takes."""
+        """Set the webhook at Telegram; retries until it is set."""
         while True:
             try:
                 await self._api.call(
@@ -236,7 +236,7 @@ class Webhook:
                 await self._wait_out(str(error))
 
     async def _watch(self) -> None:
-        """Ask now and then what Telegram makes of us; register again if somebody unset it."""
+        """Look at the webhook's state each minute; register again if another process changed it."""
         while True:
             try:
                 await self._look()
@@ -272,13 +272,13 @@ class Webhook:
         await self._register()
 
     async def _leave(self) -> None:
-        """Unregister, so that updates wait at Telegram; if that fails they do so all the same."""
+        """Unregister; updates wait at Telegram, also if this fails."""
         with suppress(ApiError, ApiUnreachable):
             await self._api.call("deleteWebhook", _LEAVE_S, drop_pending_updates=False)
             log.info("webhook_removed")
 
     async def _wait_out(self, problem: str) -> None:
-        """Back off up to 30 s; only the first failure is said, and that it is set at last."""
+        """Back off up to 30 s; only the first failure of a row is logged, and its end."""
         self._failures += 1
         self._failed(problem)
         if self._failures == 1:

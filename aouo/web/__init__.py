@@ -1,1 +1,1 @@
-"""The open internet, as a tool may see it: public addresses only, bounded, and never trusted."""
+"""Access to the internet for tools: public addresses only, bounded, and with untrusted content."""

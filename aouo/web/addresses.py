@@ -1,4 +1,4 @@
-"""Which addresses are out on the internet; everything else is closed, by table."""
+"""Decides which IP addresses are on the public internet; all others are closed, by a table."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _LOOKS_NUMERIC = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\.?", re.IGNORECASE)
 
 
 def is_public(address: Address) -> bool:
-    """Whether `address` is a host on the internet and nothing nearer.
+    """Whether `address` is a host on the public internet, not in a local network.
 
     Forms that carry an IPv4 address inside an IPv6 one (mapped, compatible, NAT64, 6to4,
-    Teredo) are all closed, whatever they carry. Source: IANA's special-purpose registries.
+    Teredo) are all closed. Source: IANA's special-purpose registries.
     """
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _CLOSED_4)
@@ -56,11 +56,11 @@ def is_public(address: Address) -> bool:
 
 
 def literal(host: str) -> Address | None:
-    """The address that a URL's host spells; None = it is a name.
+    """Return the address that a URL's host spells; None = it is a name.
 
     Raises:
-        ValueError: a number in another spelling (octal, hex, short, decimal), which a resolver
-            might turn into an address that nobody has looked at.
+        ValueError: it is a number in another spelling (octal, hex, short, decimal), which a
+            resolver might turn into an unchecked address.
     """
     try:
         return ip_address(host.strip("[]"))

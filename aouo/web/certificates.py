@@ -1,7 +1,7 @@
-"""Whom we trust over TLS, and what mends a connection that failed: one sentence for the owner.
+"""Chooses the trusted TLS authorities, and explains failed connections in one sentence.
 
-OpenSSL reads `SSL_CERT_FILE` and `SSL_CERT_DIR` by itself, in place of the system's authorities.
-`REQUESTS_CA_BUNDLE`, a file or a folder, is trusted besides: companies set it for their proxies.
+OpenSSL reads `SSL_CERT_FILE` and `SSL_CERT_DIR` itself, instead of the system's authorities.
+`REQUESTS_CA_BUNDLE`, a file or a folder, is trusted too: companies set it for their proxies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ITS_AUTHORITY = (
 
 
 def trusted(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """What a connector takes as `ssl`; True = OpenSSL's own store, loaded once by aiohttp.
+    """Return the `ssl` argument of a connector; True = OpenSSL's own store, which aiohttp loads.
 
     Raises:
         SetupError: `REQUESTS_CA_BUNDLE` cannot be read.
@@ -39,7 +39,7 @@ def trusted(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
 
 @lru_cache(maxsize=1)
 def _besides(named: str) -> ssl.SSLContext:
-    """Read once: it takes as long as a small answer."""
+    """Read the bundle, once: it takes as long as a small model answer."""
     bundle = Path(named)
     context = ssl.create_default_context()
     try:
@@ -58,9 +58,9 @@ def _besides(named: str) -> ssl.SSLContext:
 
 
 def cure_of(error: BaseException) -> str:
-    """What is wrong with the way to a service and what mends it, "" = nothing known.
+    """Return what is wrong with the connection to a service and how to mend it, "" = unknown.
 
-    Looks through the causes of `error`. Names hosts, never credentials.
+    It looks through the causes of `error`, and names hosts, never credentials.
     """
     found = list(_causes(error))
     for one in found:
@@ -69,7 +69,7 @@ def cure_of(error: BaseException) -> str:
         if isinstance(one, aiohttp.ClientProxyConnectionError):
             return _proxy_fails(one)
     for one in found:
-        # aiohttp's own is one too, by name only: it has no code.
+        # aiohttp's own certificate error is one too, but has no code.
         if isinstance(one, ssl.SSLCertVerificationError) and not isinstance(
             one, aiohttp.ClientError
         ):
@@ -95,7 +95,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _proxy_refuses(error: aiohttp.ClientHttpProxyError) -> str:
-    proxy = error.request_info.real_url  # `url` is where it was to lead
+    proxy = error.request_info.real_url  # `url` is the address behind the proxy
     where = f"{proxy.host}:{proxy.port}"
     if error.status == 407:
         return wants_password(where)
@@ -110,7 +110,7 @@ def _proxy_fails(error: aiohttp.ClientProxyConnectionError) -> str:
 
 
 def asks_password(error: aiohttp.ClientProxyConnectionError) -> bool:
-    """Whether a SOCKS proxy does: python-socks has no class for it."""
+    """Whether a SOCKS proxy asks for a password; python-socks has no class for that."""
     said = str(error.os_error).lower()
     return "authentication" in said or "auth methods" in said
 
@@ -143,7 +143,7 @@ def _certificate(error: ssl.SSLCertVerificationError, whose: str) -> str:
 
 
 def _no_store() -> str:
-    """Why no certificate at all can be checked here, "" = there are authorities."""
+    """Return why this machine can check no certificate at all, "" = it has authorities."""
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         named = os.environ.get(name, "")
         if named and not Path(named).exists():

@@ -1,7 +1,7 @@
-"""Gets one page from the internet: checked addresses only, few redirects, bounded in size and time.
+"""Fetches one page from the internet: checked addresses, few redirects, bounded size and time.
 
-The addresses of a host are looked up by us, all of them have to be public, and the connection
-goes to one of exactly these; a name that changes its meaning in between gains nothing.
+We resolve a host ourselves, all its addresses must be public, and the connection goes to one of
+these, so a name that changes its address in between (DNS rebinding) gains nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from aouo.web.proxies import of_environment
 from aouo.web.targets import Permits, target
 
 Lookup: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The addresses of a host name, as text."""
+"""Resolves a host name and a port to addresses, as text."""
 MAX_BYTES = 2_000_000
 LIMIT_S = 20.0
 MAX_REDIRECTS = 5
@@ -47,15 +47,15 @@ _Taken = TypeVar("_Taken")
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """Where an answer redirects to."""
+    """The target of a redirect."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What came: where from after redirects, its type in lower case ("" =
-    unknown), and at most `MAX_BYTES`."""
+    """A fetched page: its final URL, its media type in lower case ("" = unknown), and at most
+    `MAX_BYTES` of its body."""
 
     url: str
     host: str
@@ -66,9 +66,9 @@ class Page:
 
 
 class Web:
-    """The safe client. Keeps no cookies, no connections, and uses no proxy.
+    """A safe HTTP client, without cookies, kept connections and proxies.
 
-    `lookup` and `admits` exist for tests, which have no network; no setting reaches them.
+    `lookup` and `admits` exist for tests, which have no network; no setting changes them.
     """
 
     def __init__(
@@ -86,19 +86,19 @@ class Web:
         """Fetch the page at a URL.
 
         Raises:
-            ToolFailed: it may not be fetched, or could not be; says why.
+            ToolFailed: it may not or could not be fetched; says why.
         """
         return await self._follow(text, permits, _page, _HEADERS, self._limit_s)
 
     async def download(
         self, text: str, permits: Permits, out: IO[bytes], *, max_bytes: int, https: bool = True
     ) -> str:
-        """Write the file at a URL to `out` as it was sent, and return where it came from.
+        """Write the file at a URL to `out`, and return its final URL.
 
-        `https`: every step of the way has to be encrypted.
+        `https`: the address and every redirect must be encrypted.
 
         Raises:
-            ToolFailed: as for `get`, or more than `max_bytes`; `out` may hold a part of it.
+            ToolFailed: as for `get`, or it has more than `max_bytes`; `out` may hold a part of it.
         """
 
         async def take(answer: aiohttp.ClientResponse, url: URL) -> str:
@@ -124,7 +124,7 @@ class Web:
         *,
         https: bool = False,
     ) -> _Taken:
-        """What `take` makes of the answer at the end of the redirects."""
+        """Return the result of `take` for the answer at the end of the redirects."""
         url = _checked(text, permits, https)
         try:
             async with asyncio.timeout(limit_s), self._session() as session:
@@ -177,7 +177,7 @@ class Web:
 
 
 class _CheckedResolver(AbstractResolver):
-    """Gives a connector only addresses that were looked at."""
+    """Gives a connector only addresses that were checked."""
 
     def __init__(self, lookup: Lookup, admits: Callable[[Address], bool]) -> None:
         self._lookup = lookup
@@ -210,7 +210,7 @@ class _CheckedResolver(AbstractResolver):
 
 
 async def system_lookup(host: str, port: int) -> Sequence[str]:
-    """The addresses that this machine's resolver knows; () = none."""
+    """Return the addresses that this machine's resolver finds; () = none."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):  # the latter for a name with an empty part
@@ -239,7 +239,7 @@ async def _page(answer: aiohttp.ClientResponse, url: URL) -> Page:
 
 
 async def _body(answer: aiohttp.ClientResponse) -> tuple[bytes, bool]:
-    """At most `MAX_BYTES` as sent and as unpacked, and whether there was more."""
+    """Return at most `MAX_BYTES`, as sent and as unpacked, and whether there was more."""
     unpack = _unpacker(answer.headers.get("Content-Encoding", ""))
     body = bytearray()
     sent = 0
@@ -256,7 +256,10 @@ class _Unpacker(Protocol):
 
 
 def _unpacker(encoding: str) -> _Unpacker | None:
-    """What undoes a content encoding; gives no more than it is asked for, so a bomb stays small."""
+    """Return a decoder of a content encoding, None = it needs none.
+
+    It returns no more than it is asked for, so a decompression bomb stays small.
+    """
     match encoding.strip().lower():
         case "" | "identity":
             return None
@@ -267,7 +270,7 @@ def _unpacker(encoding: str) -> _Unpacker | None:
 
 
 class _Inflate:
-    """gzip and deflate, the latter with its wrapper or, as some servers send it, without."""
+    """Decodes gzip and deflate, the latter also without its wrapper, as some servers send it."""
 
     def __init__(self) -> None:
         self._inner: Any = None
@@ -280,7 +283,7 @@ class _Inflate:
 
 
 def _without_proxy(url: URL) -> str:
-    """Why it may have failed where the environment names a proxy for `url`."""
+    """Return a hint for a failure if the environment names a proxy for `url`, else ""."""
     if not of_environment(os.environ).leading_to(url):
         return ""
     return (

@@ -1,8 +1,8 @@
-"""A proxy for processes without a network: it goes exactly where its permits and `fetch` may go.
+"""The egress proxy, for processes without a network: it reaches what its permits allow.
 
-Speaks HTTP as far as a client's proxy support needs it: `CONNECT host:port` for TLS, and whole
-`http://` requests, one a connection. Addresses are looked up and checked here, and the connection
-goes to one of them.
+It speaks the HTTP that a client's proxy support needs: `CONNECT host:port` for TLS, and whole
+`http://` requests, one per connection. It resolves and checks addresses itself, as `fetch` does,
+and connects to one of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aouo.web.targets import Permits, target
 log = structlog.get_logger()
 HEAD_BYTES = 32_768
 TRANSFER_BYTES = 50_000_000
-"""Both ways together, for one connection."""
+"""The bound for one connection, both directions together."""
 CONNECT_S = 10.0
 IDLE_S = 30.0
 AT_ONCE = 16
@@ -38,7 +38,7 @@ _CHUNKED = re.compile(rb"(?im)^transfer-encoding:")
 
 
 class EgressProxy:
-    """Serves listening sockets. `lookup` and `admits` exist for tests, which have no network."""
+    """Serves listening sockets; `lookup` and `admits` exist for tests, which have no network."""
 
     def __init__(
         self, *, lookup: Lookup | None = None, admits: Callable[[Address], bool] = is_public
@@ -48,7 +48,7 @@ class EgressProxy:
 
     @asynccontextmanager
     async def open(self, listening: socket.socket, permits: Permits) -> AsyncGenerator[None]:
-        """Serve `listening` until the block is left; then every connection is cut."""
+        """Serve `listening` until the block ends; then cut every connection."""
         listening.setblocking(False)
         free = asyncio.Semaphore(AT_ONCE)
         handlers: set[asyncio.Task[None]] = set()
@@ -62,7 +62,7 @@ class EgressProxy:
                 async with free:
                     await self._serve(reader, writer, permits)
             except (OSError, TimeoutError, asyncio.IncompleteReadError):
-                pass  # either side went away
+                pass  # one side closed the connection
             finally:
                 writer.close()
 
@@ -118,7 +118,12 @@ class EgressProxy:
         return None
 
     async def _connect(self, url: URL) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Raises: ToolFailed: an address nearer than the internet, or none."""
+        """Connect to a checked address of a URL's host.
+
+        Raises:
+            ToolFailed: the host has no address, or one that is not public.
+            OSError, TimeoutError: no address could be reached.
+        """
         host, port = url.raw_host or "", url.port or 0
         fixed = literal(host)
         if fixed is not None:
@@ -141,7 +146,7 @@ class EgressProxy:
 
 
 class _Budget:
-    """What one connection may still carry."""
+    """The bytes that one connection may still carry."""
 
     def __init__(self) -> None:
         self._left = TRANSFER_BYTES
@@ -152,7 +157,7 @@ class _Budget:
 
 
 async def _both(up: Coroutine[Any, Any, None], down: Coroutine[Any, Any, None]) -> None:
-    """Carry bytes both ways until the other side has said everything, or nobody says anything."""
+    """Carry bytes both ways until `down` has ended: at its end, or after a silence."""
     async with asyncio.TaskGroup() as group:
         sending = group.create_task(up)
         await down
@@ -180,7 +185,7 @@ async def _pump(
 
 
 def _direct(method: str, url: URL, head: bytes) -> bytes:
-    """The request as its server expects it: to the very host that was checked, and no other one."""
+    """Return the request as a server expects it, with the checked host as its only host."""
     lines = [line for line in head.split(b"\r\n")[1:] if line and not _HOP.match(line)]
     first = f"{method} {url.raw_path_qs} HTTP/1.1".encode()
     host = url.raw_authority.encode()

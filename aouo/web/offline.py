@@ -1,4 +1,4 @@
-"""The internet of a runtime that has none: no name is looked up, and no address is open."""
+"""Stands for the network of an offline runtime: no name resolves, and no address is open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aouo.web.addresses import Address
 
 
 async def nobody_looks_up(host: str, port: int) -> Sequence[str]:
-    """Raises: OSError: always."""
+    """Refuse every name. Raises: OSError: always."""
     raise OSError(f"there is no network here, so {host}:{port} is not looked up")
 
 

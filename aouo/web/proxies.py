@@ -1,8 +1,8 @@
-"""Which proxy leads to an address: the one place that reads the environment's variables for it.
+"""Chooses the proxy for an address; the only reader of the environment's proxy variables.
 
-`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` mean what they mean to curl: the lower case
-form counts before the upper case one, an empty one means none, `ALL_PROXY` is for what the other
-two do not name. Addresses of this machine never go through a proxy of the environment.
+`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` mean the same as for curl: the lower case
+name counts before the upper case one, an empty value means none, `ALL_PROXY` is for schemes without
+a variable. Addresses of this machine never use a proxy of the environment.
 
 Source: everything.curl.dev/usingcurl/proxies/env.
 """
@@ -25,9 +25,9 @@ _ENTRIES = re.compile(r"[\s,]+")
 
 @dataclass(frozen=True, slots=True)
 class Proxies:
-    """A proxy each for addresses that begin with http and https, "" = none.
+    """The proxies for http and https addresses, "" = none.
 
-    `without` are the hosts that are reached without one; `local`: this machine is too.
+    `without` are hosts that are reached directly; `local`: so is this machine.
     """
 
     http: str = ""
@@ -36,7 +36,7 @@ class Proxies:
     local: bool = True
 
     def leading_to(self, url: URL) -> str:
-        """The proxy for `url`, "" = none."""
+        """Return the proxy for `url`, "" = none."""
         found = self.https if url.scheme in ("https", "wss") else self.http
         if not found or not url.raw_host:
             return ""
@@ -46,20 +46,20 @@ class Proxies:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What is secret of their addresses."""
+        """The passwords in the proxies' addresses."""
         return tuple(sorted({*secrets_in(self.http), *secrets_in(self.https)}))
 
 
 def only(proxy: str) -> Proxies:
-    """One proxy for everything, this machine included."""
+    """Return one proxy for everything, this machine included."""
     return Proxies(proxy, proxy, local=False)
 
 
 def of_environment(environ: Mapping[str, str]) -> Proxies:
-    """What the environment names.
+    """Return the proxies that the environment names.
 
     Raises:
-        SetupError: an address that is of no proxy we can use; says which variable.
+        SetupError: a variable holds no address of a usable proxy; names the variable.
     """
     others = _proxy(environ, "ALL_PROXY", "")
     return Proxies(
@@ -105,8 +105,11 @@ def _is_here(host: str) -> bool:
 
 
 def _names(entry: str, url: URL) -> bool:
-    """Whether an entry of NO_PROXY means `url`: a host with all below it, an address, a network
-    (10.0.0.0/8), each perhaps with a port; `*` = every one."""
+    """Whether an entry of NO_PROXY covers `url`.
+
+    An entry is a host with its subdomains, an address or a network (10.0.0.0/8), each perhaps with
+    a port; `*` = all.
+    """
     if entry == "*":
         return True
     host = (url.raw_host or "").rstrip(".").lower()
@@ -121,7 +124,7 @@ def _names(entry: str, url: URL) -> bool:
 
 
 def _split(entry: str) -> tuple[str, str]:
-    """Host and port, "" = none is named; an IPv6 address has brackets where a port follows."""
+    """Return host and port, "" = no port; an IPv6 address with a port has brackets."""
     if entry.startswith("["):
         host, _, port = entry[1:].partition("]")
         return host, port.removeprefix(":")

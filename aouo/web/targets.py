@@ -1,4 +1,4 @@
-"""Whether a URL may be asked for: its form, its port, and the hosts that a pack named."""
+"""Checks whether a URL may be fetched: its form, its port, and the pack's permitted hosts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _OPEN_PORTS = frozenset(_PORTS.values())
 
 @dataclass(frozen=True, slots=True)
 class Permits:
-    """Where `who` may go: `host`, `*.host` (below it), either with `:port`, or `*`."""
+    """The hosts that `who` may reach: `host`, `*.host` (subdomains), perhaps with `:port`; `*`."""
 
     who: str
     hosts: Sequence[str]
 
     def refusal(self, host: str, port: int) -> str:
-        """Why this host is closed; "" = it is open."""
+        """Return why this host is closed; "" = it is open."""
         if any(_matches(pattern, host, port) for pattern in self.hosts):
             return ""
         host = f"[{host}]" if ":" in host else host
@@ -41,10 +41,10 @@ class Permits:
 
 
 def target(text: str, permits: Permits) -> URL:
-    """The URL to ask for; the very value that is asked for, so nothing reads it differently.
+    """Parse and check a URL; the same value is then fetched, so it is not parsed twice.
 
     Raises:
-        ToolFailed: not http(s), with credentials, malformed, or not permitted; says which.
+        ToolFailed: it is not http(s), has credentials, is malformed or not permitted; says which.
     """
     if len(text) > MAX_URL_CHARS or any(c.isspace() or c < " " or c in "\\\x7f" for c in text):
         raise ToolFailed("This is not a URL: it is too long, or holds spaces or backslashes.")

@@ -1,1 +1,1 @@
-"""What `aouo doctor` looks at, one part a module."""
+"""The checks of `aouo doctor`, one module per part."""

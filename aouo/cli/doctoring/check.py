@@ -1,4 +1,4 @@
-"""One finding of `aouo doctor`."""
+"""The value of one finding of `aouo doctor`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Mark: TypeAlias = Literal["ok", "warn", "fail", "skip"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was looked at, how it is, and how to mend it."""
+    """One finding: the part, its status with details, and how to mend it."""
 
     name: str
     status: Mark

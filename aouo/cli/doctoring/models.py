@@ -1,4 +1,4 @@
-"""What `aouo doctor` says of the configured models: found, asked, and what they refused."""
+"""Checks the configured models for `aouo doctor`: asks each, and reports refusals and concerns."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What there is to say of the models, and the prices that their servers name, None = none."""
+    """The findings about models, and the prices that their servers name, None = none."""
 
     checks: tuple[Check, ...]
     prices: Mapping[tuple[str, str], Price | None]
 
 
 def models(settings: Settings, *, fast: bool) -> Asked:
-    """Each model that may answer, in the order of the configuration."""
+    """Check each model that may answer, in the order of the configuration."""
     from aouo.app.probing import wanted_models
 
     wanted = tuple(dict.fromkeys(wanted_models(settings)))
@@ -53,7 +53,7 @@ def models(settings: Settings, *, fast: bool) -> Asked:
 
 
 def served(facts: Facts | None) -> Price | None:
-    """What a model's server says that it costs."""
+    """Return the price that a model's server names, None = none."""
     from aouo.spending.money import Price
 
     told = facts.told if facts else None
@@ -61,7 +61,7 @@ def served(facts: Facts | None) -> Price | None:
 
 
 def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequence[Seen]:
-    """Ask the others; what is logged meanwhile is said in the findings."""
+    """Ask the models without a finding; the log is silent, since the findings say the same."""
     from aouo.app.probing import look
     from aouo.plumbing.clock import SystemClock
 
@@ -73,7 +73,7 @@ def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequ
 
 
 def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check | None:
-    """What there is to say of a model without asking it, None = it can be asked."""
+    """Return the finding about a model that cannot be asked, None = it can be asked."""
     from aouo.app.models import key_missing
 
     if one.backend == "local":
@@ -86,7 +86,7 @@ def _unasked(settings: Settings, one: Wanted, name: str, *, fast: bool) -> Check
 
 
 def _said(name: str, seen: Seen) -> Iterator[Check]:
-    """What one model answered, then what the owner should know of it besides."""
+    """Yield the finding about one model's answer, then the concerns about it."""
     reply, model = seen.tool, seen.wanted.model
     if reply is None:
         yield Check(name, "fail", seen.problem, seen.fix)

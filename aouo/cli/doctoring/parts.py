@@ -1,4 +1,4 @@
-"""What `aouo doctor` says of parts that are set up by half, and of what this machine has."""
+"""Checks budgets, network, sandbox, disk, speech and MCP servers for `aouo doctor`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ from aouo.web.proxies import of_environment
 
 
 def budgets(settings: Settings, served: Mapping[tuple[str, str], Price | None]) -> Iterator[Check]:
-    """While a budget is set, every model that may answer needs a price; `served` is what the
-    servers say that were asked."""
+    """Check that every model that may answer has a price, if a budget is set.
+
+    `served` are the prices that the asked servers name.
+    """
     budget = budget_of(settings, SystemClock(), lambda backend, model: served.get((backend, model)))
     if not budget.any:
         return
@@ -53,7 +55,7 @@ def budgets(settings: Settings, served: Mapping[tuple[str, str], Price | None]) 
 
 
 def network() -> Iterator[Check]:
-    """The proxies that the environment names, and what of it cannot be used."""
+    """Check the proxies and certificates that the environment names."""
     try:
         proxies = of_environment(os.environ)
         trusted(os.environ)
@@ -67,14 +69,14 @@ def network() -> Iterator[Check]:
 
 
 def sandbox(home: Home, settings: Settings) -> Check:
-    """How tools of packs are confined here, tried out; weaker walls are no failure."""
+    """Check by trial how tools of packs are confined here; weaker walls are no failure."""
     level = level_of(settings.security.sandbox, home.path)
     weak = isinstance(level, Unconfined | Refused)
     return Check("sandbox", "warn" if weak else "ok", in_words(level), better(level))
 
 
 def disk(home: Home) -> Iterator[Check]:
-    """The file system that the home lies on, where this system names it."""
+    """Check the file system of the home, if this system names it."""
     kind = file_system(home.path)
     if is_network(kind):
         yield Check(
@@ -89,7 +91,7 @@ def disk(home: Home) -> Iterator[Check]:
 
 
 def speech(settings: Settings, *, fast: bool) -> Iterator[Check]:
-    """Speech that the owner chose and that cannot work; the default without a key is no choice."""
+    """Check the speech that the owner chose; the default without a key is no choice."""
     yield from _chosen_speech(settings, fast=fast)
     if not fast:
         from aouo.cli.doctoring import speech as speech_check  # brings the services' SDKs
@@ -114,7 +116,7 @@ def _chosen_speech(settings: Settings, *, fast: bool) -> Iterator[Check]:
 
 
 def mcp_servers(settings: Settings) -> list[Check]:
-    """Connect to each server beside the others, within the time that a turn gives them."""
+    """Connect to all MCP servers in parallel, within the time that a turn gives them."""
 
     async def look() -> list[Check]:
         async with (
@@ -139,7 +141,7 @@ async def _mcp(server: Server) -> Check:
 
 
 def _here(part: str, lack: Lack | None, model: str, kind: str) -> Check:
-    """Speech on this machine; the packaged models know one language."""
+    """Return the finding about speech on this machine; the packaged models know one language."""
     match lack:
         case None:
             return Check(part, "ok", f"local, {model or 'English only'}")

@@ -1,4 +1,4 @@
-"""What `aouo doctor` asks of Telegram: is the token good, what does the bot see."""
+"""Asks Telegram for `aouo doctor`: whether the token is valid, and what the bot sees."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMEOUT_S = 5.0
 
 
 def webhook(settings: Settings) -> Check | None:
-    """What Telegram says of the bot's webhook; None = it has none and needs none."""
+    """Check the bot's webhook at Telegram; None = it has none and needs none."""
     token = settings.telegram.bot_token.get_secret_value()
     base = settings.telegram.api_base_url.rstrip("/")
     _, body = _get(f"{base}/bot{token}/getWebhookInfo", {}, settings, proxy=settings.telegram.proxy)
@@ -82,9 +82,9 @@ def telegram(settings: Settings) -> Check:
 
 
 def groups(settings: Settings, chat_ids: Sequence[str]) -> Iterator[Check]:
-    """Where every message is for the bot, but privacy mode keeps most of them back.
+    """Warn of groups in which every message is for the bot, but privacy mode hides most of them.
 
-    An administrator is shown everything, and so is a bot whose privacy mode is off.
+    An administrator sees all messages, and so does a bot whose privacy mode is off.
     """
     if _ask(settings, "getMe").get("can_read_all_group_messages"):
         return
@@ -102,7 +102,7 @@ def groups(settings: Settings, chat_ids: Sequence[str]) -> Iterator[Check]:
 
 
 def _ask(settings: Settings, method: str, **params: str) -> dict[str, Any]:
-    """What a Bot API method answers, {} when it refuses."""
+    """Call a Bot API method, and return its result, {} when it refuses."""
     token = settings.telegram.bot_token.get_secret_value()
     base = settings.telegram.api_base_url.rstrip("/")
     url = f"{base}/bot{token}/{method}?{urlencode(params)}"
@@ -110,7 +110,7 @@ def _ask(settings: Settings, method: str, **params: str) -> dict[str, Any]:
 
 
 def _result(body: object) -> dict[str, Any]:
-    """What a Bot API answer holds, {} when it is no such answer."""
+    """Return the result in a Bot API answer, {} for anything else."""
     answer = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
     return answer.get("result") or {}
 
@@ -122,7 +122,7 @@ def _reason(status: int, body: object) -> str:
 def _get(
     url: str, headers: dict[str, str], settings: Settings, *, proxy: str = ""
 ) -> tuple[int, object]:
-    """Status and JSON body (None: not JSON); status 0 and the reason when nobody answered."""
+    """Return the status and JSON body (None: no JSON), or 0 and the reason without an answer."""
 
     async def fetch() -> tuple[int, object]:
         limit = aiohttp.ClientTimeout(total=_TIMEOUT_S)

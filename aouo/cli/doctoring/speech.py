@@ -1,6 +1,6 @@
-"""Whether the speech services that are set up really speak and hear: one word, one silent second.
+"""Tests the configured speech services by one spoken word and one silent second.
 
-That is what a service bills least; `aouo doctor` and `aouo models test` ask so.
+A service bills least for these. `aouo doctor` and `aouo models test` use it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RATE_HZ = 16_000
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One speech service, and what came of asking it; `ends_on` is the day that it names."""
+    """One speech service, and its answer; `ends_on` is the day on which it ends the model."""
 
     part: Part
     backend: str
@@ -46,7 +46,7 @@ class Tried:
 
     @property
     def concern(self) -> tuple[str, str]:
-        """What the owner should know of one that answers, and what mends it; "" = nothing."""
+        """A concern about a service that answers, and what mends it; "" = none."""
         if not self.ends_on:
             return "", ""
         return (
@@ -57,12 +57,12 @@ class Tried:
 
 
 def asked(settings: Settings) -> list[Check]:
-    """What each speech service says that has a key; speech on this machine is not asked."""
+    """Check each speech service that has a key; speech on this machine is not asked."""
     return [_check(one) for one in tried(settings)]
 
 
 def tried(settings: Settings, *, asks: bool = True) -> list[Tried]:
-    """Each speech service that has a key; without `asks` only which they are."""
+    """Return each speech service that has a key, with its answer unless `asks` is false."""
 
     async def look() -> list[Tried]:
         async with AsyncExitStack() as stack:
@@ -134,7 +134,7 @@ def _fix(part: Part, backend: str, error: ProviderError) -> str:
 
 
 def _silence() -> bytes:
-    """A second of it; the services take no less than a tenth."""
+    """Return one silent second as WAV; services require at least a tenth."""
     made = io.BytesIO()
     with wave.open(made, "wb") as file:
         file.setnchannels(1)

@@ -1,1 +1,1 @@
-"""`aouo pack`: one verb a module."""
+"""The verbs of `aouo pack`."""

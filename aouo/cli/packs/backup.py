@@ -1,4 +1,4 @@
-"""`aouo pack backup` and `restore`: what a pack keeps, as one file and back."""
+"""`aouo pack backup` and `restore`: write a pack's data to one file, and put it back."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _known(name: str) -> Known:
 
 
 def _tell_version(kept: BackupContents) -> None:
-    """Say where another version or scope kept this than the one that is installed."""
+    """Print a note if another version or scope than the installed one wrote the backup."""
     pack = installed().get(kept.pack)
     if pack is None:
         click.echo(f"{kept.pack} is not installed here; what it kept waits for it.", err=True)

@@ -1,4 +1,4 @@
-"""`aouo pack export`: a pack as one file, to be sent to others."""
+"""`aouo pack export`: writes a pack to one file, to send it to others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`aouo pack info` and `permissions`: what a pack is and may do, in the words of its card."""
+"""`aouo pack info` and `permissions`: print what a pack is and may do, as its card does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_CHARS = 1_000_000
 
 
 def shown(markdown: str) -> str:
-    """Markdown as a terminal shows it."""
+    """Return Markdown as plain text for a terminal."""
     from aouo.outbound.markdown.render import render
 
     return "\n".join(part.text for part in render(markdown, limit=_MAX_CHARS))

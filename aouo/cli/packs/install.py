@@ -1,4 +1,4 @@
-"""`aouo pack install`, `upgrade`, `uninstall`: a card, a question, a change without a restart."""
+"""`aouo pack install`, `upgrade`, `uninstall`: show a card, ask, and change without a restart."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def upgrade(name: str, source: str, yes: bool, as_json: bool) -> None:
 def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
     """Remove the pack NAME. Its data stays for another time, unless it is purged."""
     what = f"Remove {name} and delete all it keeps?" if purge else f"Remove {name}?"
-    there = os.path.lexists(current_home().packs / name)  # else it is said without a question
+    there = os.path.lexists(current_home().packs / name)  # else the error comes without a question
     if there and not yes and (as_json or not _agreed(what)):
         _tell_unchanged(as_json, {"pack": name, "done": False})
         return
@@ -68,7 +68,7 @@ def uninstall(name: str, purge: bool, yes: bool, as_json: bool) -> None:
 
 
 def _run(source: str, yes: bool, as_json: bool, name: str = "") -> None:
-    """Print what was done; exit 1 where nothing was, because nobody agreed."""
+    """Change a pack and print the outcome; exit 1 if the person did not agree."""
     facts = _change(source, yes, as_json, name)
     if not facts["done"] and not facts["same"]:
         _tell_unchanged(as_json, facts)
@@ -92,7 +92,7 @@ def _tell_unchanged(as_json: bool, facts: Facts) -> None:
 
 
 def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
-    """Offer, ask, and carry it out or not; nobody waits for an answer while a person thinks."""
+    """Offer the change, ask, and carry it out or decline; the bot does not wait for the person."""
     offered = asked("pack_offer", timeout_s=PATIENCE_S, source=_absolute(source), upgrade=name)
     facts = {**offered, "done": False}
     agreed = False
@@ -112,7 +112,7 @@ def _change(source: str, yes: bool, as_json: bool, name: str) -> Facts:
 
 
 def _show(card: str) -> None:
-    """The card as text: a terminal shows no Markdown."""
+    """Print the card as plain text, since a terminal shows no Markdown."""
     from aouo.outbound.markdown.render import render
 
     click.echo("\n\n".join(part.text for part in render(card)))
@@ -120,7 +120,7 @@ def _show(card: str) -> None:
 
 
 def _agreed(question: str) -> bool:
-    """What a person answers, or what is piped in: `echo y | aouo pack install …`."""
+    """Ask a question; the answer is typed, or piped in: `echo y | aouo pack install …`."""
     try:
         return click.confirm(question, default=False)
     except click.Abort as abort:
@@ -131,10 +131,10 @@ def _agreed(question: str) -> bool:
 
 
 def _absolute(source: str) -> str:
-    """A path as the running bot, whose folder is another one, can find it.
+    """Return an absolute path, since the running bot has another working directory.
 
     Raises:
-        PackError: there is nothing of that name; says what there is.
+        PackError: there is no such pack, folder or file; names the bundled packs.
     """
     if not source or "://" in source:
         return source
@@ -154,11 +154,11 @@ def _absolute(source: str) -> str:
 
 
 def refresh(home: Home) -> bool:
-    """Let the running bot read what is installed anew; False = none runs yet."""
+    """Let the running bot reload the installed packs; False = none runs yet."""
     if not is_locked(home):
         return False
     try:
         ask(home, "pack_refresh", timeout_s=PATIENCE_S)
-    except NotRunning:  # it only begins, or ends
+    except NotRunning:  # it is starting or ending
         return False
     return True

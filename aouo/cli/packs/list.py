@@ -1,4 +1,4 @@
-"""`aouo pack list`, `validate` and `link`: what is installed, what is sound, and writing one."""
+"""`aouo pack list`, `validate` and `link`: list packs, check one, and install one by a link."""
 
 from __future__ import annotations
 

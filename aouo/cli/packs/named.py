@@ -1,4 +1,4 @@
-"""Which pack a word on the command line means: an installed one, a folder, a file, an address."""
+"""Finds the pack that an argument names: an installed one, a folder, a file, an address."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from aouo.plumbing.trees import workshop
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A pack that was named; `installed`: by what it is called here."""
+    """The folder of a named pack; `installed`: the name is an installed pack's."""
 
     folder: Path
     installed: bool
 
 
 def installed() -> Library:
-    """The packs of the home, as the bot would load them, also those it leaves out."""
+    """Return the packs of the home as the bot loads them, with those that it leaves out."""
     home = current_home()
     settings = load(home).settings
     return scan_at_rest(home, settings, left_out_too=True)
@@ -39,12 +39,12 @@ def installed() -> Library:
 
 @contextlib.contextmanager
 def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
-    """The pack that `text` means; what had to be unpacked is gone afterwards.
+    """Yield the pack that `text` names; an unpacked one is removed afterwards.
 
-    `folder_first`: a pack's folder of that name here goes before an installed pack.
+    `folder_first`: a pack's folder at this path counts before an installed pack.
 
     Raises:
-        PackError: there is none.
+        PackError: there is no such pack.
     """
     library = installed()
     found = library.get(library.named(text))
@@ -67,10 +67,10 @@ def named(text: str, *, folder_first: bool = False) -> Generator[Named]:
 
 
 def summary_of(pack: Named) -> Summary:
-    """What it may do, read as the bot reads it; what that forgives is said on stderr.
+    """Return what a pack may do, read as the bot reads it; its warnings go to stderr.
 
     Raises:
-        PackError: it does not load, or is not installed and its signature is wrong.
+        PackError: it does not load, or it is not installed and its signature is wrong.
     """
     signature = verify(pack.folder, load(current_home()).settings.packs.trusted_keys)
     if not pack.installed:

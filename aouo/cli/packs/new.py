@@ -1,4 +1,4 @@
-"""`aouo pack new`: a small pack that works, to be changed into what one wants."""
+"""`aouo pack new`: makes a small working pack to start from."""
 
 from __future__ import annotations
 

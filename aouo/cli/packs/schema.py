@@ -1,4 +1,4 @@
-"""`aouo pack schema`: the JSON Schema of pack.yml, for editors."""
+"""`aouo pack schema`: prints the JSON Schema of pack.yml, for editors."""
 
 from __future__ import annotations
 

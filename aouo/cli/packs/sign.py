@@ -1,4 +1,4 @@
-"""`aouo pack keygen` and `sign`: your key, and your name under a pack."""
+"""`aouo pack keygen` and `sign`: make a key, and sign a pack with it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ key_option = click.option(
 
 
 def read_key(file: Path) -> SecretKey:
-    """The secret key in a file.
+    """Return the secret key in a file.
 
     Raises:
-        SetupError: it cannot be read, or holds none.
+        SetupError: the file cannot be read, or holds no key.
     """
     try:
         return read_secret_key(file.read_text("utf-8"))
@@ -37,7 +37,7 @@ def read_key(file: Path) -> SecretKey:
 
 
 def signature_of(folder: Path, key: SecretKey) -> bytes:
-    """The content of `aouo.sig` for a sound pack.
+    """Return the content of `aouo.sig` for a sound pack.
 
     Raises:
         PackError: the pack is broken.

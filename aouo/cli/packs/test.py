@@ -1,4 +1,4 @@
-"""`aouo pack test`: run a pack's evals here, without account, key or network."""
+"""`aouo pack test`: runs a pack's evals here, without account, key or network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CannotTest(SetupError):
-    """There is nothing that could be run."""
+    """The wanted evals cannot be run."""
 
     exit_code = 1
 
@@ -84,7 +84,7 @@ async def _run(
 
 
 def _sandbox() -> Wish:
-    """As the owner wants it; who writes a pack need have no configuration, or a sound one."""
+    """Return the owner's setting; the author of a pack need not have a valid configuration."""
     try:
         return load(current_home()).settings.security.sandbox
     except SetupError:
@@ -92,10 +92,10 @@ def _sandbox() -> Wish:
 
 
 def _wanted(folder: Path, names: Sequence[str]) -> list[Eval]:
-    """The evals called so, by name or file.
+    """Return the evals with these names, by name or file; all without names.
 
     Raises:
-        CannotTest: there is none of a name.
+        CannotTest: no eval has one of the names.
     """
     found, _ = evals.load(folder)
     for name in names:
@@ -110,10 +110,10 @@ def _is_called(found: Eval, name: str) -> bool:
 
 
 def _beside(pack: Pack) -> list[Path]:
-    """The packs it depends on: installed ones, or folders beside it.
+    """Return the folders of packs that it depends on: installed, or beside it.
 
     Raises:
-        CannotTest: one is in neither place.
+        CannotTest: a pack is in neither place.
     """
     folders: list[Path] = []
     for needed in pack.manifest.depends_on:
@@ -160,7 +160,7 @@ def _show_step(result: EvalResult, step: StepResult) -> None:
 
 
 def _legible(text: str) -> str:
-    """A stranger's text without what a terminal would obey."""
+    """Return a stranger's text without characters that control a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 

@@ -1,4 +1,4 @@
-"""What lies in the folders of packs and the running bot has not read yet."""
+"""Finds packs whose folders changed since the running bot loaded them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ RELOAD = "Run `aouo reload`."
 
 
 def unread(home: Home) -> dict[str, str]:
-    """Why the running bot has another pack than its folder, by pack; no bot has none."""
+    """Return by pack why the running bot's version differs from its folder; {} without a bot."""
     try:
         kinds: dict[str, str] = ask(home, "pack_unread").get("unread", {})
-    except (NotRunning, NoAnswer):  # another version cannot say, a busy one not in time
+    except (NotRunning, NoAnswer):  # a bot of another version, or a busy one
         return {}
     return {name: _WORDS.get(kind, kind) for name, kind in kinds.items()}

@@ -39,7 +39,7 @@ def close(world: World, params: Parameters, now: float) -> bool:
 
 
 def set_webhook(world: World, params: Parameters, now: float) -> bool:
-    """`webhook.WebhookCaller` brings the updates; no name is resolved, but `.invalid` is none."""
+    """Set the webhook that `webhook.WebhookCaller` calls; `.invalid` names are refused."""
     url, secret = params.text("url"), params.text("secret_token")
     if url:
         _check_url(url)

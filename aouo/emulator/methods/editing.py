@@ -21,7 +21,7 @@ _SAME = (
 
 
 def edit_message_text(world: World, params: Parameters, now: float) -> Any:
-    """Without `reply_markup` the keyboard goes, as on the real server."""
+    """Edit a text; without `reply_markup` the keyboard is removed, as on the real server."""
     content = body_text(params)
     message = _own_message(world, params)
     if message.attachment is not None or message.service:
@@ -50,7 +50,7 @@ def delete_message(world: World, params: Parameters, now: float) -> bool:
 
 
 def delete_messages(world: World, params: Parameters, now: float) -> bool:
-    """Unknown ids are skipped."""
+    """Delete messages; unknown ids are skipped."""
     chat = world.chat_for_send(params.values["chat_id"])
     ids = params.integers("message_ids")
     if not 1 <= len(ids) <= 100:

@@ -30,7 +30,7 @@ def answer_callback_query(world: World, params: Parameters, now: float) -> bool:
 
 
 def set_message_reaction(world: World, params: Parameters, now: float) -> bool:
-    """One reaction for a bot; none removes it."""
+    """Set the bot's reaction, one at most; an empty list removes it."""
     chat = world.chat_for_send(params.values["chat_id"])
     message = chat.message(params.integer("message_id"), "message to react not found")
     given = params.objects("reaction")
@@ -44,6 +44,6 @@ def set_message_reaction(world: World, params: Parameters, now: float) -> bool:
 
 @cache
 def allowed_reactions() -> frozenset[str]:
-    """The emoji that the description lists."""
+    """Return the emoji that the description lists."""
     text = description().types["ReactionTypeEmoji"].fields["emoji"].text
     return frozenset(re.findall(r'"([^"]+)"', text))

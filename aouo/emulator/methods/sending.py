@@ -38,7 +38,7 @@ ACTIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a message goes and what it answers."""
+    """The place of a message, and the message that it replies to."""
 
     chat: Chat
     thread_id: int | None
@@ -97,7 +97,7 @@ def send_media_group(world: World, params: Parameters, now: float) -> Any:
 
 
 def send_chat_action(world: World, params: Parameters, now: float) -> bool:
-    """The thread id is not checked as in sends: 1 is the General topic, gone topics answer True."""
+    """Show an action; unlike a send it may name General (1), and a deleted topic is no error."""
     chat = world.chat_for_send(params.values["chat_id"])
     action = params.text("action")
     if action not in ACTIONS:
@@ -131,7 +131,7 @@ def send_message_draft(world: World, params: Parameters, now: float) -> bool:
 
 
 def body_text(params: Parameters) -> Formatted:
-    """The text of a message within the limits."""
+    """Return the text of a message, or refuse one beyond the limits."""
     raw = params.text("text")
     if not raw:
         raise bad_request("message text is empty")
@@ -146,7 +146,7 @@ def body_text(params: Parameters) -> Formatted:
 
 
 def caption_text(params: Parameters) -> Formatted:
-    """The caption within its limit; it may be empty."""
+    """Return the caption, perhaps empty, or refuse one beyond its limit."""
     content = formatted(params.text("caption"), params.objects("caption_entities"))
     if utf16_length(content.text) > MAX_CAPTION:
         raise bad_request("message caption is too long")
@@ -160,7 +160,7 @@ def _send_file(world: World, params: Parameters, now: float, kind: MediaKind) ->
 
 
 def _place(world: World, params: Parameters) -> Place:
-    """The chat, topic and message a call aims at; every refusal comes before any effect."""
+    """Return the chat, topic and replied message of a call; refusals come before any effect."""
     chat = world.chat_for_send(params.values["chat_id"])
     reply = params.object("reply_parameters")
     thread_id = chat.thread_for_send(params.integer("message_thread_id"))

@@ -72,7 +72,7 @@ def set_topic_closed(
 
 
 def delete_topic(chat: Chat, thread_id: int) -> None:
-    """Remove a topic with its messages; no update tells anybody."""
+    """Delete a topic with its messages; no update reports it."""
     chat.topic(thread_id)
     del chat.topics[thread_id]
     for message in list(chat.in_thread(thread_id)):
@@ -87,7 +87,7 @@ def service(
     thread_id: int | None,
     fields: JsonObject,
 ) -> Message:
-    """A service message, which everybody hears of, the bot that caused it too."""
+    """Store and deliver a service message, also to the bot that caused it."""
     message = chat.keep(
         Message(
             id=chat.counter.take(),
@@ -103,7 +103,7 @@ def service(
 
 
 def announce(world: World, chat: Chat, message: Message) -> None:
-    """Deliver a service message to the bot if it is there."""
+    """Deliver a service message to the bot if it is in the chat."""
     if world.bot_status(chat).present:
         world.updates.push("message", message_json(world, message))
 

@@ -1,4 +1,4 @@
-"""Local model services: each family's rules as data, and a loopback server that keeps them."""
+"""Local model services: each family's rules as data, and a loopback server that enforces them."""
 
 from aouo.emulator.models.loading import names, profile
 from aouo.emulator.models.replies import CallPart, Fails, Meets, Raw, Reply, Says

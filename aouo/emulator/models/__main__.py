@@ -17,7 +17,7 @@ from aouo.emulator.models.service import KEY, ModelService
 from aouo.facts.errors import SetupError
 
 CANNOT_START = 3
-"""The exit code of a set-up error, as of `aouo` itself."""
+"""The exit code of a set-up error, the same as that of `aouo`."""
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def _arguments() -> argparse.Namespace:
 
 
 async def _serve(options: argparse.Namespace) -> int:
-    """Run until told to stop; what the process exits with."""
+    """Run until told to stop; return the exit code."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -95,7 +95,7 @@ def _service(options: argparse.Namespace) -> ModelService:
 
 
 def _read_parent(stop: asyncio.Event) -> None:
-    """An empty read is the end: the parent is gone."""
+    """Read stdin; stop at its end, when the parent has ended."""
     if not os.read(sys.stdin.fileno(), 4096):
         stop.set()
 

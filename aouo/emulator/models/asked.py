@@ -1,4 +1,4 @@
-"""A request as a service reads it, the same for all formats."""
+"""Reads requests of all formats into one value."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ BYTES_A_TOKEN = 4
 BARE = "bare"
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 _LEFT_OUT = ('"data:', '"mimeType"', '"cache_control"')
-"""A piece without these goes into the prompt as it is, which spares a walk through most."""
+"""A piece without these goes into the prompt unchanged, which saves time for most."""
 IMAGE_TOKENS = 765
-"""About what services charge for a picture; its bytes are no text."""
+"""Roughly what services charge for a picture, whatever its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedCall:
-    """A call in the history: its id, its name, and the object it stands in."""
+    """A call in the history: its id, its name, and its JSON object."""
 
     id: str
     name: str
@@ -30,7 +30,7 @@ class AskedCall:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the conversation; `answers` are the ids of the calls it is the results of."""
+    """One entry of the conversation; `answers` are the ids of the calls whose results it holds."""
 
     role: str
     raw: Body
@@ -42,7 +42,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request: `prompt` are its pieces as text, tools first; `marked` those with a mark."""
+    """A request: `prompt` are its pieces as text, tools first; `marked` are those to cache."""
 
     wire: Wire | Sound
     model: str
@@ -55,7 +55,7 @@ class Asked:
 
     @property
     def words(self) -> str:
-        """What the newest entry of a person says."""
+        """The text of the person's newest entry."""
         said = (entry.text for entry in reversed(self.entries) if entry.role == "user")
         return next((text for text in said if text), "")
 
@@ -68,7 +68,10 @@ class Asked:
 
 
 def read(wire: Wire, body: Body, model: str = "") -> Asked:
-    """Raises `KeyError`, `TypeError` or `AttributeError` where the body has another shape."""
+    """Read a request's body.
+
+    Raises `KeyError`, `TypeError` or `AttributeError` if the body has another shape.
+    """
     entries = tuple(_READERS[wire](body))
     tools: list[Any] = list(body.get("tools") or ())
     pieces = [_plain(value) for value in (*tools, *(entry.raw for entry in entries))]
@@ -87,7 +90,7 @@ def read(wire: Wire, body: Body, model: str = "") -> Asked:
 
 
 def at(value: Any, path: str) -> Any:
-    """What stands at a dotted path, `...` where nothing does."""
+    """Return the value at a dotted path, `...` if there is none."""
     for name in path.split("."):
         if not isinstance(value, dict) or name not in value:
             return ...
@@ -108,7 +111,7 @@ def _max_tokens(body: Body) -> int:
 
 
 def _plain(value: Any) -> tuple[str, bool]:
-    """As text without pictures and marks, and whether there was a mark."""
+    """Return a piece as text without pictures and marks, and whether it had a mark."""
     text = _encoded(value)
     if not any(word in text for word in _LEFT_OUT):
         return text, False

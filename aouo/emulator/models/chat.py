@@ -1,4 +1,4 @@
-"""An answer in the format of Chat Completions, with the habits of the family that sends it."""
+"""Writes answers in the format of Chat Completions, with the peculiarities of a family."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from aouo.emulator.models.profile import Body, Stream
 from aouo.emulator.models.replies import Answer, CallPart, Counted, split
 
 _GOOGLES = "google/"
-"""Models whose thoughts OpenRouter signs in an item of its own, which names the call."""
+"""The prefix of models whose thoughts OpenRouter signs in an item that names the call."""
 
 
 def pieces(answer: Answer, asked: Asked, stream: Stream) -> list[bytes]:
-    """The stream as it goes out, one chunk a piece."""
+    """Return the stream's bytes, one piece per chunk."""
     deltas = list(_thoughts(answer, stream))
     deltas += [{"content": part} for part in split(answer.text, answer.chunks)]
     deltas += _calls(answer, stream)
@@ -46,7 +46,7 @@ def pieces(answer: Answer, asked: Asked, stream: Stream) -> list[bytes]:
 
 
 def whole(answer: Answer, _asked: Asked, stream: Stream) -> Body:
-    """The answer to a request that did not ask for a stream."""
+    """Return the answer to a request without a stream."""
     message = message_of(answer, stream)
     reason = _reason(answer, stream)
     return _head(answer, "chat.completion") | {
@@ -56,7 +56,7 @@ def whole(answer: Answer, _asked: Asked, stream: Stream) -> Body:
 
 
 def message_of(answer: Answer, stream: Stream) -> Body:
-    """The assistant's message, with all that may have to come back."""
+    """Return the assistant's message, with all that a client may have to send back."""
     message: Body = {"role": "assistant", "content": answer.text or None}
     if answer.thoughts:
         match stream.thoughts:
@@ -116,7 +116,7 @@ def _thoughts(answer: Answer, stream: Stream) -> list[Body]:
 
 
 def _details(answer: Answer, parts: list[str]) -> list[Body]:
-    """Thoughts in so many items, and one that signs them."""
+    """Return one item for each part of the thoughts, and one that signs them."""
     google = answer.model.startswith(_GOOGLES)
     kept: Body = {"format": "google-gemini-v1" if google else "anthropic-claude-v1", "index": 0}
     said: list[Body] = [{"type": "reasoning.text", "text": part} | kept for part in parts]

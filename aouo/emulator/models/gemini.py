@@ -1,4 +1,4 @@
-"""An answer in Gemini's own format: parts, signatures on the first call, totals in each event."""
+"""Writes answers in Gemini's format: parts, a signature on the first call, totals in each event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aouo.emulator.models.replies import Answer, split
 
 
 def pieces(answer: Answer, _asked: Asked, stream: Stream) -> list[bytes]:
-    """Events that end in CRLF, and no last word but the end of the stream."""
+    """Return the stream's events, which end in CRLF; only the end of the stream ends the answer."""
     parts = _parts(answer, stream)
     events = [_event(answer, [part]) for part in parts] or [_event(answer, [])]
     events[-1]["candidates"][0]["finishReason"] = _reason(answer)
@@ -25,7 +25,7 @@ def whole(answer: Answer, _asked: Asked, stream: Stream) -> Body:
 
 
 def issued(answer: Answer, stream: Stream) -> dict[str, Issued]:
-    """By the calls' ids; one without an id is known by its signature alone."""
+    """Return the issued calls by id; one without an id is known only by its signature."""
     calls = [part for part in _parts(answer, stream) if "functionCall" in part]
     return {
         part["functionCall"].get("id") or f"{answer.id} {place}": Issued({}, part)

@@ -1,4 +1,4 @@
-"""Whether a service takes a request: its profile, what it remembers, and nothing else."""
+"""Judges whether a service takes a request, by its profile and its memory only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aouo.emulator.models.rules import broken
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What goes out instead of an answer; `about` says which rule it was."""
+    """A refusal instead of an answer; `about` names the broken rule."""
 
     trouble: str
     about: str
@@ -30,7 +30,7 @@ class Refused:
 def judge(
     asked: Asked, profile: Profile, memory: Memory, *, now_s: float, plan: str = ""
 ) -> Refused | None:
-    """The first thing that is wrong with a request, None = it is answered."""
+    """Return the first refusal of a request, None = it is answered."""
     model = profile.model_named(asked.model)
     if model is None:
         return refused(profile, "no_model", asked, "there is no such model")
@@ -51,7 +51,7 @@ def judge(
 def refused(
     profile: Profile, name: str, asked: Asked | None, about: str, facts: orders.Facts | None = None
 ) -> Refused:
-    """The trouble of that name, with what it quotes filled in."""
+    """Return the refusal for the trouble of that name, with the facts that it quotes."""
     trouble: Trouble = profile.troubles[name]
     known = {**_facts(asked, profile), **(facts or {})}
     headers = {key: str(_filled(value, known)) for key, value in trouble.headers.items()}
@@ -60,7 +60,7 @@ def refused(
 
 
 def called_up(profile: Profile, name: str, asked: Asked, now_s: float) -> Refused:
-    """A trouble that somebody asked for, though the request is sound: it quotes likely things."""
+    """Return a trouble that a test or a person asked for, with likely facts to quote."""
     likely = {
         "limit": 8_000,
         "used": 7_000,
@@ -121,7 +121,7 @@ def _facts(asked: Asked | None, profile: Profile) -> dict[str, Any]:
 
 
 def _filled(value: Any, facts: Mapping[str, Any]) -> Any:
-    """A body with its `$names` filled in; one that is a name alone keeps the fact's type."""
+    """Return a body with its `$names` replaced; a text of one name gets the fact's type."""
     if isinstance(value, str):
         alone = value[1:] if value.startswith("$") else ""
         return facts[alone] if alone in facts else Template(value).safe_substitute(facts)

@@ -1,4 +1,4 @@
-"""Reads a profile file; one that does not fit is an error that says where."""
+"""Reads and checks profile files; an error says where one is wrong."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _FOLDER = Path(__file__).with_name("profiles")
 
 
 def names() -> list[str]:
-    """All profiles there are."""
+    """Return the names of all profiles."""
     return sorted(path.stem for path in _FOLDER.glob("*.yml"))
 
 
 @cache
 def profile(name: str) -> Profile:
-    """Raises `SetupError` where there is none of that name, or its file is broken."""
+    """Return a profile. Raises `SetupError`: there is none of that name, or its file is broken."""
     if name not in names():
         raise SetupError(
             f"There is no local service {name!r}.", fix=f"Choose: {', '.join(names())}."
@@ -32,7 +32,7 @@ def profile(name: str) -> Profile:
 
 
 def parse(text: str, file: str) -> Profile:
-    """Raises `SetupError`."""
+    """Parse a profile. Raises `SetupError`: the text is no valid profile."""
     try:
         found = _adapter().validate_python(yaml.safe_load(text))
     except yaml.YAMLError as error:
@@ -52,7 +52,7 @@ def _adapter() -> TypeAdapter[Profile]:
 
 
 def _lacks(profile: Profile) -> str:
-    """What the parts of a profile ask of each other, "" = all is there."""
+    """Return a reference in a profile to something that it lacks, "" = none."""
     known = profile.troubles
     wanted: dict[str, Any] = {f"rule {rule.about!r}": rule.answer for rule in profile.rules}
     wanted |= {f"model {name}": model.dead for name, model in profile.models.items() if model.dead}

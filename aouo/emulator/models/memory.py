@@ -1,4 +1,4 @@
-"""What a service remembers between requests: what it issued, what was spent, what it has read."""
+"""The memory of a service between requests: issued calls, used tokens, cached prompts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from aouo.emulator.models.profile import Body, Caching, Limit, matches
 
 _SEEN_MAX = 1_000_000
 _LOOK_BACK = 20
-"""So many pieces before a mark are looked at too (Anthropic, "Prompt caching")."""
+"""The pieces before a mark that are checked too (Anthropic, "Prompt caching")."""
 _DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A call as it was sent: the message and the call, with all that has to come back."""
+    """A call as it was sent: the message and the call, with all that a client must send back."""
 
     message: Body
     call: Body
@@ -25,13 +25,13 @@ class Issued:
 
 @dataclass(slots=True)
 class Memory:
-    """Of one service, from its start on."""
+    """The memory of one service since its start."""
 
     issued: dict[str, Issued] = field(default_factory=dict[str, Issued])
     spent: deque[tuple[float, str, int]] = field(default_factory=deque[tuple[float, str, int]])
-    """When, by which model, how many tokens."""
+    """(time, model, tokens) of each answer of the last day."""
     terms_accepted: bool = True
-    """Those of the models that ask for it."""
+    """Whether the terms of models that require it were accepted."""
     _seen: set[bytes] = field(default_factory=set[bytes])
 
     def spend(self, now_s: float, model: str, tokens: int) -> None:
@@ -40,8 +40,10 @@ class Memory:
             self.spent.popleft()
 
     def used(self, limit: Limit, now_s: float, wanted: int) -> tuple[int, float]:
-        """What counts against a limit now, and in how many seconds so much more is allowed, or at
-        least the oldest of it does not count."""
+        """Return the use that counts against a limit now, and the seconds to wait.
+
+        After that time `wanted` is allowed, or at least the oldest use does not count any more.
+        """
         counted = [
             (when, tokens if limit.of == "tokens" else 1)
             for when, model, tokens in self.spent
@@ -53,7 +55,7 @@ class Memory:
         return sum(amount for _, amount in counted), wait_s
 
     def cached_tokens(self, asked: Asked, caching: Caching) -> int:
-        """How much of the prompt's beginning was read before; all of it counts as read now."""
+        """Return the tokens of the prompt's beginning that are cached, and cache all of it."""
         if caching.wants and caching.wants not in asked.body:
             return 0
         by_marks = caching.marked_models and matches(asked.model, caching.marked_models)

@@ -1,4 +1,4 @@
-"""In which order the entries of a conversation may stand: what each service's template checks."""
+"""Checks the order of a conversation's entries, as each service's template does."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from aouo.emulator.models.asked import Asked, Entry
 from aouo.emulator.models.profile import Order
 
 Facts: TypeAlias = Mapping[str, Any]
-"""What a refusal may quote."""
+"""The facts that a refusal may quote."""
 _SYSTEM = ("system", "developer")
 
 
 def wrong(order: Order, asked: Asked) -> Facts | None:
-    """What is wrong with the order, None = nothing."""
+    """Return the facts of a wrong order, None = it is right."""
     return _CHECKS[order](asked.entries)
 
 
@@ -43,7 +43,7 @@ def _empty_assistant(entries: tuple[Entry, ...]) -> Facts | None:
 
 
 def _empty_part(entries: tuple[Entry, ...]) -> Facts | None:
-    """Empty words are fine where they carry a signature: Gemini sends such parts itself."""
+    """Find an empty text part; one with a signature is allowed, since Gemini sends such parts."""
     for at, entry in enumerate(entries):
         parts = entry.raw.get("parts")
         if not isinstance(parts, list):
@@ -91,7 +91,7 @@ def _users_in_a_row(entries: tuple[Entry, ...]) -> Facts | None:
 
 
 def _unanswered_call(entries: tuple[Entry, ...]) -> Facts | None:
-    """Each call is answered by the very next entries of the role `tool`."""
+    """Find a call that the next entries of the role `tool` do not answer."""
     open_ids: list[str] = []
     for entry in entries:
         if entry.role == "tool":
@@ -114,7 +114,7 @@ def _orphan_result(entries: tuple[Entry, ...]) -> Facts | None:
 
 
 def _results_together(entries: tuple[Entry, ...]) -> Facts | None:
-    """As many results as calls, right after them, with the calls' ids where these have some."""
+    """Find calls without as many results right after them, or with other ids."""
     for at, entry in enumerate(entries):
         if not entry.calls:
             continue

@@ -1,4 +1,4 @@
-"""Lists and facts that a service gives besides answers: its models, their windows, its state."""
+"""Serves the pages of a service besides answers: its models, their windows, its state."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from aouo.emulator.models.profile import Body, Model, Page, Profile
 
 
 def page_for(request: web.Request, data: bytes, profile: Profile) -> web.Response | None:
-    """The page at a request's path, None where there is none; `data` is the request's body.
+    """Return the page at a request's path, None = there is none; `data` is the request's body.
 
-    Raises what `json.loads` does, or `AttributeError`, where that names no model.
+    Raises: as `json.loads`, or `AttributeError`, if a POST's body is no JSON object.
     """
     for page in profile.pages:
         if page.each and page.method == request.method == "GET":
@@ -32,7 +32,7 @@ def page_for(request: web.Request, data: bytes, profile: Profile) -> web.Respons
 
 
 def _one(page: Page, profile: Profile, name: str) -> web.Response:
-    """What a list says of one model alone."""
+    """Return a list's entry of one model as a page."""
     model = profile.models[name]
     if not model.dead:
         return web.json_response(_each(page, name, model))

@@ -1,4 +1,4 @@
-"""What answers a person where no model is: what they wrote comes back, or what they ask for."""
+"""Answers people without a model: repeats their words, or does what they ask for."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from aouo.emulator.models.replies import CallPart, Meets, Reply, Says
 _CALL = re.compile(r"^call\s+(\S+)\s*(\{.*\})?\s*\Z", re.MULTILINE | re.DOTALL)
 _TROUBLE = re.compile(r"^trouble(?:\s+(\S+))?\s*\Z", re.MULTILINE)
 _CONTEXT = re.compile(r"\A\[.*?\]\s*", re.DOTALL)
-"""What the runtime puts before a person's words: time, chat and the like, in brackets."""
+"""The runtime's context before a person's words, in brackets: time, chat and the like."""
 _QUOTED_CHARS = 600
 
 
 def note(profile: Profile) -> str:
-    """What a person has to know first."""
+    """Return the note for people at the start."""
     return (
         f"No model answers here: the rules are those of {profile.title}, what you write is said "
         "back. `call NAME {…}` calls a tool, `trouble NAME` makes the next request fail."
@@ -24,7 +24,7 @@ def note(profile: Profile) -> str:
 
 
 class SaysBack:
-    """A script for a service that people write to."""
+    """The script of a service that people write to."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile

@@ -1,7 +1,7 @@
-"""What one family of model services takes, refuses and sends: the shape of a profile file.
+"""The format of a profile file: what one family of model services takes, refuses and sends.
 
-A profile is data with its sources. `loading` reads it, `judging` holds a request against it and
-`speaking` gives an answer its form. `$name` inside a body is filled in from the request.
+A profile is data with its sources. `loading` reads it, `judging` checks requests with it, and
+`speaking` makes answers by it. `$name` inside a body is replaced by a fact of the request.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 Wire: TypeAlias = Literal["chat", "responses", "gemini"]
 Sound: TypeAlias = Literal["speech", "transcription"]
-"""What a service does with sound: it speaks a text, or writes down what is said."""
+"""What a service does with sound: it speaks a text, or transcribes a file."""
 Certainty: TypeAlias = Literal["reproduced", "sourced", "memory"]
 Body: TypeAlias = dict[str, Any]
 Order: TypeAlias = Literal[
@@ -37,7 +37,7 @@ _STRICT: dict[str, str] = {"extra": "forbid"}
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One answer that is none, as the service words it; a body that is a str goes out as text.
+    """One error answer in the service's words; a body that is a str is sent as text.
 
     `inside`: the status is 200 and the body comes as an event of the stream.
     """
@@ -53,13 +53,13 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Back:
-    """What a call in the history has to bring back: `at` is its place, dotted.
+    """What a client must send back with a call in the history: `at` is its dotted path.
 
-    `within` says where the place begins: in the message that holds the call, or in the call. `same`
-    compares it with what was sent; else it must be there. `accept` are values that serve too.
-    `filled`: an empty value is none. `paired`: an item with an id names a call of its message.
-    `foreign`: also where another service made the call.
-    `turn`: only calls after the newest words of the person. `first`: only a message's first one.
+    `within` says where the path begins: in the message with the call, or in the call. `same`: it
+    must equal what was sent, else it only must exist. `accept` are values that are allowed too.
+    `filled`: an empty value counts as missing. `paired`: an item with an id must name a call of its
+    message. `foreign`: also for calls of another service. `turn`: only calls after the person's
+    newest words. `first`: only the first call of a message.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
@@ -76,16 +76,15 @@ class Back:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is refused, and how. All conditions that a rule has must hold.
+    """What is refused, and by which trouble. A request breaks a rule if all its conditions hold.
 
-    Places are dotted paths in the request's body. `differs`: it is there and is none of these.
-    `unless`: the rule is off where it is one of these. `above`, `below`: it is a number beyond.
-    `fields` are all that are known, `message_fields` all that a message has. `unmatched`: an id
-    of a call is not of this form. `thinking`: the model thinks at this request. `too_long`: the
-    prompt does not fit the window, `max_tokens` counted along where it says `with_answer`.
-    `terms`: those of the model were not accepted. A request for sound has fields of ours too:
-    `characters` of a text, `bytes` of a file and the `ending` of its name; it is held to the rules
-    alone that name it among their `wires`.
+    Keys are dotted paths in the request's body. `differs`: the value is there and none of these.
+    `unless`: the rule is off if the value is one of these. `above`, `below`: the number is beyond.
+    `fields` are all known fields, `message_fields` all of a message. `unmatched`: a call's id does
+    not match. `thinking`: the model thinks at this request. `too_long`: the prompt exceeds the
+    window; with `with_answer` `max_tokens` counts too. `terms`: the model's terms were not
+    accepted. A request for sound also has fields of ours: `characters` of a text, `bytes` of a file
+    and the `ending` of its name; only rules that name it in `wires` apply to it.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
@@ -116,8 +115,9 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model; `dead` names the trouble that a request meets, `loaded` is the window in force
-    (0 = all of it), `thinks` whether it does so unasked (`on`), when asked (`off`) or never."""
+    """One model; `dead` names the trouble of a model that was shut down, `loaded` is the window in
+    force (0 = the whole), `thinks` whether it thinks always, unasked (`on`), when asked (`off`) or
+    never."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     source: str
@@ -134,15 +134,15 @@ class Model:
 
     @property
     def in_force(self) -> int:
-        """The window that counts, in tokens."""
+        """The window in force, in tokens."""
         return self.loaded or self.window
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So much in that time on a plan. `too_large` answers a request that alone is more (""=as
-    `used_up`), `used_up` one that has to wait; `reserves`: the answer's room counts at once.
-    `refills`: what was used comes back evenly, else all of it when its time is over."""
+    """A plan's limit: `amount` in `seconds`. `used_up` is the trouble of a request that must wait,
+    `too_large` of one that alone exceeds the limit ("" = as `used_up`). `reserves`: the answer's
+    room counts at once. `refills`: the limit refills evenly, else when its time is over."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     of: Literal["tokens", "requests"]
@@ -158,9 +158,9 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """How the service finds a prompt that it has read before; `marked`: only up to
-    `cache_control`, else by itself in blocks of that many tokens. `marked_models` are those of
-    a service of many families that want marks, `wants` is a field without which nothing is."""
+    """How the service caches prompts: up to `cache_control` (`marked`), or in blocks of so many
+    tokens. `marked_models` are those models of a service that need marks; without the field `wants`
+    nothing is cached."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     source: str
@@ -192,12 +192,12 @@ class Stream:
     signature: Literal["", "extra_content"] = ""
     calls_reason: str = "tool_calls"
     overflow: Literal["refused", "cut", "empty"] = "refused"
-    """What happens where no rule speaks of a prompt that is too long."""
+    """What happens with a prompt that is too long, if no rule refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One list or fact that the service gives; `$models` is a list with `each` per model."""
+    """One page of the service; `$models` is replaced by a list with `each` for every model."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     path: str
@@ -210,9 +210,8 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One family. `backend` is the name aouo's configuration knows it by (`providers.<name>`
-    where it is not built in), `address` what its address has after the host; `sounds` are the
-    paths where it speaks and hears."""
+    """One family. `backend` is its name in aouo's configuration (`providers.<name>` if it is not
+    built in), `address` is its base path after the host; `sounds` are the paths for sound."""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
     name: str
@@ -234,7 +233,7 @@ class Profile:
     built_in: bool = True
 
     def settings(self, url: str, model: str = "", *, key: str = "sk-local") -> Body:
-        """The part of aouo's configuration that points at this service at `url`."""
+        """Return the part of aouo's configuration that points to this service at `url`."""
         where = {"base_url": url + self.address} | ({} if self.key == "none" else {"api_key": key})
         provider = {"backend": self.backend, "model": model or self.model}
         if self.built_in:
@@ -244,12 +243,12 @@ class Profile:
         return {"provider": provider, "providers": {self.backend: where}}
 
     def loaded_with(self, tokens: int) -> Profile:
-        """The same family, each model with a window of that size."""
+        """Return the same family with a window of that size for each model."""
         models = {name: replace(model, loaded=tokens) for name, model in self.models.items()}
         return replace(self, models=models)
 
     def model_named(self, name: str) -> Model | None:
-        """That model, or the one named `*` where the service takes every name."""
+        """Return that model, or `*` if the service takes every name; None = neither."""
         return self.models.get(name) or self.models.get("*")
 
     @property
@@ -258,5 +257,5 @@ class Profile:
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether one of the patterns fits; none at all fits everything."""
+    """Whether one of the patterns matches; no patterns match everything."""
     return not patterns or any(fnmatch(name, pattern) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""What a service is told to answer next: by a test, by a person, or by nobody."""
+"""Replies: what a test or a person tells a service to answer next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aouo.emulator.models.asked import Asked
 
 @dataclass(frozen=True, slots=True)
 class CallPart:
-    """One tool call of a reply; `arguments` as a str goes out as it is, broken or not."""
+    """One tool call of a reply; `arguments` as a str are sent unchanged, even if broken."""
 
     tool: str
     arguments: Mapping[str, Any] | str = field(default_factory=dict[str, Any])
@@ -26,7 +26,7 @@ class CallPart:
 
     @property
     def value(self) -> Any:
-        """The arguments as a value; broken ones are none."""
+        """The arguments as a value; {} if they are broken."""
         try:
             return json.loads(self.text)
         except ValueError:
@@ -37,19 +37,19 @@ class CallPart:
 class Says:
     """A streamed answer: thoughts, text in pieces, calls, a finish reason and the usage.
 
-    Without `thoughts` a model that thinks has some of its own. `cut_after` breaks the connection
-    after that many chunks; `stall_after` waits there until the service's `release` is set.
+    Without `thoughts` a thinking model sends some of its own. `cut_after` breaks the connection
+    after so many chunks; `stall_after` waits there until the service's `release` is set.
     """
 
     text: str = ""
     calls: tuple[CallPart, ...] = ()
     chunks: int = 1
     usage: tuple[int, int, int] | None = None
-    """Prompt, cached and completion tokens; None = as counted."""
+    """Prompt, cached and completion tokens to report; None = as counted."""
     reason: str = ""
     thoughts: str = ""
     signature: str = ""
-    """What has to come back with it, "" = the service's own where it thinks."""
+    """The signature that a client must send back, "" = the service's own if it thinks."""
     reasoning_tokens: int = 0
     cut_after: int | None = None
     stall_after: int | tuple[int, ...] | None = None
@@ -57,7 +57,7 @@ class Says:
 
 @dataclass(frozen=True, slots=True)
 class Fails:
-    """An answer with an HTTP status; a body that is no str goes out as JSON."""
+    """An answer with an HTTP status; a body that is no str is sent as JSON."""
 
     status: int
     body: object = None
@@ -73,7 +73,7 @@ class Raw:
     content_type: str = "text/event-stream"
     encoding: str = ""
     cut: bool = False
-    """End by breaking the connection."""
+    """Break the connection at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ Script: TypeAlias = Callable[[Asked], Reply | str]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The tokens of one answer: `cached` is a part of `prompt`, `thought` one of `said`."""
+    """The tokens of one answer: `cached` is part of `prompt`, `thought` of `said`."""
 
     prompt: int
     cached: int
@@ -99,7 +99,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply made ready to be sent: calls have ids, thoughts are there, tokens are counted."""
+    """A reply ready to be sent: with ids of calls, thoughts, and counted tokens."""
 
     id: str
     model: str
@@ -113,6 +113,6 @@ class Answer:
 
 
 def split(text: str, pieces: int) -> list[str]:
-    """`text` in at most that many pieces of about one length; none for no text."""
+    """Return `text` in at most so many pieces of similar length; [] for no text."""
     size = max(1, -(-len(text) // max(1, pieces)))
     return [text[at : at + size] for at in range(0, len(text), size)]

@@ -1,4 +1,4 @@
-"""An answer in the format of OpenAI's Responses: typed events, items of thoughts among them.
+"""Writes answers in OpenAI's Responses format: typed events, with items of thoughts.
 
 Source: developers.openai.com/api/reference/resources/responses (streaming events).
 """
@@ -24,7 +24,7 @@ def pieces(answer: Answer, asked: Asked, _stream: Stream) -> list[bytes]:
 
 
 def line(event: Body) -> bytes:
-    """An event as it goes out."""
+    """Return the bytes of an event."""
     data = json.dumps(event, ensure_ascii=False).encode()
     return b"event: %b\ndata: %b\n\n" % (str(event["type"]).encode(), data)
 
@@ -34,7 +34,7 @@ def whole(answer: Answer, asked: Asked, _stream: Stream) -> Body:
 
 
 def issued(answer: Answer, _stream: Stream) -> dict[str, Issued]:
-    """Each call, with the item of thoughts that stood before it."""
+    """Return each call with the item of thoughts before it."""
     thought = f"rs_{answer.id} {answer.signature}" if answer.thoughts else ""
     call: Body = {"reasoning": thought} if thought else {}
     return {part.id: Issued({}, call) for part in answer.calls}

@@ -1,4 +1,4 @@
-"""Whether a request breaks one rule of a profile, and what the refusal quotes."""
+"""Checks whether a request breaks a rule of a profile, and finds the facts to quote."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aouo.emulator.models.profile import SOUNDS, Back, Model, Rule, matches
 
 
 def broken(rule: Rule, asked: Asked, model: Model, memory: Memory) -> orders.Facts | None:
-    """What a refusal by this rule quotes, None = the rule is kept."""
+    """Return the facts that a refusal by this rule quotes, None = the request keeps the rule."""
     named = asked.wire in rule.wires or (not rule.wires and asked.wire not in SOUNDS)
     if not named or not matches(asked.model, rule.models):
         return None
@@ -90,7 +90,7 @@ def _length(rule: Rule, asked: Asked, model: Model) -> orders.Facts | None:
 
 
 def _not_back(back: Back, asked: Asked, memory: Memory) -> orders.Facts | None:
-    """The call that did not bring back what it has to, None = all did."""
+    """Return the facts of a call that lacks what must be sent back, None = none does."""
     users = [place for place, entry in enumerate(asked.entries) if entry.role == "user"]
     since = users[-1] if users and back.turn else 0
     sent = {_key(_at(back, one.message, one.call)) for one in memory.issued.values()}
@@ -104,7 +104,10 @@ def _not_back(back: Back, asked: Asked, memory: Memory) -> orders.Facts | None:
 
 
 def _lost(back: Back, entry: Entry, call: AskedCall, memory: Memory, sent: set[str]) -> bool:
-    """Ids need not be those that were sent: what came with a call tells where it is from."""
+    """Whether a call lacks what must be sent back.
+
+    Its id need not be the one that was sent: the fields that came with it show its origin.
+    """
     found = _at(back, entry.raw, call.raw)
     if found is ... or (back.filled and not found):
         issued = memory.issued.get(call.id)
@@ -128,7 +131,7 @@ def _at(back: Back, message: Any, call: Any) -> Any:
 
 
 def _key(value: Any) -> str:
-    """Details of thoughts as they came, in pieces, are the same as put together."""
+    """Return a key that is equal for details of thoughts in pieces and joined."""
     if not isinstance(value, list):
         return str(value)
     pieces = cast("list[dict[str, Any]]", value)
@@ -152,7 +155,7 @@ def thinks(asked: Asked, model: Model) -> bool:
 
 
 def _absent(body: Any, path: str) -> bool:
-    """Whether nothing stands there; an empty list and null are nothing."""
+    """Whether there is no value at a path; an empty list and null count as none."""
     return at(body, path) in (..., None, [])
 
 

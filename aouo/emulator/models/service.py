@@ -1,4 +1,4 @@
-"""A local model service of one family: it judges what it is asked, and answers in its way.
+"""Runs a local model service of one family: it judges requests, and answers in the family's form.
 
 async with ModelService(profile("groq")) as service:
     service.say("Hello")
@@ -45,13 +45,12 @@ _STREAMED, _WHOLE = "streamGenerateContent", "generateContent"
 class ModelService(Told):
     """The service; an async context manager that listens while it is open.
 
-    `plan` is one of the profile's whose limits count, "" = none do. `loaded` is the window that
-    all its models run with, in tokens, 0 = their own. Without `keep` requests and answers are
-    counted and forgotten.
+    `plan` is the profile's plan whose limits apply, "" = none. `loaded` is the window of all its
+    models in tokens, 0 = their own. Without `keep` requests and answers are only counted.
     """
 
     doors: ClassVar[tuple[Middleware, ...]] = (only_ours,)
-    """What stands before every request."""
+    """The middlewares before every request."""
 
     def __init__(
         self,
@@ -80,7 +79,7 @@ class ModelService(Told):
 
     @property
     def base_url(self) -> str:
-        """The address as aouo's configuration takes it."""
+        """The address for aouo's configuration."""
         return self.url + self.profile.address
 
     @property
@@ -88,7 +87,7 @@ class ModelService(Told):
         return self._port
 
     def settings(self, model: str = "") -> Body:
-        """The part of aouo's configuration that points here."""
+        """Return the part of aouo's configuration that points here."""
         return self.profile.settings(self.url, model, key=self._api_key)
 
     async def __aenter__(self) -> Self:
@@ -117,7 +116,7 @@ class ModelService(Told):
             await self._runner.cleanup()
 
     async def _receive(self, request: web.Request) -> web.StreamResponse:
-        """One request: a page, a refusal or an answer."""
+        """Answer one request with a page, a refusal or an answer."""
         profile = self.profile
         if not self._admits(request):
             return self._refuse(refused(profile, "wrong_key", None, "the key is wrong"))
@@ -140,7 +139,7 @@ class ModelService(Told):
         return self._refuse(wrong) if wrong else await self._reply(request, asked, now_s)
 
     async def _receive_sound(self, request: web.Request, sound: Sound) -> web.StreamResponse:
-        """One request to speak or to write down: a refusal or an answer."""
+        """Answer one request to speak or to transcribe with a refusal or an answer."""
         try:
             if sound == "speech":
                 wish: Body = await request.json()
@@ -256,7 +255,7 @@ class ModelService(Told):
 
 
 def _wire_of(request: web.Request, profile: Profile) -> tuple[Wire, str] | None:
-    """Which format a request is in, and the model that its path names; None = it is no question."""
+    """Return a request's format and the model in its path; None = it asks no model."""
     if request.method != "POST":
         return None
     for wire, path in profile.paths.items():

@@ -1,4 +1,4 @@
-"""Sound: what a service is asked to speak or to write down, and what it answers of itself."""
+"""Reads requests to speak or to transcribe, and makes their default answers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from aouo.emulator.models.profile import Body, Profile, Sound
 MS_A_CHARACTER = 10
 RATE_HZ = 24_000
 NOTE = b"OggS" + bytes(24) + b"OpusHead" + b"and so on"
-"""The beginning of a voice note, as far as one looks at it."""
+"""The beginning of a voice note, enough to be recognised."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file as it was uploaded, and the form's other fields."""
+    """One uploaded file, with the form's other fields."""
 
     name: str
     data: bytes
@@ -30,7 +30,7 @@ class File:
 
 
 def sound_of(request: web.Request, profile: Profile) -> Sound | None:
-    """What a request wants of sound; None = it is about something else."""
+    """Return what a request wants of sound; None = it is about something else."""
     for sound, path in profile.sounds.items():
         if (request.method, request.path) == ("POST", path):
             return sound
@@ -38,7 +38,7 @@ def sound_of(request: web.Request, profile: Profile) -> Sound | None:
 
 
 async def file_of(request: web.Request) -> File:
-    """The form of an upload. Raises `ValueError` where it is none."""
+    """Read the form of an upload. Raises `ValueError`: it is none."""
     name, data, fields = "", b"", dict[str, str]()
     async for part in await request.multipart():
         if not isinstance(part, BodyPartReader):
@@ -51,35 +51,35 @@ async def file_of(request: web.Request) -> File:
 
 
 def to_speak(wish: Body) -> Asked:
-    """Raises `KeyError` or `TypeError` where the body has another shape."""
+    """Read a request to speak. Raises `KeyError` or `TypeError`: the body has another shape."""
     characters = len(wish["input"])
     return _asked("speech", wish | {"characters": characters}, characters)
 
 
 def to_write_down(file: File) -> Asked:
-    """Raises `KeyError` where the form has another shape."""
+    """Read a request to transcribe. Raises `KeyError`: the form has another shape."""
     ending = PurePath(file.name).suffix.lstrip(".").lower()
     return _asked("transcription", {**file.fields, "bytes": len(file.data), "ending": ending}, 0)
 
 
 def _asked(kind: Sound, body: Body, tokens: int) -> Asked:
-    """Of a text each character counts as a token, as it does at Groq."""
+    """Return a request for sound; each character of a text counts as a token, as at Groq."""
     return Asked(kind, body["model"], body, (), (), (), tokens, 0)
 
 
 def spoken(asked: Asked) -> tuple[bytes, str]:
-    """Sound for a text, as long as it has characters, and its media type."""
+    """Return sound whose length follows the text's, and its media type."""
     how: Any = asked.body.get("response_format") or "mp3"
     return (tone(asked.prompt_tokens) if how == "wav" else NOTE), f"audio/{how}"
 
 
 def written_down(asked: Asked) -> Body:
-    """What stands for the words of a file that nobody listened to."""
+    """Return a transcript in place of the words of a file, which is not heard."""
     return {"text": f"(a recording of {asked.body['bytes']} bytes, which nobody listened to)"}
 
 
 def tone(characters: int) -> bytes:
-    """So much sound as WAV, as a service sends it that does not know its length beforehand."""
+    """Return so much sound as WAV, with the header of a service that does not know its length."""
     frames = RATE_HZ * MS_A_CHARACTER * characters // 1000
     made = io.BytesIO()
     with wave.open(made, "wb") as file:

@@ -1,4 +1,4 @@
-"""A reply as an answer: ids, thoughts, signatures and tokens, before any format."""
+"""Makes an answer of a reply: ids, thoughts, signatures and tokens, in no format yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NINE = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial: int) -> Answer:
-    """The answer number `serial` of a service."""
+    """Return the answer number `serial` of a service."""
     model = profile.model_named(asked.model)
     assert model is not None  # `judge` has found it
     thinking = thinks(asked, model) or bool(says.thoughts)
@@ -49,7 +49,7 @@ def answer_of(says: Says, asked: Asked, profile: Profile, *, cached: int, serial
 
 
 def call_id(profile: Profile, call: CallPart, serial: int, at: int) -> str:
-    """An id in the service's own form."""
+    """Return a call's id in the service's own form."""
     mark = hashlib.blake2b(f"{profile.name} {serial} {at}".encode(), digest_size=12)
     match profile.stream.call_ids:
         case "nine":

@@ -1,4 +1,4 @@
-"""What a service is told to answer, reply by reply, and what it notes of being asked."""
+"""Takes the replies that a service shall give, and records what it was asked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from aouo.emulator.models.sound import File
 
 @dataclass(slots=True)
 class Figures:
-    """What a service was asked since its start."""
+    """Counts of requests and answers since a service's start."""
 
     requests: int = 0
     refused: int = 0
@@ -44,21 +44,21 @@ class Figures:
 
 
 class Told:
-    """Replies in order, one for each request that is taken; then the newest words are said back.
+    """Gives replies in order, one per accepted request; then it repeats the newest words.
 
-    `script` answers by what was asked instead.
+    A `script` decides by the request instead.
     """
 
     def __init__(self, profile: Profile, script: Script | None, *, keep: bool) -> None:
         self.profile = profile
         self.requests: list[Body] = []
-        """The bodies as received."""
+        """The bodies of requests to models, as received."""
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.spoken: list[Body] = []
-        """What was to be spoken, as received."""
+        """The bodies of requests to speak, as received."""
         self.files: list[File] = []
-        """What was to be written down."""
+        """The files to transcribe."""
         self.refusals: list[Refused] = []
         self.answers: list[Answer] = []
         self.release = asyncio.Event()
@@ -66,7 +66,7 @@ class Told:
         self.stalled = asyncio.Event()
         """Set when an answer has begun to stall."""
         self.closed_by_client = asyncio.Event()
-        """Set when a client left before its answer was all written."""
+        """Set when a client left before its answer was written completely."""
         self._keep = keep
         self._figures = Figures()
         self._replies: deque[Reply] = deque()
@@ -74,18 +74,18 @@ class Told:
 
     @property
     def left(self) -> int:
-        """Scripted replies nobody has asked for yet."""
+        """The number of replies that no request has taken yet."""
         return len(self._replies)
 
     def figures(self) -> dict[str, int]:
-        """Counts since the start: requests, refusals, answers, and their tokens."""
+        """Return the counts since the start: requests, refusals, answers, and their tokens."""
         return asdict(self._figures)
 
     def say(self, text: str, *, chunks: int = 1, usage: tuple[int, int, int] | None = None) -> None:
         self.reply(Says(text, chunks=chunks, usage=usage))
 
     def think(self, thoughts: str, text: str, *, reasoning_tokens: int = 0) -> None:
-        """Think aloud, as far as the family does, then say `text`."""
+        """Answer with thoughts, if the family sends them, and `text`."""
         self.reply(Says(text, thoughts=thoughts, reasoning_tokens=reasoning_tokens))
 
     def call(self, tool: str, args: Mapping[str, Any] | str | None = None, id: str = "") -> None:  # noqa: A002
@@ -97,7 +97,7 @@ class Told:
         self.reply(Says(text, parts))
 
     def trouble(self, name: str, times: int = 1) -> None:
-        """Meet so many requests with one of the profile's troubles.
+        """Answer so many requests with one of the profile's troubles.
 
         Raises:
             KeyError: the profile has none of that name.
@@ -112,11 +112,11 @@ class Told:
         self.reply(Fails(status, body, headers or {}))
 
     def cut(self, after_chunks: int, text: str = "The connection breaks here") -> None:
-        """Break the connection after that many of five chunks."""
+        """Break the connection after so many of five chunks."""
         self.reply(Says(text, chunks=5, cut_after=after_chunks))
 
     def stall(self, after_chunks: int = 0, text: str = "Slowly but surely") -> None:
-        """Fall silent after that many of five chunks until `release` is set."""
+        """Stall after so many of five chunks until `release` is set."""
         self.reply(Says(text, chunks=5, stall_after=after_chunks))
 
     def raw(

@@ -1,1 +1,1 @@
-"""Markdown as models write it becomes text and entities that Telegram accepts."""
+"""Renders Markdown as models write it to text and entities that Telegram accepts."""

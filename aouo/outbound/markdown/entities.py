@@ -1,4 +1,4 @@
-"""Marks over a text become the entities of one Telegram message, valid by construction."""
+"""Turns marks over a text into the entities of one Telegram message, valid by construction."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aouo.facts.ports import Entity
 
 LIMIT = 4096  # Telegram counts characters or UTF-16 units; the latter is safe under both readings
-MAX_ENTITIES = 100  # Telegram drops the rest without a word
+MAX_ENTITIES = 100  # Telegram drops further ones silently
 _OUTERMOST_FIRST = (
     "text_link",
     "spoiler",
@@ -52,7 +52,7 @@ def utf16_len(text: str) -> int:
 
 
 def joins(text: str, at: int) -> bool:
-    """Whether the character at `at` belongs to the same visible sign as the one before it.
+    """Whether the character at `at` belongs to the same grapheme as the one before it.
 
     An approximation of Unicode's grapheme clusters: combining marks, variation selectors,
     joiners, skin tones, tags and pairs of regional indicators.
@@ -74,9 +74,9 @@ def joins(text: str, at: int) -> bool:
 
 
 def part(text: str, start: int, end: int, marks: Iterable[Mark], tail: str = "") -> Part:
-    """Make a message of `text[start:end]` and a plain `tail`, with what of `marks` falls in it.
+    """Make a message of `text[start:end]` and a plain `tail`, with the `marks` inside it.
 
-    Whoever cuts the text sees to it that these are not too many.
+    The caller cuts the text so that they are not too many.
     """
     body = text[start:end]
     clipped = [
@@ -98,7 +98,7 @@ def nest(marks: Iterable[Mark]) -> list[Mark]:
 
     No two cross, quotes do not nest, `code` and `pre` hold nothing and lie in nothing but a
     quote. A link wins over code inside it, because there the server keeps only one of the two.
-    Marks of one kind that overlap become one, the first; what is cut is the shorter mark.
+    Overlapping marks of one kind become the first one; of two crossing marks the shorter is cut.
 
     Source: core.telegram.org/bots/api#formatting-options
     """
@@ -128,7 +128,7 @@ def _outermost_first(mark: Mark) -> tuple[bool, int, int]:
 
 
 def _allowed(active: Sequence[Mark]) -> list[Mark]:
-    """The marks that may lie over the same character, one of each kind."""
+    """Return those of the marks that may lie over the same character, one of each kind."""
     by_kind: dict[str, Mark] = {}
     for mark in active:
         by_kind.setdefault(mark.kind, mark)
@@ -141,7 +141,7 @@ def _allowed(active: Sequence[Mark]) -> list[Mark]:
 
 
 def _kept(stack: Sequence[tuple[int, Mark]], wanted: Sequence[Mark]) -> int:
-    """How many open marks stay open: none may end before a new one inside it does."""
+    """Return how many open marks stay open: none may end before a new mark inside it."""
     old = {m.kind for _, m in stack}
     new = [m for m in wanted if m.kind not in old]
     if any(m.kind == "blockquote" for m in new):
@@ -155,7 +155,7 @@ def _kept(stack: Sequence[tuple[int, Mark]], wanted: Sequence[Mark]) -> int:
 
 
 def tight(text: str, marks: Iterable[Mark]) -> Iterable[Mark]:
-    """Marks without blank space at their edges, as the server trims them; no empty ones."""
+    """Yield the non-empty marks without white space at their edges, as the server trims them."""
     for mark in marks:
         start, end = mark.start, mark.end
         while start < end and text[end - 1].isspace():
@@ -168,7 +168,7 @@ def tight(text: str, marks: Iterable[Mark]) -> Iterable[Mark]:
 
 
 def _units(text: str) -> Sequence[int]:
-    """The UTF-16 offset of each character of `text` and of its end."""
+    """Return the UTF-16 offset of each character of `text` and of its end."""
     if text.isascii() or utf16_len(text) == len(text):
         return range(len(text) + 1)
     offsets = [0]

@@ -1,6 +1,6 @@
-"""Markdown as a model writes it becomes plain text with marks over it.
+"""Turns Markdown as a model writes it into plain text with marks over it.
 
-The parser is the CommonMark one under telegramify-markdown; its own `convert` loses HTML
+The parser is the CommonMark one under telegramify-markdown, whose own `convert` loses HTML
 blocks, links in tables, prices between dollar signs and words of unused definitions.
 """
 
@@ -22,7 +22,7 @@ _BARS = re.compile(r"\|\||\n\n")
 
 
 def read(markdown: str) -> Document:
-    """Render Markdown of any length; whatever is left open lasts to the end."""
+    """Render Markdown of any length; a mark that is not closed lasts to the end."""
     source, found = parse(markdown)
     walk = Walk(source.encode())
     for event, start, end in found:
@@ -31,10 +31,10 @@ def read(markdown: str) -> Document:
 
 
 def block_starts(markdown: str) -> list[tuple[int, int]]:
-    """Where the top-level blocks and list items of `markdown` start.
+    """Return where the top-level blocks and list items of `markdown` start.
 
-    With each, how many of its first lines a part cut off from it needs again: the opening of
-    a fence, the head of a table.
+    With each start comes the number of its first lines that must be repeated where the block is
+    cut: the opening of a fence, the head of a table.
     """
     source = markdown.encode()
     placed: list[tuple[int, int]] = []
@@ -53,7 +53,7 @@ def block_starts(markdown: str) -> list[tuple[int, int]]:
 
 
 def first_heading(markdown: str) -> str:
-    """The words of the first heading, "" = there is none."""
+    """Return the words of the first heading, "" = there is none."""
     words: list[str] | None = None
     for event, _, _ in events(markdown, options()):
         if isinstance(event, str):

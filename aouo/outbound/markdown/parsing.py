@@ -1,4 +1,4 @@
-"""Markdown parsed, with what the parser would lose or misread escaped before."""
+"""Parses Markdown, after escaping what the parser would lose or misread."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ def events(text: str, flags: "Options") -> Iterator[tuple["Event", int, int]]:
 
 
 def parse(markdown: str) -> tuple[str, list[tuple["Event", int, int]]]:
-    """The parser's events, and the source they speak of: `markdown` with a few escapes added."""
+    """Return the source (`markdown` with a few escapes added) and the parser's events of it."""
     text = _keep_unused_definitions(markdown) if "]:" in markdown else markdown
     if _LATEX.search(text) and ("$" in text or r"\(" in text or r"\[" in text):
         text = _dollar_latex(text)
@@ -52,7 +52,7 @@ def parse(markdown: str) -> tuple[str, list[tuple["Event", int, int]]]:
 
 
 def _prices(found: Iterable[tuple["Event", int, int]], text: str) -> list[int]:
-    """The dollar signs of what is money or a shell variable rather than a formula."""
+    """Return the offsets of dollar signs that belong to money or shell variables, not formulas."""
     source = text.encode()
     signs: list[int] = []
     for event, start, end in found:
@@ -89,7 +89,7 @@ def _keep_unused_definitions(markdown: str) -> str:
         start = source.index(b"[", start)
         edits.append((start, "\\"))
         if source[start - 1 : start] in (b"", b"\n"):
-            edits.append((end, "\n"))  # or the definition after it would become text too
+            edits.append((end, "\n"))  # else the next definition would become text too
     return _insert(markdown, edits)
 
 
@@ -139,7 +139,7 @@ def _insert(text: str, edits: Iterable[tuple[int, str]]) -> str:
 
 
 def formula(latex: str) -> str:
-    """LaTeX in Unicode signs, or as written where that is hopeless."""
+    """Return LaTeX in Unicode characters, or unchanged if it is too long."""
     if len(latex) > _LATEX_MAX or latex.count("{") > 50:
         return latex
     from telegramify_markdown import convert

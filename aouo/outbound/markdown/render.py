@@ -1,4 +1,4 @@
-"""Markdown as a model writes it becomes messages Telegram accepts by construction."""
+"""Renders Markdown as a model writes it to messages that Telegram accepts by construction."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -20,9 +20,9 @@ from aouo.outbound.markdown.marks import Document, block_starts, read
 
 __all__ = ["Entity", "Part", "render", "stable_prefix", "utf16_len"]
 
-_FEW = 14  # so many marks, each cut by the others, are less than a hundred entities
+_FEW = 14  # fewer marks than this, each cut by the others, make less than a hundred entities
 
-# Addresses, mentions, tags, commands: roughly, and rather too many of them.
+# Roughly what Telegram marks itself: addresses, mentions, tags, commands; errs to too many.
 _FOUND_BY_ITSELF = re.compile(r"(?<!\w)[@#$]\w|(?<!\S)/[A-Za-z]|(?<=\w)[.@][^\W\d_]{2}|\w://")
 
 _SPECIAL = re.compile(r"[*_`~\[\]<>#|&$\\]|^(?:[ \t]|[-+=]|\d+[.)])", re.MULTILINE)
@@ -32,8 +32,8 @@ _BLANK = (
     "\u00ad\u115f\u1160\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064"
     "\u2800\u3164\ufeff\uffa0"
 ) + "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
-# What Telegram does to control characters, U+2028..202E included, with line separators kept as
-# line breaks; lone surrogates have no UTF-8.
+# Telegram replaces control characters, U+2028..202E included, by spaces; we keep line separators
+# as line breaks. Lone surrogates have no UTF-8.
 _CLEAN = (
     dict.fromkeys([*range(9), *range(11, 32), 127, *range(0x202A, 0x202F)], " ")
     | dict.fromkeys((0x2028, 0x2029), "\n")
@@ -45,9 +45,9 @@ _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f\u2028-\u202e\ud800-\udfff]")
 def render(markdown: str, *, limit: int = LIMIT, tail: str = "") -> tuple[Part, ...]:
     """Render a document as messages of at most `limit` UTF-16 units; a blank one is none.
 
-    `tail` is plain text that ends the last message, whole and next to other words if
-    there is room for both. A fence that was not closed lasts to the end, so any prefix of
-    a document is one too.
+    `tail` is plain text that ends the last message; it is never cut, and stands next to other
+    words if there is room for both. An unclosed fence lasts to the end, so any prefix of a document
+    is a document.
 
     Raises:
         ValueError: `limit` is below 2, or `tail` alone is longer than `limit`.
@@ -66,7 +66,7 @@ def render(markdown: str, *, limit: int = LIMIT, tail: str = "") -> tuple[Part, 
 
 
 def stable_prefix(markdown: str, *, limit: int = LIMIT) -> tuple[str, str]:
-    """Split growing Markdown where a live reply moves on to a new message: (finished, rest).
+    """Split growing Markdown where a live reply continues in a new message: (finished, rest).
 
     `finished` is empty while everything fits in one message. Otherwise it renders to exactly
     one, and `rest` is a document of its own: a fence or table cut in two is opened again.
@@ -96,7 +96,7 @@ def _is_one(markdown: str, limit: int) -> bool:
 
 
 def _last_fit(markdown: str, places: Sequence[int], limit: int) -> int:
-    """The last of `places` before which `markdown` is one message; 0 if there is none."""
+    """Return the last of `places` up to which `markdown` is one message; 0 = there is none."""
     low, high = 0, len(places)
     while low < high:
         middle = (low + high) // 2
@@ -110,7 +110,7 @@ def _last_fit(markdown: str, places: Sequence[int], limit: int) -> int:
 
 
 def _opening(markdown: str, starts: Sequence[tuple[int, int]], at: int) -> str:
-    """What opens the fence or table again that a cut at `at` goes through, if it does."""
+    """Return the lines that open the fence or table again that a cut at `at` splits, "" = none."""
     block = bisect_right(starts, at, key=lambda found: found[0]) - 1
     if block < 0 or not starts[block][1]:
         return ""
@@ -162,7 +162,7 @@ def _split(document: Document, limit: int, room: int, tail: str) -> list[Part]:
 
 
 def _counted(text: str, marks: Sequence[Mark]) -> list[Mark]:
-    """The entities of the whole text in order, also those that the server finds by itself."""
+    """Return the entities of the whole text in order, also those that the server adds itself."""
     ours = nest(tight(text, marks))
     taken = sorted((m.start, m.end) for m in ours if m.kind in ("code", "pre", "text_link"))
     for match in _FOUND_BY_ITSELF.finditer(text):
@@ -173,7 +173,7 @@ def _counted(text: str, marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _crowded(start: int, stop: int, entities: Sequence[Mark]) -> int:
-    """Where the first entity begins that one message has no place for; `stop` = there is none."""
+    """Return where the first entity begins that is too many for one message; `stop` = none is."""
     if len(entities) <= MAX_ENTITIES:
         return stop
     first = bisect_left(entities, start, key=lambda mark: mark.start)
@@ -187,7 +187,7 @@ def _skip(text: str, at: int, end: int) -> int:
 
 
 def _reach(text: str, start: int, end: int, limit: int) -> int:
-    """The last index up to `end` such that the text from `start` has at most `limit` units."""
+    """Return the last index up to `end` with at most `limit` UTF-16 units after `start`."""
     stop = min(end, start + limit)
     while (excess := utf16_len(text[start:stop]) - limit) > 0:
         stop -= (excess + 1) // 2
@@ -195,7 +195,7 @@ def _reach(text: str, start: int, end: int, limit: int) -> int:
 
 
 def _cut(text: str, start: int, stop: int, document: Document, links: Sequence[Mark]) -> int:
-    """Where to end a message that may reach to `stop`: at a block, a line, a word, a sign."""
+    """Return where to end a message that may reach to `stop`: at a block, line, word, character."""
     size = stop - start
     before = bisect_right(document.blocks, stop)
     block = document.blocks[before - 1] if before else 0
@@ -212,7 +212,7 @@ def _cut(text: str, start: int, stop: int, document: Document, links: Sequence[M
 
 
 def _before_link(text: str, start: int, at: int, links: Sequence[Mark]) -> int:
-    """`at`, or the start of the link it would cut in two, if there is text before that."""
+    """Return `at`, or the start of the link that it would cut, if there is text before that."""
     for link in links:
         if link.start < at < link.end and text[start : link.start].strip(_BLANK):
             return link.start

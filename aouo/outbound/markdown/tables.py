@@ -1,4 +1,4 @@
-"""Tables for a narrow screen: aligned columns when they fit, one card per row when not."""
+"""Lays tables out for a narrow screen: aligned columns if they fit, else one card per row."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Table:
 
 
 def lay_out(table: Table) -> Cell:
-    """The table as text and marks: one `pre` block if nothing is lost by it, else cards."""
+    """Return the table as text and marks: one `pre` block if that loses nothing, else cards."""
     lines = (table.head, *table.rows)
     cells = [cell for line in lines for cell in line]
     has_links = any(mark.kind == "text_link" for cell in cells for mark in cell.marks)
@@ -42,7 +42,7 @@ def lay_out(table: Table) -> Cell:
 
 
 def columns(text: str) -> int:
-    """Width of `text` in a monospaced font: wide signs count two, joined ones nothing."""
+    """Return the width of `text` in a monospaced font: wide characters count two, joined ones 0."""
     if text.isascii():
         return len(text)
     width = 0
@@ -78,7 +78,7 @@ def _line(row: Sequence[Cell], widths: Sequence[int], alignments: Sequence[str])
 
 
 def _cards(table: Table) -> Cell:
-    """One block per row; each line a bold label and its value, empty values left out."""
+    """Return one block per row, with a bold label and the value on each line; no empty values."""
     text = ""
     marks: list[Mark] = []
     for row in table.rows or (table.head,):

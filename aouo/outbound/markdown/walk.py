@@ -1,4 +1,4 @@
-"""The parser's events, followed one by one, become a document."""
+"""Turns the parser's events, one by one, into a document."""
 
 import re
 from typing import TYPE_CHECKING
@@ -37,7 +37,7 @@ def _is_inline(event: "Event") -> bool:
 
 
 class Walk:
-    """Follow the parser's events and write."""
+    """Writes a document from the parser's events."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -120,7 +120,7 @@ class Walk:
         self._out.mark("code", start)
 
     def _begin(self, start: int, *, indented: bool = True) -> None:
-        """Start a block on its own line, after a blank one if the source has it so."""
+        """Start a block on its own line, after a blank line if the source has one there."""
         if self._out.length and not self._fresh:
             wanted = (
                 2
@@ -207,7 +207,7 @@ class Walk:
         self._fresh = True
 
     def _is_text(self, tag: str, start: int, end: int) -> bool:
-        """Whether the signs of a style are meant as written: in an address, a name, `~10`."""
+        """Whether the characters of a mark are literal: in an address, a name, `~10`."""
         if tag == "Strikethrough":
             return self._source[start + 1 : start + 2] != b"~"
         if tag == "Strong":
@@ -278,7 +278,7 @@ class Walk:
             self._out.mark(kind, since, language=self._language)
 
     def _close_row(self, end: int) -> None:
-        """Cells beyond the head's number stay readable in the last one."""
+        """Close a row; the text of cells beyond the head's number goes into its last cell."""
         spare = self._source[self._cell_end : end].decode().replace("|", " ").split()
         if spare and self._row:
             last = self._row[-1]

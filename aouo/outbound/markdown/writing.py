@@ -1,4 +1,4 @@
-"""Text being written and the marks over it, and the document that it becomes."""
+"""Collects text with marks over it into a document."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from aouo.outbound.markdown.tables import Cell
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole text, its marks, and where its blocks start (a heading counts with what follows)."""
+    """A text, its marks, and where its blocks start (a heading is one block with what follows)."""
 
     text: str
     marks: tuple[Mark, ...]
@@ -16,7 +16,7 @@ class Document:
 
 
 class Output:
-    """Text being written and the marks over it."""
+    """Collects written text and the marks over it."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -36,11 +36,11 @@ class Output:
             self.marks.append(Mark(kind, start, self.length, url, language))
 
     def drop(self) -> None:
-        """Take back the last write."""
+        """Undo the last write."""
         self.length -= len(self.pieces.pop())
 
     def since(self, start: int) -> str:
-        """What was written from `start` on, which must be where a write began."""
+        """Return what was written from `start` on, where a write must have begun."""
         size = self.length - start
         count = 0
         while size > 0:
@@ -49,7 +49,7 @@ class Output:
         return "".join(self.pieces[-count:]) if count else ""
 
     def cell(self) -> Cell:
-        """All of it as a table's cell."""
+        """Return the whole text as a table's cell."""
         text = "".join(self.pieces)
         left = len(text) - len(text.lstrip())
         return Cell(text.strip(), tuple(mark.moved(-left) for mark in self.marks))

@@ -1,1 +1,1 @@
-"""Every sentence the runtime says to people, one module for each subject."""
+"""The sentences that the runtime says to people, one module for each subject."""

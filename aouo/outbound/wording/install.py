@@ -1,4 +1,4 @@
-"""Sentences about installing packs, and the card as one message."""
+"""Words the notices about installing packs, with the card as one message."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMED_MAX = 6
 
 
 def worded(notice: InstallNotice) -> Rendered:
-    """The sentence for a notice, with its buttons."""
+    """Return the message for a notice, with its buttons."""
     match notice:
         case InstallUsage(bundled):
             return _usage(bundled)
@@ -71,6 +71,6 @@ def _card(notice: PackOffered) -> Rendered:
     )
     if len(parts) == 1:
         return Rendered(parts[0].text, parts[0].entities, buttons, 0, False)
-    # Nobody is asked to agree to what they cannot read here.
+    # No buttons: a person must not agree to a card that is not shown whole.
     opening = render(notice.card, limit=LIMIT - len(_CUT) - 2)[0]
     return Rendered(f"{opening.text}\n\n{_CUT}", opening.entities, (), 0, False)

@@ -1,4 +1,4 @@
-"""What an app may do, in words for a person who installs apps and writes none."""
+"""Words a pack's permissions for a person who installs packs and writes none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOTES = {
     "STATE.md": "notes on where things stand with you",
 }
 _PLAIN_TALK = {"msg", "memory", "clarify"}
-"""What `core` is for a person; one line for all of them."""
+"""The tools of `core` that one line of a card stands for."""
 
 _CAN = {
     "core": "answer you, ask with buttons, and remember things about you",
@@ -80,7 +80,7 @@ def notes(items: Sequence[str]) -> str:
 
 
 def everything(items: Sequence[str]) -> str:
-    """What somebody agrees to: every name, and the whole of it."""
+    """List all names uncut, because a person agrees to them."""
     return ", ".join(map(whole, items))
 
 
@@ -91,7 +91,7 @@ def names(items: Sequence[str]) -> str:
 
 
 def file_changes(changes: Sequence[Change]) -> str:
-    """Which files are new, changed and gone, and how large they are."""
+    """List the files that are new, changed and gone, with their sizes."""
     told = [_file_change(change) for change in changes[:_LISTED_MAX]]
     more = len(changes) - _LISTED_MAX
     return ", ".join(told) + (f" and {more} more" if more > 0 else "")

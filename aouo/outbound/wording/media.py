@@ -1,4 +1,4 @@
-"""Sentences about files that people send: what could not be taken in, why, and what helps."""
+"""Words the notices about files that people send: what failed, why, and what helps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `/memory` says: what is kept, where it came from, and the ways back."""
+"""Words the answers to `/memory`: the files, the origin of changes, the buttons to undo."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS_CHARS = 60
 
 
 def shown(notice: MemoryShown) -> Rendered:
-    """The card: each file with its size and beginning, the newest changes, the buttons."""
+    """Return the card: each file with its size and beginning, the newest changes, the buttons."""
     whose = f"“{notice.pack}” remembers here" if notice.pack else "I remember here"
     lines = [*_outcome(notice), f"What {whose}:"]
     for file in notice.files:
@@ -40,7 +40,7 @@ def shown(notice: MemoryShown) -> Rendered:
 
 
 def whole(notice: MemoryFileShown) -> Rendered:
-    """A whole file: as a message where it fits, else as a file."""
+    """Return a whole memory file: as text if it fits in a message, else as a document."""
     file = notice.file
     empty = ((ButtonSpec("Empty it", encode(EmptyMemory(file.name))),),) if file.text else ()
     text = f"{file.name}:\n\n{file.text}" if file.text else f"{file.name} is empty."
@@ -113,7 +113,7 @@ def _lines(added: Sequence[str], removed: Sequence[str]) -> str:
 
 
 def _told(lines: Sequence[str]) -> list[str]:
-    """What a person would miss: a template's `(empty)` is no line of theirs."""
+    """Return the lines without a template's `(empty)`."""
     return [line for line in lines if line.strip().casefold() != "(empty)"]
 
 

@@ -1,4 +1,4 @@
-"""Pages of a pack's menu as messages: the pack's own words, and ours around them."""
+"""Words the pages of a pack's menu: the pack's own text, with our sentences around it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNREADABLE = "What belongs here could not be read. The owner finds out why in t
 
 
 def page(notice: MenuPage) -> Rendered:
-    """One message; only its title is formatted, so that nothing a row holds can be."""
+    """Return a page as one message; only its title is formatted, never the text of a row."""
     before = f"{_GONE}\n\n" if notice.instead_of_gone else ""
     title = " ".join(notice.title.split())
     rows = "\n".join(notice.lines)

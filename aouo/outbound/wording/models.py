@@ -1,5 +1,4 @@
-"""Sentences about a model service that failed: what happened for everybody, and what to edit for
-the owner."""
+"""Words the failures of model services: what happened, and for the owner what to edit."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ _CONFIG = "in config.json, then: aouo restart"
 
 
 def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> str:
-    """What is read when no model answered; `reference` finds the details in the log."""
+    """Return the sentence for a turn that no model answered; `reference` is its id in the log."""
     match error:
         case errors.ProviderBusy():
             return _busy(error, for_owner=for_owner)
@@ -73,7 +72,10 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
 
 
 def cut_off(bound: errors.Bound, *, for_owner: bool) -> str:
-    """The model's room was used up before its first word; `bound` is why it had no more."""
+    """Return the sentence for a model that used all its room before its first word.
+
+    `bound` is what limited the room.
+    """
     told = (
         "The model used up all its room for thoughts and answer before it said a word. Ask for a "
         "smaller piece; /new starts afresh."
@@ -96,7 +98,7 @@ def cut_off(bound: errors.Bound, *, for_owner: bool) -> str:
 
 
 def no_answer_because(error: errors.ProviderError) -> str:
-    """The reason in a status line for the owner, after the name of who did not answer."""
+    """Return why a service did not answer, for the owner's status line, after its name."""
     match error:
         case errors.QuotaUsedUp():
             return "has used up its quota of the day"

@@ -1,4 +1,4 @@
-"""Sentences about tokens and money: limits that are reached, and what was spent."""
+"""Words the notices about tokens and money: reached limits, and what was spent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from aouo.facts import errors, notices
 
 
 def quota(error: errors.QuotaExceededError) -> str:
-    """Used, cap and key of a limit, and what helps."""
+    """Return the sentence for a reached token cap: used, cap, key, and what helps."""
     match error.scope:
         case "turn":
             helps = "Ask for a smaller piece"
@@ -21,7 +21,7 @@ def quota(error: errors.QuotaExceededError) -> str:
 
 
 def budget(error: errors.BudgetExceeded) -> str:
-    """What is spent of whose budget, what this might cost, and what helps."""
+    """Return the sentence for an exceeded budget: spent, cap, the worst case, and what helps."""
     whose = "Your budget of today" if error.kind == "person" else _whose(error.kind, error.name)
     return (
         f"{whose} {_not_allowed(error)}. It starts again at midnight, or the owner raises "
@@ -30,7 +30,7 @@ def budget(error: errors.BudgetExceeded) -> str:
 
 
 def raising(notice: notices.RaiseAsked) -> str:
-    """What the owner is asked about somebody else's turn."""
+    """Return the question to the owner whether to raise the budget for another person's turn."""
     whose = "their budget of today"
     if notice.kind != "person":
         whose = _whose(notice.kind, notice.name)
@@ -39,7 +39,7 @@ def raising(notice: notices.RaiseAsked) -> str:
 
 
 def spending(notice: notices.SpendingReport) -> str:
-    """The answer to `/usage`."""
+    """Return the answer to `/usage`."""
     lines = [
         f"You{f', with “{notice.pack}”' if notice.pack else ''}:",
         f"today {_spent(notice.today)}",
@@ -56,7 +56,7 @@ def spending(notice: notices.SpendingReport) -> str:
 
 
 def usd(amount: float) -> str:
-    """US dollars as text: cents, and as many more places as a small sum needs to be seen."""
+    """Return US dollars as text: with cents, or four decimals for less than a cent."""
     if amount == 0 or amount >= 0.01:
         return f"${amount:,.2f}"
     return "less than $0.0001" if amount < 0.0001 else f"${amount:.4f}"

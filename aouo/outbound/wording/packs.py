@@ -1,7 +1,7 @@
-"""Permission cards in words, as Markdown: the same in a chat and in a terminal.
+"""Words permission cards as Markdown, the same for a chat and a terminal.
 
-Names in a card are a stranger's. Each stands in a code span or with its marks escaped, in one
-line, without letters that nobody sees, so that none can pass for a sentence of ours.
+Names in a card are a stranger's. Each stands in a code span or with its marks escaped, on one
+line, without invisible characters, so that none can look like a sentence of ours.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _FINDS_DATA = (
 def install_card(
     summary: Summary, difference: Difference | None = None, *, ours: bool = False
 ) -> str:
-    """The card that is shown before an app is installed or upgraded, as Markdown.
+    """Return the card that is shown before a pack is installed or upgraded, as Markdown.
 
-    Without `difference` it says what an installed app may do, and asks nothing. `ours`: it came
-    with aouo itself.
+    Without `difference` it says what an installed pack may do, and asks nothing. `ours`: the pack
+    came with aouo.
     """
     made = card(summary, difference)
     sections = [_head(made, asking=difference is not None)]
@@ -87,7 +87,7 @@ def _unused(summary: Summary) -> str:
 
 
 def permissions_card(summary: Summary) -> str:
-    """What an installed app may do, as Markdown."""
+    """Return what an installed pack may do, as Markdown."""
     title = f"**{plain(summary.display_name)} ({code(summary.name)}) may**"
     told = [sentence for line in card(summary).of("may") for sentence in _sentences(line)]
     not_yet = ["", NOT_STARTED] if summary.schedules else []
@@ -123,7 +123,7 @@ def _upgrade(made: Card) -> list[str]:
 
 
 def _left_behind(made: Card) -> str:
-    """What the owner has to know before everybody's data seems to be gone."""
+    """Return a warning that the kept data is hidden after a change of scope, "" = no change."""
     scopes = [change for line in made.lines for change in line.changes if change.topic == "scope"]
     if not scopes:
         return ""
@@ -151,7 +151,7 @@ def _sentences(line: Line) -> list[str]:
 
 
 def _said(line: Line, items: Sequence[str]) -> list[str]:
-    """What a line of names says, one sentence a list item."""
+    """Return the sentences for a line of names, one per list item."""
     new = "new " if line.part == "changes" else ""
     match line.topic:
         case "tools":
@@ -229,9 +229,9 @@ def _changed(change: Change) -> str:
 
 
 def _columns(change: Change) -> str:
-    """Which columns come and go; both sides are names with commas between.
+    """Return which columns are added and removed; both sides are names separated by commas.
 
-    The same names in the same order: other rules, such as NOT NULL or a default.
+    If both are equal, the rules differ, such as NOT NULL or a default.
     """
     before, after = change.before.split(", "), change.after.split(", ")
     new = ", ".join(name for name in after if name not in before)
@@ -244,7 +244,7 @@ def _columns(change: Change) -> str:
 
 
 def _ceiling(change: Change) -> str:
-    """A ceiling of an app; "0" is none."""
+    """Return the sentence for a changed limit of a pack; "0" = no limit."""
     unit = {"daily_usd": "USD a day", "daily_tokens": "tokens a day"}
     of = unit.get(change.item, "tokens an answer")
     was = f", was {plain(change.before)}" if change.before != "0" else ""
@@ -275,7 +275,7 @@ def _when(text: str) -> str:
 
 
 def signature_line(signature: Signature, *, changed: bool = False) -> str:
-    """Who vouches for an app; `changed`: not the same as for the installed version."""
+    """Return the sentence about a pack's signature; `changed`: the signer is another one."""
     other = (
         "**This is not signed by who signed the installed version.** If its author did not tell "
         "you why, do not install it.\n"
@@ -302,5 +302,5 @@ def _size(summary: Summary) -> str:
 
 
 def _words(size_bytes: str) -> int:
-    """About how many words so much text has."""
+    """Return roughly how many words a text of so many bytes has."""
     return max(1, round(int(size_bytes) / 6))

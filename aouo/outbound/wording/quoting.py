@@ -1,4 +1,4 @@
-"""What strangers named, put into our own Markdown so that it can format nothing."""
+"""Escapes strangers' names and words in our Markdown, so that they format nothing."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def code(text: str, longest: int = _NAME_MAX) -> str:
-    """A stranger's name in a code span."""
+    """Return a stranger's name in a code span, shortened."""
     return f"`{_one_line(text, longest).replace('`', '‘') or ' '}`"
 
 
 def whole(text: str) -> str:
-    """A stranger's name in a code span, however long: what somebody agrees to is not cut."""
+    """Return a stranger's name in a code span, uncut, for what a person agrees to."""
     return code(text, len(text))
 
 
 def plain(text: str, longest: int = _NAME_MAX) -> str:
-    """A stranger's words with every mark of Markdown taken as it stands.
+    """Return a stranger's words with every Markdown mark escaped.
 
-    By number, since a backslash before a bracket begins a formula. Two bars become one sign:
-    they hide what is between them however they are written.
+    As numeric entities, since a backslash before a bracket begins a formula. Two bars become one
+    character: they make a spoiler even if escaped.
     """
     line = _one_line(text, longest).replace("||", "‖")
     return "".join(f"&#{ord(c)};" if c in _MARKS else c for c in line)

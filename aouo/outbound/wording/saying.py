@@ -1,4 +1,4 @@
-"""One plain sentence as a message."""
+"""Makes a message of one plain sentence."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from aouo.outbound.markdown.entities import LIMIT
 
 
 def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
-    """A plain sentence with buttons; nothing in it is formatted, so nothing can be refused.
+    """Return a plain sentence with buttons; without formatting, so Telegram refuses none of it.
 
-    What it quotes may be as long as a message is: the sentence ends where a message does.
+    What it quotes may be long: the sentence is cut at the length of a message.
     """
     units = text.encode("utf-16-le", "replace")
     if len(units) > 2 * LIMIT:
@@ -21,7 +21,7 @@ def say(text: str, *rows: Sequence[ButtonSpec]) -> Rendered:
 
 
 def below(words: Rendered, line: str) -> Rendered:
-    """A line about what is going on, below what stands there already, if there is room."""
+    """Return `words` with a status line below, if there is room."""
     if not words.text:
         return Rendered(line, preview=False)
     both = replace(words, text=f"{words.text}\n\n{line}")

@@ -1,4 +1,4 @@
-"""Sentences about schedules: which there are, and the buttons that switch them."""
+"""Words the list of schedules, with the buttons that switch them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LABEL_CHARS = 40
 
 
 def listed(notice: Schedules) -> str:
-    """The answer to `/cron`."""
+    """Return the answer to `/cron`."""
     forbidden = notice.forbidden and (
         f"“{notice.forbidden}” has schedules and may not use them: its pack.yml does not set "
         "permissions.cron."
@@ -28,7 +28,7 @@ def listed(notice: Schedules) -> str:
 
 
 def switches(notice: Schedules) -> tuple[tuple[ButtonSpec, ...], ...]:
-    """One button a schedule, that switches it on or off."""
+    """Return one button per schedule, to switch it on or off."""
     return tuple(
         (ButtonSpec(_label(line), encode((SwitchOn if line.paused else SwitchOff)(line.id))),)
         for line in notice.lines[:_SHOWN]

@@ -1,6 +1,6 @@
-"""Every sentence the runtime says to people; elsewhere there are only typed notices.
+"""Words notices and failures for people; other rooms only make typed notices.
 
-Each says what happened and what helps; none quotes an exception.
+Each sentence says what happened and what helps; none quotes an exception.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STOPPED_TURN = "Stopped."
 OTHERS_TURN = "I am answering somebody else: only they and the owner can stop that."
 CUT_SHORT = "…"
 BUTTONS_OF_ALBUM = "⬆️"
-"""Stands above buttons that belong to an album without words."""
+"""The text above the buttons of an album without words."""
 NOTHING_TO_SHOW = "The model's answer holds nothing that can be shown. Ask in other words."
 TIMED_OUT = "This took too long, so I stopped it. Ask again, perhaps for a smaller step."
 _SHOWN_PATH_CHARS = 400
@@ -50,7 +50,7 @@ Rows: TypeAlias = tuple[tuple[ButtonSpec, ...], ...]
 
 
 def word(notice: Notice) -> Rendered:
-    """The sentence for a notice, with its buttons."""
+    """Return the message for a notice, with its buttons."""
     match notice:
         case notices.Picker():
             return _picker(notice)
@@ -289,8 +289,10 @@ def _elsewhere(error: errors.PlatformRefused) -> str:
 
 
 def failure(error: BaseException, reference: str, *, for_owner: bool = False) -> str:
-    """What a person reads when a turn failed; `reference` finds the details in the log, and the
-    owner reads what to edit."""
+    """Return the sentence for a failed turn; `reference` is its id in the log.
+
+    `for_owner` adds what to edit.
+    """
     match error:
         case errors.QuotaExceededError():
             return money.quota(error)
@@ -323,8 +325,10 @@ def failure(error: BaseException, reference: str, *, for_owner: bool = False) ->
 
 
 def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
-    """The buttons of a refusal by a budget; `raise_usd` 0 = nobody raises it here, `cheaper` names
-    a model, "" = there is none."""
+    """Return the buttons of a refusal by a budget.
+
+    `raise_usd` 0 = no button to raise it; `cheaper` names a model, "" = there is none.
+    """
     rows = [[_raise(turn_id, raise_usd)]] if raise_usd else []
     last = [ButtonSpec("Stop", encode(taps.LeaveUnanswered(turn_id)))]
     if cheaper:
@@ -334,7 +338,7 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
 
 
 def raise_decided(decided: Notice) -> str:
-    """What came of the card that asked the owner to raise a budget."""
+    """Return the outcome below the card that asked the owner to raise a budget."""
     match decided:
         case notices.BudgetRaised(usd):
             return f"raised by {money.usd(usd)}"
@@ -349,12 +353,12 @@ def _raise(turn_id: str, usd: float) -> ButtonSpec:
 
 
 def skip_onboarding() -> Rows:
-    """The button under the first answer of a pack's first conversation."""
+    """Return the button under the first answer of a pack's first conversation."""
     return ((ButtonSpec("Skip introduction", encode(taps.SkipOnboarding())),),)
 
 
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
-    """The one line that history keeps of a turn that failed."""
+    """Return the line that history keeps of a failed turn."""
     return f"[This turn failed ({type(error).__name__}).{_done(effects)}]"
 
 
@@ -371,7 +375,7 @@ def calling(tool: str) -> str:
 
 
 def asking_again(asks: AsksAgain, *, why: bool) -> str:
-    """A status line while a service is asked once more, or another one; `why` is the owner's."""
+    """Return the status line while the same or another service is asked; `why` adds the reason."""
     failed, asked = (f"{provider} ({model})" for provider, model in (asks.failed, asks.asked))
     reason = f", which {models.no_answer_because(asks.error)}" if why else ""
     other = f", so I ask {asked}" if asked != failed else ""
@@ -381,7 +385,7 @@ def asking_again(asks: AsksAgain, *, why: bool) -> str:
 
 
 def whole_answer(words: int) -> str:
-    """Stands below the file that a very long answer is sent as."""
+    """Return the caption of the file that a very long answer is sent as."""
     return f"The whole answer is in this file: {words:,} words."
 
 
@@ -390,7 +394,7 @@ def badge(pack_name: str) -> str:
 
 
 def topic_shut(title: str, how: Literal["closed", "deleted"]) -> Rendered:
-    """Why something that belongs into a topic comes elsewhere; `title` "" = unknown."""
+    """Return why a message for a topic comes outside it; `title` "" = unknown."""
     return say(topics.shut(title, how))
 
 
@@ -403,7 +407,7 @@ _APPROVAL_OUTCOMES = {
 
 
 def settled(kind: str, state: str, answer: str) -> str:
-    """What stands below the question of a settled gate; see `store.gates` for the states."""
+    """Return the outcome below the question of a settled gate; see `store.gates` for the states."""
     match state:
         case "answered":
             return _APPROVAL_OUTCOMES[answer] if kind == "approval" else answer
@@ -441,7 +445,7 @@ def _approval(notice: notices.ApprovalAsked) -> Rendered:
 
 
 def _elsewhere_in_words(asked: notices.Elsewhere) -> str:
-    """Who waits, and where; both are names that strangers gave themselves."""
+    """Return who waits, and where; strangers chose these names."""
     person, group, topic = (
         _in_one_line(name, _SHOWN_NAME_CHARS) for name in (asked.person, asked.group, asked.topic)
     )
@@ -450,7 +454,7 @@ def _elsewhere_in_words(asked: notices.Elsewhere) -> str:
 
 
 def _in_one_line(path: str, longest: int = _SHOWN_PATH_CHARS) -> str:
-    """A path or a name that cannot pretend to be more text than it is."""
+    """Return a path or a name on one line, without control characters, shortened."""
     shown = "".join(char if char.isprintable() else "?" for char in path)
     if len(shown) <= longest:
         return shown
@@ -459,7 +463,7 @@ def _in_one_line(path: str, longest: int = _SHOWN_PATH_CHARS) -> str:
 
 
 def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
-    """The line of doubt about a message, which it names by its beginning."""
+    """Return the message that another one, named by its first words, may not have arrived."""
     return say(
         f"The connection broke while I was sending: {_named(message)} may not have arrived.",
         [ButtonSpec("Show again", encode(taps.ShowAgain(delivery_id)))],
@@ -467,7 +471,7 @@ def may_not_have_arrived(delivery_id: int, message: Rendered) -> Rendered:
 
 
 def _named(message: Rendered) -> str:
-    """A message of ours by its first words, else by what it shows."""
+    """Return the name of a message of ours: its first words, else its kind."""
     words = " ".join(message.text.split())
     if len(words) > _QUOTED_CHARS:
         words = f"{words[: _QUOTED_CHARS - 1].rstrip()}…"
@@ -491,7 +495,7 @@ def may_not_write(chat_id: str) -> Rendered:
 
 
 def config_broken(problems: Sequence[str]) -> str:
-    """Told to the owner with the first message after a start on the last good configuration."""
+    """Return the note to the owner after a start with the last good configuration."""
     return (
         "config.json has a problem, so I run on the last good version of it: "
         f"{problems[0] if problems else 'unreadable'} (aouo doctor lists all)"
@@ -499,13 +503,13 @@ def config_broken(problems: Sequence[str]) -> str:
 
 
 def unfinished(items: Sequence[tuple[str, str, str]]) -> str:
-    """Told to the owner after a start that could not end what was begun: what, why, what to do."""
+    """Return the note to the owner about (what, why, what to do) that a start could not finish."""
     lines = [f"• {what}: {why.rstrip('.')}. {fix}." for what, why, fix in items]
     return "\n".join(("I started, and could not end this:", *lines))
 
 
 def model_concern(what: str, fix: str) -> str:
-    """Told to the owner once: what is or will be wrong with a configured model."""
+    """Return the note to the owner that something is or will be wrong with a model."""
     return f"{ABOUT_MODEL}{what}. {fix}"
 
 
@@ -541,7 +545,7 @@ def _picker(notice: notices.Picker) -> Rendered:
 
 
 def not_compacted(why: object, reference: str) -> Rendered:
-    """/compact could not do it."""
+    """Return the message that `/compact` failed."""
     said = failure(why, reference) if isinstance(why, errors.AouoError) else TIMED_OUT
     return say(f"{said} Nothing was changed.")
 

@@ -1,4 +1,4 @@
-"""What a model too small to chat has said for it: what came of a call, and what it cannot do."""
+"""Words the answers of a model too small to chat: the result of a call, and what it cannot do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SHOWN_ROWS = 10
 
 
 def cannot(examples: Sequence[str], *, buttons: bool) -> str:
-    """The one answer to everything that is none of its examples; nothing was changed."""
+    """Return the answer to a message that matches no example; nothing was changed."""
     head = (
         "I am a very small model and did nothing with that: I cannot chat, remind you of anything"
     )
@@ -27,7 +27,7 @@ def deleted(rows: int) -> str:
 
 
 def found(rows: Sequence[str]) -> str:
-    """Markdown; `rows` is not empty."""
+    """Return the found rows as Markdown; `rows` is not empty."""
     shown = rows[:SHOWN_ROWS]
     if len(shown) == 1:
         return shown[0]

@@ -1,4 +1,4 @@
-"""Sentences about topics: what `/setup_topics` did, why not, and what helps."""
+"""Words the notices about topics: what `/setup_topics` did, why it failed, and what helps."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def none_here(notice: NoTopicsHere) -> str:
 
 
 def shut(title: str, how: Literal["closed", "deleted"]) -> str:
-    """Telegram says of living topics too that it does not find them: 8 May 2026, all private ones.
+    """Return why a message for a topic comes outside it.
 
+    Telegram may also not find topics that exist: on 8 May 2026 all in private chats.
     Source: github.com/tdlib/telegram-bot-api/issues/847 and /693.
     """
     named = f" “{title}”" if title else ""

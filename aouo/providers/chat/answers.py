@@ -1,4 +1,4 @@
-"""The OpenAI-compatible chat format, incoming: the bytes of an answer to what was said."""
+"""Parses answers in the OpenAI-compatible chat format, from bytes to text and tool calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BROKE_OFF = frozenset({"error", "insufficient_system_resource"})  # OpenRouter;
 
 @dataclass(slots=True)
 class _Call:
-    """One tool call while its pieces arrive; `given` is the service's id, `id` the one we use."""
+    """One tool call while its pieces arrive; `given` is the service's id, `id` is ours."""
 
     index: object
     given: str
@@ -43,18 +43,18 @@ class _Call:
 
 
 class ChatParser:
-    """Read one answer as its bytes arrive: an event stream, or plain JSON from a server that
-    does not stream. Any cutting of the same bytes gives the same result.
+    """Parses one answer as its bytes arrive: an event stream, or plain JSON from a server that
+    does not stream. The result does not depend on how the bytes are cut.
 
-    `feed` returns the text that became readable; `finish`, at the end of the bytes, says what
-    was said in all. Both raise `ProviderError`s only. What a model thought before it spoke
-    (`reasoning_content`, `reasoning`, parts of that type) is no part of what it said; what the
-    service wants back of it is in `AssistantSaid.native`, as an answer of `model`.
+    `feed` returns the new text; `finish`, after the last bytes, returns the whole answer. Both
+    raise `ProviderError`s only. Thoughts (`reasoning_content`, `reasoning`, parts of that type)
+    are not part of the text; what the service wants back of them is in `AssistantSaid.native`, as
+    an answer of `model`.
     """
 
     def __init__(self, provider: str, *, model: str = "", mask: Callable[[str], str] = str) -> None:
         self.done = False
-        """The service said that this was all; nothing more is read."""
+        """The service ended the answer; nothing more is read."""
         self._provider = provider
         self._model = model
         self._mask = mask
@@ -66,7 +66,7 @@ class ChatParser:
         self._reason: FinishReason | None = None
 
     def feed(self, data: bytes) -> str:
-        """Take the next bytes; return the new text in them."""
+        """Parse the next bytes; return the new text in them."""
         if self.done:
             return ""
         before = len(self._text)
@@ -77,7 +77,7 @@ class ChatParser:
         return new[0] if len(new) == 1 else "".join(new)
 
     def finish(self) -> Finished:
-        """What was said, once no more bytes come.
+        """Return the whole answer, once no more bytes come.
 
         Raises:
             ProviderTimeout: the stream was cut: neither a finish reason nor `[DONE]` came.
@@ -100,7 +100,7 @@ class ChatParser:
         return Finished(said, self._usage, reason)
 
     def _read_rest(self) -> None:
-        """What follows the last line's end; all of an answer that is no stream."""
+        """Read what follows the last newline; for plain JSON that is the whole answer."""
         for event in self._events.end():
             self._chunk(event)
             if self._events.plain and not event.get("choices"):
@@ -140,7 +140,7 @@ class ChatParser:
     def _call(self, delta: dict[str, Any], *, whole: bool) -> None:
         """Add one piece of a tool call to the call it belongs to, or begin a new one.
 
-        A missing or repeated id is replaced by one of ours, for results are paired by it.
+        A missing or repeated id is replaced by one of ours, since results are paired by it.
         """
         function: dict[str, Any] = delta.get("function") or {}
         index, given = delta.get("index"), str(delta.get("id") or "")
@@ -159,10 +159,10 @@ class ChatParser:
             call.arguments.append(arguments if text else json.dumps(arguments, ensure_ascii=False))
 
     def _open_call(self, index: object, given: str, name: str) -> _Call | None:
-        """The call this piece continues, None for a new one.
+        """Return the call that this piece continues, None for a new one.
 
-        The index tells; but some services give every parallel call index 0, or none, and tell
-        them apart by id only.
+        The index decides; but some services give every parallel call index 0, or none, and
+        distinguish them by id only.
         """
         for call in reversed(self._calls):
             if index is None:
@@ -187,7 +187,7 @@ class ChatParser:
 
 
 def _cached(usage: dict[str, Any]) -> int:
-    """How many tokens of the prompt were read from a cache; they are among its tokens.
+    """Return how many of the prompt's tokens were read from a cache.
 
     In `prompt_tokens_details` at OpenAI, Groq, xAI, OpenRouter and Google's compatible address;
     by a name of its own at DeepSeek (api-docs.deepseek.com/guides/kv_cache), Kimi
@@ -205,7 +205,7 @@ def _cached(usage: dict[str, Any]) -> int:
 
 
 def count(value: object) -> int:
-    """A number of tokens; 0 for what is none, for an answer is not lost over its bill."""
+    """Return a number of tokens, 0 for anything else: a bad count must not lose the answer."""
     try:
         return max(0, int(cast("Any", value) or 0))
     except (TypeError, ValueError, OverflowError):
@@ -213,13 +213,13 @@ def count(value: object) -> int:
 
 
 def _older_form(said: dict[str, Any]) -> list[dict[str, Any]]:
-    """The one call of servers that know `function_call` only."""
+    """Return the call of a server that knows only `function_call`, as a list."""
     function = as_object(said.get("function_call"))
     return [{"index": 0, "function": function}] if function else []
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """{} for what is none."""
+    """Return a JSON object, {} for any other value."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
@@ -228,7 +228,7 @@ def _new_id() -> str:
 
 
 def _plain_text(content: object) -> str:
-    """`content` as text; some services send a list of parts, thoughts among them."""
+    """Return `content` as text; some services send a list of parts, thoughts among them."""
     if isinstance(content, str):
         return content
     parts = cast("list[dict[str, Any]]", content if isinstance(content, list) else ())

@@ -1,4 +1,4 @@
-"""Request bodies as bytes, written in pieces that are remembered from one request to the next."""
+"""Encodes request bodies, and caches the bytes of each message from one request to the next."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from aouo.providers.thoughts import native_of
 BYTES_MAX, PIECE_BYTES_MAX = 16_000_000, 100_000
 _TOOLS_KEPT = 16
 BESIDE_BYTES = 300
-"""What remembering a message takes besides its bytes, about."""
+"""Roughly the memory that a cached message takes besides its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A message as it is sent, and the service's own ids of its calls.
+    """A message's bytes, and the service's own ids of its calls.
 
-    The message is kept with it, so that its id in this process cannot become another one's.
+    It keeps the message itself alive, so that its Python `id` cannot become another object's.
     """
 
     message: Message
@@ -40,10 +40,10 @@ class Piece:
 
 
 class Bodies:
-    """Bodies of the requests to one model, as `encode(chat_body(…))` makes them, byte for byte.
+    """Encodes the requests to one model, with the same bytes as `encode(chat_body(…))`.
 
-    A session's messages are the same objects turn after turn, so that each is written once, and
-    the tools are too: a long history costs little more than a short one.
+    A session's messages are the same objects turn after turn, so each is encoded once, and so are
+    the tools: a long history costs little more than a short one.
     """
 
     def __init__(self, *, model: str, provider: str = "", bytes_max: int = BYTES_MAX) -> None:
@@ -55,7 +55,7 @@ class Bodies:
         self._tools: deque[tuple[tuple[ToolSpec, ...], bytes]] = deque(maxlen=_TOOLS_KEPT)
 
     def body(self, request: ModelRequest, dialect: Dialect = PLAIN) -> bytes:
-        """The body of one request."""
+        """Return the body of one request."""
         tools = b',"tools":' + self._tools_of(request.tools) if request.tools else b""
         return b"".join(
             (
@@ -78,7 +78,7 @@ class Bodies:
         pieces: list[bytes] = []
         for message in ordered.messages:
             named = ids.get(message.call_id, "") if ids and type(message) is ToolReturned else ""
-            # What is sent of a message depends on these alone: one model of one service is asked.
+            # A message's bytes depend on these alone, since one model of one service is asked.
             key = (id(message), named) if named else id(message)
             piece = known.get(key)
             if piece is None:
@@ -118,7 +118,7 @@ class Bodies:
 
 
 def reads_the_same(one: ToolSpec, other: ToolSpec) -> bool:
-    """Equal schemas are not enough: 1 and true are equal."""
+    """Whether two tools give the same bytes; equal schemas need not, since 1 equals true."""
     return one is other or (
         one.parameters is other.parameters
         and (one.name, one.description) == (other.name, other.description)

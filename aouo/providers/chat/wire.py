@@ -1,4 +1,4 @@
-"""The OpenAI-compatible chat format, outgoing: our request as the body of its one call."""
+"""Writes requests in the OpenAI-compatible chat format."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 def chat_body(
     request: ModelRequest, *, model: str, dialect: Dialect = PLAIN, provider: str = ""
 ) -> dict[str, Any]:
-    """The body of `POST <base_url>/chat/completions`, streamed.
+    """Return the body of `POST <base_url>/chat/completions`, streamed.
 
-    What `provider` sent of its own with its answers goes back to it, and to nobody else.
-    What stays the same from turn to turn comes first (system, history), so that a service
-    that caches prefixes reads it once.
+    The `native` part of an answer goes back only to the `provider` it came from. The parts that
+    stay the same from turn to turn come first (system, history), so that a service that caches
+    prefixes reads them once.
     """
     body: dict[str, Any] = {
         "model": model,
@@ -57,7 +57,7 @@ def chat_body(
 
 
 def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
-    """The small fields of a body, which stand between messages and tools."""
+    """Return the small fields of a body, between messages and tools."""
     found: dict[str, Any] = {"stream": True}
     if dialect.max_tokens:
         found[dialect.max_tokens] = request.max_tokens
@@ -76,7 +76,7 @@ def options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
 
 
 def encode(value: object) -> bytes:
-    """JSON in UTF-8; a lone surrogate, which no service takes, becomes a question mark."""
+    """Return JSON in UTF-8; a lone surrogate, which no service takes, becomes a question mark."""
     return _JSON.encode(value).encode("utf-8", "replace")
 
 
@@ -104,7 +104,7 @@ def system_message(request: ModelRequest) -> dict[str, Any]:
 
 
 def given_ids(message: Message, native: Native) -> dict[str, str]:
-    """Our ids of an answer's calls, and the service's own for them, where it gave one."""
+    """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
     calls = message.calls if isinstance(message, AssistantSaid) else ()
     given = zip(calls, native.calls, strict=False)
     return {call.id: str(kept["id"]) for call, kept in given if "id" in kept}
@@ -113,8 +113,10 @@ def given_ids(message: Message, native: Native) -> dict[str, str]:
 def chat_message(
     message: Message, native: Native = NOTHING, named: str = "", dialect: Dialect = PLAIN
 ) -> dict[str, Any]:
-    """One message of those that `in_order` leaves; `named` is the service's id of a result's
-    call, "" for one of another service."""
+    """Return one message of `in_order` in the format.
+
+    `named` is the service's id of a result's call, "" if another service made the call.
+    """
     match message:
         case UserSaid(text, ()):
             return {"role": "user", "content": text}
@@ -153,7 +155,7 @@ def _calls(calls: Sequence[ToolCall], natives: Sequence[Mapping[str, Any]]) -> l
 
 
 def wants_marks(provider: str, base_url: str, model: str) -> bool:
-    """Whether nothing of a prompt is cached without marks: Claude at OpenRouter.
+    """Whether the service caches only marked parts of a prompt: Claude at OpenRouter.
 
     Anthropic's own compatible address caches nothing, marked or not
     (platform.claude.com/docs/en/api/openai-sdk).
@@ -163,17 +165,17 @@ def wants_marks(provider: str, base_url: str, model: str) -> bool:
 
 
 def mark_places(ordered: Ordered) -> list[int]:
-    """Which of the messages end what the next request will begin with too, the newest two: a
-    service finds a mark of the last request for sure only if it stands there again.
+    """Return the two newest messages that end a prefix of the next request too.
 
-    Words of the person only: OpenRouter takes parts of a text for system and user alone.
+    A service surely finds the last request's mark only if it is sent again. Only words of the
+    person are marked: OpenRouter takes text in parts for system and user only.
     """
     earlier = ordered.messages[: ordered.words_at]
     return [at for at, message in enumerate(earlier) if type(message) is UserSaid][-2:]
 
 
 def marked(message: dict[str, Any]) -> dict[str, Any]:
-    """A message whose end is the end of what is to be cached.
+    """Return the message with a mark that the prompt is cached up to its end.
 
     Source: openrouter.ai/docs/guides/best-practices/prompt-caching: only in a part of text, four
     at most; this makes three.
@@ -189,7 +191,7 @@ def marked(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def cache_key(request: ModelRequest) -> str:
-    """The name of what requests begin with, which tells nothing of it.
+    """Return a cache key for the beginning of requests: a hash that reveals nothing of it.
 
     Source: docs.mistral.ai/studio-api/conversations/advanced/prompt-caching (read 23 Nov 2026): the
     same key where a prefix is likely to be shared, and no secrets or personal data in it.
@@ -199,14 +201,17 @@ def cache_key(request: ModelRequest) -> str:
 
 
 def sendable_name(name: str) -> str:
-    """What a model called, as services take it back; they refuse a whole request over a name
-    that is empty, too long or of other characters, though a model made it up."""
+    """Return a tool name that services accept.
+
+    They refuse a whole request over a name that is empty, too long or of other characters, though
+    a model made it up.
+    """
     name = _NOT_IN_NAMES.sub("_", name)
     return (name if name[:1].isalpha() or name[:1] == "_" else f"_{name}")[:64]
 
 
 def sendable_arguments(text: str) -> str:
-    """Arguments as one JSON object: some servers parse them again. Broken ones stay visible."""
+    """Return arguments as one JSON object, which some servers parse; broken ones stay readable."""
     try:
         value: object = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -217,7 +222,7 @@ def sendable_arguments(text: str) -> str:
 
 
 def _parts(text: str, images: Sequence[Image]) -> list[dict[str, Any]]:
-    """Words and pictures of one message; pictures go inline, as data URLs."""
+    """Return the text and pictures of one message as parts; pictures are data URLs."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
     for image in images:
         data = base64.b64encode(image.data).decode()
@@ -236,7 +241,7 @@ def chat_tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _without_worked_examples(schema: dict[str, Any]) -> dict[str, Any]:
-    """Examples with a person's words are for the tiny model; others do without their tokens."""
+    """Return a schema without examples of a person's words, which only the tiny model needs."""
     examples = cast("list[object]", schema.get("examples") or ())
     if not any(isinstance(example, dict) and "user" in example for example in examples):
         return schema

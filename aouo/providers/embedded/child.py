@@ -1,7 +1,7 @@
-"""A child process that serves us on a loopback port: how it says that it is ready, or gone.
+"""Starts talking to a child process that serves on a loopback port, and notices its end.
 
-It reads one line from stdin, the key that callers must show, and prints one JSON line,
-`{"port": …}` or `{"error": …}`. It ends when its stdin does, so that it never outlives the runtime.
+The child reads one line from stdin, the key that callers must send, and prints one JSON line,
+`{"port": …}` or `{"error": …}`. It ends when its stdin does, so it never outlives the runtime.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ STOP_TIMEOUT_S = 5.0
 
 
 async def port_of(process: asyncio.subprocess.Process, key: str, who: str = "local") -> int:
-    """Give the child its key; the port it listens on once it is ready.
+    """Give the child its key, and return the port that it listens on once it is ready.
 
     Raises:
-        ProviderBusy: it says why it cannot, or ended.
-        ProviderTimeout: nothing within `START_TIMEOUT_S`.
+        ProviderBusy: it cannot start, or ended.
+        ProviderTimeout: it did not answer within `START_TIMEOUT_S`.
     """
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
@@ -42,7 +42,7 @@ async def port_of(process: asyncio.subprocess.Process, key: str, who: str = "loc
 
 
 async def has_died(process: asyncio.subprocess.Process) -> bool:
-    """Whether the child is gone; a broken connection is noticed a moment before its end is."""
+    """Whether the child has ended; waits up to 1 s, since a connection breaks a moment before."""
     with suppress(TimeoutError):
         async with asyncio.timeout(1.0):
             await process.wait()

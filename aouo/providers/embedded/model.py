@@ -1,4 +1,4 @@
-"""The embedded model: llama.cpp's server in a child process, spoken to like any other provider.
+"""Runs the embedded model: llama.cpp's server in a child process, asked like any other provider.
 
 Weights of less than a billion parameters, the packaged ones above all, never chat (`tiny`); a
 larger GGUF file of the owner's does, with tools when its chat template knows them.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install --no-deps --require-hashes -r requirements-local.txt"
 SMALL_BELOW = 1_000_000_000
-"""Parameters; with fewer a model makes up what it says, so what it says is not its own."""
+"""Parameters; a smaller model makes things up, so the runtime words its answers."""
 HONEST_NOTE = (
     "This is a tiny model (135 million parameters, for trying things out): it does what is like a"
     " pack's examples and cannot chat. For real answers set an API key, point to Ollama, or give a"
@@ -51,14 +51,14 @@ class _Child:
     native_tools: bool
     """Its chat template knows tools."""
     parameters: int
-    """How many its weights have, 0 = that cannot be told."""
+    """The number of its weights' parameters, 0 = unknown."""
 
 
 class LocalModel:
-    """A `ChatModel` that runs its own server; started by the first call or by `prepare`.
+    """A `ChatModel` that runs its own server, started by the first call or by `prepare`.
 
-    A child that dies is started again by the next call; a call that fails because of it, before
-    any text was shown, is repeated once. `aclose` ends the child for good.
+    The next call restarts a child that died; a call that failed because of it, before any text
+    was shown, is repeated once. `aclose` ends the child for good.
 
     Raises:
         SetupError: at construction, without weights or without xllamacpp.
@@ -116,8 +116,8 @@ class LocalModel:
 
     @property
     def note(self) -> str:
-        """What people should know of a small model; "" for others, and before the first call for
-        weights of the owner's own."""
+        """A warning about a small model; "" for others, and for the owner's weights until the
+        child has started."""
         small = self._child is not None and self._child.parameters < self._small_below
         return self._note or (SMALL_NOTE if small else "")
 
@@ -131,11 +131,11 @@ class LocalModel:
         return f"LocalModel({self.model!r})"
 
     async def prepare(self) -> None:
-        """Start the child now; the first call is then as fast as the next ones."""
+        """Start the child now, so that the first call is as fast as later ones."""
         await self._running()
 
     async def aclose(self) -> None:
-        """End the child for good: a call under way does not start another."""
+        """End the child for good; a running call does not start another."""
         self._closed = True
         async with self._starting:
             child, self._child = self._child, None
@@ -182,7 +182,7 @@ class LocalModel:
             f"--context={self._context}",
         )
         try:
-            # Meanwhile, in a thread: 0.1 s of CPU that a runtime on another backend needs not.
+            # Imported here, in a thread: it takes 0.1 s, which other backends should not pay.
             await asyncio.to_thread(import_module, "aouo.providers.endpoint")
             key = secrets.token_urlsafe(16)
             endpoint = self._endpoint(await child_process.port_of(process, key), key)
@@ -207,10 +207,10 @@ class LocalModel:
 
 
 def find_weights(model_path: str) -> Path:
-    """The weights file: the owner's, or the packaged one, found without importing its package.
+    """Return the weights file: the owner's, or the packaged one, without importing its package.
 
     Raises:
-        SetupError: naming the command that installs what is missing.
+        SetupError: something is missing; names the command that installs it.
     """
     if find_spec("xllamacpp") is None:
         raise SetupError("The embedded model needs xllamacpp.", fix=INSTALL)
@@ -232,7 +232,7 @@ async def _knows_tools(endpoint: ChatEndpoint) -> bool:
 
 
 async def _parameters_of(endpoint: ChatEndpoint) -> int:
-    """What the server has counted in the weights' own tensors."""
+    """Return the number of parameters that the server counted in the weights, 0 = unknown."""
     listed = await endpoint.ask("/v1/models")
     try:
         return int(listed["data"][0]["meta"]["n_params"])

@@ -1,8 +1,8 @@
-"""The child process behind `local`: llama.cpp's own HTTP server around one weights file.
+"""Runs llama.cpp's own HTTP server for one weights file: the child process of `local`.
 
-Reads one line from stdin, the key callers must show, and prints one JSON line, `{"port": …}`
-or `{"error": …}`. It ends when its stdin does, so that it never outlives the runtime. Only the
-standard library and xllamacpp are imported: it starts without the rest of the project.
+It reads one line from stdin, the key that callers must send, and prints one JSON line,
+`{"port": …}` or `{"error": …}`. It ends when its stdin does, so it never outlives the runtime. It
+imports only the standard library and xllamacpp, so it starts without the rest of the project.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
-CACHE_MIB = 64  # prompts read before, kept for the next turn
+CACHE_MIB = 64  # cache of prompts, for the next turn
 
 
 def main() -> None:
@@ -30,12 +30,12 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         server: Any = _serve(options.model, options.threads, options.context, key)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the parent has to hear it
+    except Exception as error:  # noqa: BLE001 - the parent must get any error
         _tell({"error": f"{type(error).__name__}: {error}"})
         os._exit(1)
     _tell({"port": urlsplit(str(server.listening_address)).port})
     sys.stdin.buffer.read()
-    os._exit(0)  # its destructor would wait for an answer nobody reads any more
+    os._exit(0)  # the destructor would wait for a running answer
 
 
 def _serve(model: str, threads: int, context: int, key: str) -> Any:

@@ -1,4 +1,4 @@
-"""Gemini's format, incoming: the bytes of an answer to what was said.
+"""Parses answers in Gemini's format, from bytes to text and tool calls.
 
 Source: ai.google.dev/api/generate-content#generatecontentresponse.
 """
@@ -40,18 +40,18 @@ _REASONS: dict[str, FinishReason] = {
     "IMAGE_RECITATION": "content_filter",
 }
 _STUMBLED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"})
-"""The model wrote a call that nobody can read."""
+"""The model wrote a call that the service cannot read."""
 
 
 class GeminiParser:
-    """Read one answer as its bytes arrive; see `answers.AnswerReader`, whose place it takes.
+    """Parses one answer as its bytes arrive; an `endpoint.AnswerParser`.
 
-    Thoughts are never part of the words. What the words and calls do not hold but the service
-    wants back is in `AssistantSaid.native`.
+    Thoughts are never part of the text. What the service wants back besides text and calls is in
+    `AssistantSaid.native`.
     """
 
     done = False
-    """The format has no last word but the end of the stream."""
+    """Always false: only the end of the stream ends an answer in this format."""
 
     def __init__(self, provider: str, *, mask: Callable[[str], str] = str) -> None:
         self._provider = provider
@@ -63,19 +63,18 @@ class GeminiParser:
         self._reason = ""
 
     def feed(self, data: bytes) -> str:
-        """Take the next bytes; return the new text in them."""
+        """Parse the next bytes; return the new text in them."""
         return "".join(map(self._chunk, self._events.feed(data)))
 
     def finish(self) -> Finished:
-        """What was said, once no more bytes come.
+        """Return the whole answer, once no more bytes come.
 
-        An answer that ends in an unreadable call is empty, and so asked for once more; with words
-        before it those would pass for the answer.
+        An answer that is only an unreadable call is returned empty, and so asked for once more.
 
         Raises:
             ProviderTimeout: the stream was cut: no finish reason came.
-            Stumbled: words, and then a call that nobody can read.
-            ProviderRejected: we lost a signature.
+            Stumbled: an unreadable call follows words, which would pass for the answer.
+            ProviderRejected: our request lacks a signature.
         """
         for event in self._events.end():
             self._chunk(event)
@@ -141,13 +140,13 @@ def _is_more_than_words(part: Part) -> bool:
 
 
 def _call(function: Mapping[str, Any]) -> ToolCall:
-    """The call under an id of ours: the service's, if any, stays in `native`."""
+    """Return the call with an id of ours; the service's, if any, stays in `native`."""
     arguments = json.dumps(function.get("args") or {}, ensure_ascii=False)
     return ToolCall(f"call_{uuid4().hex[:16]}", str(function.get("name") or ""), arguments)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    """The running totals of this answer; thoughts are paid for as output."""
+    """Return the totals of this answer so far; thoughts are billed as output."""
     prompt, tools, cached, said, thought = (
         count(usage.get(field))
         for field in (

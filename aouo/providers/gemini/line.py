@@ -1,9 +1,9 @@
-"""The google-genai SDK as a line to Gemini: its address, headers and errors around our bytes.
+"""Sends our bytes to Gemini by the google-genai SDK, with its address, headers and errors.
 
-Its request models and chunk objects cost 7 to 31 ms of CPU a call, by the length of the history.
-It offers no raw stream, so its own call is made with a placeholder, and the HTTP client that it
-is given puts our bytes in and keeps the answer. Imported by the first call, for importing the
-SDK takes most of a second.
+The SDK's request models and chunk objects cost 7 to 31 ms of CPU a call, depending on the length
+of the history. It offers no raw stream, so we make its call with a placeholder, and the HTTP client
+that we give it sends our bytes instead and keeps the answer. The first call imports this module,
+since importing the SDK takes most of a second.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from aouo.facts.errors import ProviderRejected
 from aouo.providers.http import Session, shared_client
 
 VERSION = "v1beta"
-"""Of the API: it knows all that `gemini_wire` writes."""
+"""The version of the API that has all that `gemini.wire` writes."""
 
 
 class _Exchange:
-    """Our bytes, and what came back."""
+    """Our bytes, and the response to them."""
 
     def __init__(self, body: bytes | None) -> None:
         self.body = body
@@ -34,7 +34,7 @@ _exchange: ContextVar[_Exchange] = ContextVar("_exchange")
 
 
 class _Bytes(httpx2.AsyncClient):
-    """Sends the exchange's body instead of the SDK's, and hands it an answer without events."""
+    """Sends the exchange's body instead of the SDK's, and gives the SDK an empty answer."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
@@ -66,7 +66,7 @@ class GeminiLine:
                 async_client_args={"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)},
             ),
         )
-        self._models: Any = self._client.aio.models  # whose types are not all known
+        self._models: Any = self._client.aio.models  # its types are incomplete
         self._model = model
         self._config = types.GenerateContentConfig(
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
@@ -74,7 +74,7 @@ class GeminiLine:
         )
 
     async def send(self, path: str, body: bytes | None) -> httpx2.Response:
-        """The answer once it has begun; `path` is the SDK's business."""
+        """Return the response once it has begun; the SDK decides the path."""
         exchange = _Exchange(body)
         _exchange.set(exchange)
         try:
@@ -83,7 +83,7 @@ class GeminiLine:
             ):
                 pass
         except (errors.APIError, ValueError) as error:
-            # A refusal, readable or not; or a name or a key that cannot be sent at all.
+            # A refusal, readable or not; or a model name or a key that cannot be sent at all.
             if exchange.response is None:
                 raise ProviderRejected(f"gemini: {error}") from error
         assert exchange.response is not None

@@ -1,4 +1,4 @@
-"""Gemini over its own format, through the google-genai SDK."""
+"""Asks Gemini in its own format, by the google-genai SDK."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class GeminiModel(ServiceModel):
-    """A `ChatModel`."""
+    """A `ChatModel` of Gemini."""
 
     reader = GeminiParser
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Ask the model. An unexplained refusal is met once without what the owner set."""
+        """Ask the model; after an unexplained refusal once more without the owner's fields."""
         endpoint = await self._connected()
         known, first, answered = self._dialect, None, False
         quiet = known.quiet(request)
@@ -58,5 +58,5 @@ class GeminiModel(ServiceModel):
 
 
 def _host(base_url: str) -> str:
-    """The address without what the SDK adds, and without the compatible service's part of it."""
+    """Return the address without what the SDK adds, and without the compatible service's path."""
     return base_url.removesuffix("/openai").removesuffix("/v1beta")

@@ -1,8 +1,8 @@
-"""Gemini's format, outgoing: our request as the body of `streamGenerateContent`.
+"""Writes requests in Gemini's format: the body of `streamGenerateContent`.
 
-What differs from the chat format of the others: system words stand apart, a model's turn is
-replayed in the very parts it came in (signatures of its thoughts are in them), and all results
-of one turn's calls go back together, in the order of the calls.
+It differs from the chat format: the system prompt stands apart, a model's turn is replayed in the
+parts it came in (they hold the signatures of its thoughts), and all results of one turn's calls go
+back together, in the order of the calls.
 
 Source: ai.google.dev/api/generate-content and ai.google.dev/gemini-api/docs/thought-signatures.
 """
@@ -33,16 +33,16 @@ WIRE = "gemini"
 Part: TypeAlias = dict[str, Any]
 
 _BUDGETS = {"none": 0, "minimal": 1_024, "low": 1_024, "medium": 8_192, "high": 24_576}
-"""Tokens for thoughts by effort, as Google's OpenAI-compatible address counts them for 2.5.
+"""Tokens for thoughts by effort, as Google's OpenAI-compatible address sets them for 2.5.
 
 Source: ai.google.dev/gemini-api/docs/openai, "Thinking".
 """
 _BY_BUDGET = ("gemini-1", "gemini-2")
-"""Models that know budgets and no levels (ai.google.dev/gemini-api/docs/thinking)."""
+"""Models that take budgets but no levels (ai.google.dev/gemini-api/docs/thinking)."""
 
 
 def gemini_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) -> dict[str, Any]:
-    """The body of `POST …/models/<model>:streamGenerateContent`."""
+    """Return the body of `POST …/models/<model>:streamGenerateContent`."""
     body: dict[str, Any] = {}
     if request.system:
         body["systemInstruction"] = {"parts": [{"text": request.system}]}
@@ -60,8 +60,8 @@ def gemini_body(request: ModelRequest, *, model: str, dialect: Dialect = PLAIN) 
 
 
 def _thinking(effort: str, model: str) -> dict[str, Any]:
-    """An effort as a level or, for older models, as a number of tokens; both in one request are
-    refused."""
+    """Return an effort as a level or, for older models, as a number of tokens; never as both,
+    which the service refuses."""
     if not model.startswith(_BY_BUDGET):
         return {"thinkingLevel": effort}
     budget = _BUDGETS.get(effort)
@@ -71,7 +71,7 @@ def _thinking(effort: str, model: str) -> dict[str, Any]:
 
 
 def dump_native(parts: Sequence[Part]) -> str:
-    """What `AssistantSaid.native` keeps of a model's turn; "" when it is too much to keep."""
+    """Return `AssistantSaid.native` for a model's turn; "" when it is too large."""
     native = {"wire": WIRE, "parts": parts}
     kept = json.dumps(native, ensure_ascii=False, separators=(",", ":"))
     return kept if len(kept) <= NATIVE_CHARS_MAX else ""
@@ -93,7 +93,7 @@ def _contents(request: ModelRequest, *, signed: bool) -> list[dict[str, Any]]:
                 turns.append(("model", parts))
                 turns.append(("user", _responses(message, parts, messages[at + 1 :])))
             case SystemSaid() | ToolReturned():
-                pass  # there is none any more; beside the calls
+                pass  # `in_order` leaves no SystemSaid; results were added with their calls
     return [{"role": role, "parts": parts} for role, parts in turns if parts]
 
 
@@ -106,7 +106,7 @@ def _words(said: UserSaid) -> list[Part]:
 
 
 def _replayed(said: AssistantSaid) -> list[Part]:
-    """The parts as the service sent them; [] when they came from another one, or do not fit.
+    """Return the parts as the service sent them; [] when another one did, or they do not match.
 
     Streams may end with an empty part, which is refused in a history: "Unable to submit request
     because it has an empty text parameter" (google-gemini/deprecated-generative-ai-js#361 of
@@ -124,7 +124,7 @@ def _replayed(said: AssistantSaid) -> list[Part]:
 
 
 def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
-    """What another model said, in this format; Gemini 3.5 and later pair results by the ids.
+    """Return another model's message in this format; Gemini 3.5 and later pair results by ids.
 
     Source: docs.litellm.ai/blog/gemini_3_5_flash.
     """
@@ -139,7 +139,7 @@ def _told(said: AssistantSaid, *, signed: bool) -> list[Part]:
 
 
 def _responses(said: AssistantSaid, parts: Iterable[Part], after: Sequence[Message]) -> list[Part]:
-    """The results of all calls of one turn, under the service's names and ids for them."""
+    """Return the results of all calls of one turn, with the service's names and ids for them."""
     found = {m.call_id: m for m in after if isinstance(m, ToolReturned)} if said.calls else {}
     return [
         {"functionResponse": _response(called, found.get(call.id))}
@@ -161,7 +161,7 @@ def _called(parts: Iterable[Part]) -> list[dict[str, Any]]:
 
 
 def _object(call: ToolCall) -> dict[str, Any]:
-    """The arguments as the object that the format asks for; broken ones stay visible."""
+    """Return the arguments as the object that the format asks for; broken ones stay readable."""
     try:
         value: object = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):

@@ -1,1 +1,1 @@
-"""What is known of models: from lists, from their servers, from their names."""
+"""Collects what is known of models: from a catalogue, from their servers, from their names."""

@@ -1,7 +1,7 @@
-"""Windows and prices of the public services' models, out of genai-prices: no network is used.
+"""Looks up windows and prices of public services' models in genai-prices, without the network.
 
-Importing its data takes about 0.15 s and 10 MB, so it is imported by the first who asks, and never
-for a server on this machine or in a private network.
+Importing its data takes about 0.15 s and 10 MB, so the first lookup imports it, and never one for a
+server on this machine or in a private network.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """US dollars for a million tokens of input, of cached input, of output; for requests with more
-    input than `above_tokens`."""
+    """USD per million tokens of input, of cached input and of output, for requests with more input
+    than `above_tokens`."""
 
     above_tokens: int
     input: float
@@ -30,7 +30,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A model of a public service: its window in tokens (0 = not said), and its rates, the
+    """A model of a public service: its window in tokens (0 = unknown), and its rates, for the
     smallest requests first (empty = no price is known)."""
 
     window_tokens: int
@@ -38,8 +38,10 @@ class Listed:
 
 
 def listed(base_url: str, model: str, at: datetime) -> Listed | None:
-    """What is known of `model` at the service behind an address, None = nothing; prices are those
-    of a request made `at` that moment, for some services cost less at night."""
+    """Return what is known of `model` at the service with this address, None = nothing.
+
+    Prices are those of a request made `at` that moment, since some services cost less at night.
+    """
     if not is_public(base_url):
         return None
     from genai_prices.data_snapshot import get_snapshot
@@ -52,7 +54,7 @@ def listed(base_url: str, model: str, at: datetime) -> Listed | None:
 
 
 def is_public(base_url: str) -> bool:
-    """Whether an address may be a public service's: a name with a dot, or a global number."""
+    """Whether an address may be a public service's: a name with a dot, or a global IP address."""
     host = ""
     try:
         host = urlsplit(base_url).hostname or ""
@@ -62,10 +64,10 @@ def is_public(base_url: str) -> bool:
 
 
 def _rates(model: ModelInfo, at: datetime) -> tuple[Rate, ...]:
-    """The rates of a moment: crossing a threshold changes the price of all tokens.
+    """Return the rates at a moment; above a threshold another price counts for all tokens.
 
-    Input that is not read from a cache may be written to it, which some services charge more for;
-    nobody says afterwards how much was, so the dearer price counts.
+    Input may be written to a cache, for which some services charge more; they do not report how
+    much was, so the higher price counts.
     """
     if not model.prices:
         return ()
@@ -90,7 +92,7 @@ def _starts(prices: ModelPrice) -> list[int]:
 
 
 def _at(price: object, start: int) -> float:
-    """A price of requests with more input than `start`; 0 = there is none."""
+    """Return the price for requests with more input than `start`; 0 = there is none."""
     from genai_prices.types import TieredPrices
 
     if price is None:

@@ -1,4 +1,4 @@
-"""Asks a server what it says of its models; nothing of it costs money or fails a turn."""
+"""Asks a server about its models; this costs no money and never fails a turn."""
 
 from __future__ import annotations
 
@@ -29,17 +29,20 @@ Server: TypeAlias = Literal["", "ollama", "llama.cpp", "lm studio"]
 
 WITHIN_S = 5.0
 MAX_BYTES = 32 * 1024 * 1024
-"""Of a list; 5,000 models with long descriptions have a third of it."""
+"""The largest list; one of 5,000 models with long descriptions takes a third of it."""
 
 _SMALL_BYTES = 100_000
-"""Read at once; what is larger is read in a thread."""
+"""A larger list is parsed in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """What came of asking: the HTTP status of the list (0 = nobody answered, `why` says more), the
-    names on it, what the server says of the model, None = it does not name it, and which server
-    of one's own it is, "" = none that is asked in its own words."""
+    """The result of asking a server.
+
+    `status` is the HTTP status of its list (0 = no answer, see `why`), `names` are on the list,
+    `told` is what it says of the model (None = it is not listed), `server` the local server whose
+    own API was asked too, "" = none.
+    """
 
     status: int
     why: str = ""
@@ -51,8 +54,10 @@ class Inquiry:
 async def inquire(
     session: aiohttp.ClientSession, backend: str, endpoint: Endpoint, model: str
 ) -> Inquiry:
-    """Ask within `WITHIN_S` seconds; raises nothing of the network's. `why` may quote an address,
-    never a key."""
+    """Ask within `WITHIN_S` seconds; no network error is raised.
+
+    `why` may quote an address, never a key.
+    """
     asking = _Asking(session, endpoint, backend == "gemini")
     try:
         async with asyncio.timeout(WITHIN_S):
@@ -82,7 +87,7 @@ class _Asking:
         return Inquiry(status, "", listed, told, server=kind)
 
     def _kind(self, body: object) -> Server:
-        """Which server of one's own this is, by what it writes into its list or where it is."""
+        """Return which local server this is, by its list or its port; "" = none of them."""
         owners = owners_of(body)
         port = urlsplit(self._base).port
         if "llamacpp" in owners:
@@ -92,7 +97,7 @@ class _Asking:
         return "ollama" if "library" in owners or port == 11434 else ""
 
     async def _own_word(self, kind: Server, model: str) -> Told | None:
-        """What such a server says in its own API beside the compatible one."""
+        """Return what a local server says in its own API, beside the compatible one."""
         root = self._base.removesuffix("/v1")
         match kind:
             case "ollama":
@@ -131,7 +136,7 @@ def _headers(key: str, base: str, *, gemini: bool) -> dict[str, str]:
 
 
 async def _json(response: aiohttp.ClientResponse) -> object:
-    """The JSON of an answer, None = it is none, or too much."""
+    """Return the JSON of an answer, None = it is no JSON, or too large."""
     whole = bytearray()
     async for piece in response.content.iter_any():
         whole += piece

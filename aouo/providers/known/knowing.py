@@ -1,4 +1,4 @@
-"""A model together with what is known of it, which grows: its window, and whether it sees."""
+"""Adds to a model what is known of it, and what it learns: its window, and whether it sees."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AGAIN = "When it is sent once more, another model describes it to you: say that 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one model, and from whom."""
+    """What is known of one model, and from which source."""
 
     window_tokens: int
     window_from: Source
@@ -45,8 +45,10 @@ class Facts:
 def facts_of(
     model: str, *, own_window: int, vision: Literal["auto", "on", "off"], tries: bool
 ) -> Facts:
-    """What is known before anybody is asked; `tries`: a model that nobody knows is shown pictures
-    until it refuses one."""
+    """Return what is known before the server is asked.
+
+    `tries`: an unknown model is sent pictures until it refuses one.
+    """
     found = known(model)
     window: tuple[int, Source] = (window_of(model), "its name" if found else "nobody")
     if own_window:
@@ -59,9 +61,9 @@ def facts_of(
 
 
 def with_word(facts: Facts, told: Told | None, listed_tokens: int = 0) -> Facts:
-    """The same with what the server and the catalogue say: of their windows the smaller counts.
+    """Return `facts` with what the server and the catalogue say; the smaller window counts.
 
-    The owner's word stays, and so does what a refusal has shown.
+    The owner's settings stay, and so does what a refusal has shown.
     """
     said = told or Told()
     if facts.window_from != "you":
@@ -90,11 +92,11 @@ class OfService(ChatModel, Protocol):
 
 
 class KnownModel:
-    """A `ChatModel` that answers as the one inside, and learns from a refusal that it is blind.
+    """Wraps a `ChatModel`, and learns from a refusal that it cannot see.
 
-    A model that refuses a picture is asked once more without it, and told so; if it takes none at
-    all, it counts from then on as one that does not see. `eyes`: another model describes pictures
-    to those. `base_url` is where its service answers, `room` what is known of the room for its
+    A model that refuses a picture is asked once more without it, with a note; if it takes no
+    pictures at all, it counts as blind from then on. `eyes`: another model describes pictures to
+    blind ones. `base_url` is the address of its service, `room` what is known of the room for its
     answers.
     """
 
@@ -117,10 +119,10 @@ class KnownModel:
         self._unseen = f"[{UNSEEN} {AGAIN}]" if eyes else f"[{UNSEEN}]"
         self.facts = facts
         self.answered = asyncio.Event()
-        """Set by its first answer: a server that loads models when they are asked has loaded it."""
+        """Set by its first answer, when a server that loads models on demand has loaded it."""
 
     async def learn(self, listed_tokens: int = 0) -> Inquiry:
-        """Ask the server, and know what it says; `listed_tokens` is a catalogue's window."""
+        """Ask the server, and add its answer to `facts`; `listed_tokens`: a catalogue's window."""
         said = await self._ask()
         self.facts = with_word(self.facts, said.told, listed_tokens)
         return said
@@ -147,15 +149,15 @@ class KnownModel:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Settings of the owner's that the service did not take."""
+        """The owner's settings that the service does not take."""
         return self._inner.left_out
 
     def __repr__(self) -> str:
         return repr(self._inner)
 
     async def living(self) -> tuple[str, ...]:
-        """A few models that the service has, the nearest to this one's name first, or the
-        first ones of its list; () when it does not say so at once."""
+        """Return a few models of the service, those with the nearest names, or the first ones of
+        its list; () when it does not answer."""
         said = await self._ask()
         near = await asyncio.to_thread(nearest, said.names, self.model)
         return near or tuple(name for name in said.names if name != self.model)[:3]
@@ -185,7 +187,7 @@ class KnownModel:
                 yield event
 
     def _instead(self, error: ProviderError) -> str:
-        """What the model reads in the place of a picture that was refused; "" = it was not."""
+        """Return what the model reads in place of a refused picture; "" = none was refused."""
         if refuses_pictures(error):
             log.warning("model_is_blind", model=self.model, error=str(error))
             if self.facts.sees_from != "you":

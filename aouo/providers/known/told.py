@@ -1,4 +1,4 @@
-"""What a server says of its models, read out of whatever form it says it in. All pure.
+"""Reads what a server says of its models, in the form of each service. Pure.
 
 There is no standard beyond `id`; each service adds fields of its own to `GET /models`:
 
@@ -46,7 +46,7 @@ _ENDS = ("shutdown_date", "expiration_date", "deprecation", "deprecation_date")
 _SEES = ("vision", "image", "image_input", "images")
 _TOOLS = ("tools", "tool_use", "function_calling", "trained_for_tool_use")
 _NAME_CHARS = 200
-"""What is longer, or no text, is no name to ask for, nor to show anybody."""
+"""The longest text that counts as a model's name."""
 _THINKS = ("thinking", "reasoning")
 
 
@@ -54,9 +54,9 @@ _THINKS = ("thinking", "reasoning")
 class Told:
     """What a server says of one model; 0, None and "" = it does not say.
 
-    `ends_on` is the day from which the model is gone or out of care, `usd` what a million tokens
-    of input, of cached input and of output cost, in smaller requests at least. Not `loaded`: the
-    window is the model's own, and the server may give it less once it is in memory.
+    `ends_on` is the day from which the model is gone or unsupported, `usd` the price of a million
+    tokens of input, of cached input and of output, in small requests. Not `loaded`: the window is
+    the model's largest, and the server may give it less once it is in memory.
     """
 
     window_tokens: int = 0
@@ -71,17 +71,17 @@ class Told:
 
 
 def names(body: object) -> tuple[str, ...]:
-    """What can be asked for, in the order of a server's list; () = it is no list of models."""
+    """Return the names in a server's list, in its order; () = it is no list of models."""
     return tuple(name for entry in _entries(body) if (name := _name(entry)))
 
 
 def owners_of(body: object) -> set[str]:
-    """What stands as `owned_by` in a list: servers of one's own write there what they are."""
+    """Return the `owned_by` values of a list, where local servers write what they are."""
     return {str(entry.get("owned_by")) for entry in _entries(body)}
 
 
 def entry_of(body: object, model: str) -> Entry | None:
-    """What a list holds of `model` under its name, an alias or Ollama's full one, or None.
+    """Return a list's entry of `model`, by its name, an alias or Ollama's full name, or None.
 
     A variant that only OpenRouter's router knows (`vendor/name:nitro`) is its model.
     """
@@ -97,8 +97,8 @@ def entry_of(body: object, model: str) -> Entry | None:
 
 
 def nearest(all_names: Sequence[str], model: str) -> tuple[str, ...]:
-    """The names of a list that are most like one that is not there, or not for our key; among
-    thousands that takes tens of milliseconds."""
+    """Return the listed names most like one that is missing; among thousands that takes tens of
+    milliseconds."""
     import difflib  # for those whose model is gone
 
     by_bare = {name.rpartition("/")[2].lower(): name for name in all_names if name != model}
@@ -107,7 +107,7 @@ def nearest(all_names: Sequence[str], model: str) -> tuple[str, ...]:
 
 
 def told_by_list(entry: Entry) -> Told:
-    """What one entry of a list says; of several windows the smallest counts."""
+    """Return what one entry of a list says; of several windows the smallest counts."""
     replaced_by = entry.get("deprecation_replacement_model")
     return Told(
         window_tokens=min(_windows(entry), default=0),
@@ -123,10 +123,10 @@ def told_by_list(entry: Entry) -> Told:
 
 
 def told_by_ollama(show: object, ps: object, model: str) -> Told:
-    """What Ollama says: the window of a model in memory is what it really has there.
+    """Return what Ollama says of a model; the window of a loaded one is its real one.
 
-    Before that only `num_ctx` of its Modelfile is sure; else it becomes 4,096 on a machine with
-    less than 24 GiB of video memory. Models of its cloud have their whole window.
+    Before it is loaded only `num_ctx` of its Modelfile is certain; without that it becomes 4,096 on
+    a machine with less than 24 GiB of video memory. Cloud models have their whole window.
     Source: github.com/ollama/ollama, docs/context-length.mdx.
     """
     shown = _dict(show)
@@ -146,7 +146,7 @@ def told_by_ollama(show: object, ps: object, model: str) -> Told:
 
 
 def told_by_llama_cpp(props: object) -> Told:
-    """What llama.cpp's server says of the one model that it has loaded."""
+    """Return what llama.cpp's server says of the one model that it has loaded."""
     said = _dict(props)
     seen = _dict(said.get("modalities")).get("vision")
     return Told(
@@ -156,7 +156,7 @@ def told_by_llama_cpp(props: object) -> Told:
 
 
 def joined(first: Told, second: Told) -> Told:
-    """Both together: the second one's word where it has one, and the smaller window."""
+    """Return both together: the second one's values where it has some, and the smaller window."""
     windows = [told.window_tokens for told in (first, second) if told.window_tokens]
     return Told(
         window_tokens=min(windows, default=0),
@@ -186,7 +186,7 @@ def _name(entry: Entry) -> str:
 
 
 def _windows(entry: Entry) -> Iterator[int]:
-    """Every window that an entry names, in tokens."""
+    """Yield every window that an entry names, in tokens."""
     loaded = entry.get("loaded_instances")
     configs = [_dict(_dict(one).get("config")) for one in _list(loaded)]
     for part in (entry, _dict(entry.get("top_provider")), *configs):
@@ -194,7 +194,7 @@ def _windows(entry: Entry) -> Iterator[int]:
 
 
 def _is_loaded(entry: Entry) -> bool:
-    """Whether a model is in memory, where a server (LM Studio) says so at all."""
+    """Whether a model is in memory; true unless the server (LM Studio) denies it."""
     if "loaded_instances" in entry:
         return bool(entry["loaded_instances"])
     return entry.get("state") != "not-loaded"
@@ -211,8 +211,8 @@ def _sees(entry: Entry) -> bool | None:
 
 
 def _can(entry: Entry, words: tuple[str, ...]) -> bool | None:
-    """Whether a model can do something, as `capabilities`, `supported_parameters` or a field of
-    its own say; None = they do not."""
+    """Whether a model can do something, by `capabilities`, `supported_parameters` or a field of
+    its own; None = unknown."""
     can = entry.get("capabilities")
     if isinstance(can, dict):
         fields = cast("dict[str, object]", can)
@@ -230,7 +230,7 @@ def _can(entry: Entry, words: tuple[str, ...]) -> bool | None:
 
 
 def _usd(pricing: Entry) -> tuple[float, float, float] | None:
-    """OpenRouter's prices are text and for one token; a router over many models says -1."""
+    """Return OpenRouter's prices, which are text per token; a router over many models says -1."""
     said = [pricing.get(key) for key in ("prompt", "input_cache_read", "completion")]
     fresh, cached, out = (_million(one) for one in said)
     if fresh is None or out is None:
@@ -247,12 +247,12 @@ def _million(value: object) -> float | None:
 
 
 def _yes(value: object) -> bool:
-    """A capability is a bool, or an object that says whether it is `supported`."""
+    """Whether a capability is given: a bool, or an object that says whether it is `supported`."""
     return value is True or _dict(value).get("supported") is True
 
 
 def _day(value: object) -> date | None:
-    """A day as ISO 8601, with or without a time, or as a Unix time."""
+    """Parse a day: ISO 8601, with or without a time, or a Unix time."""
     try:
         if isinstance(value, str):
             return datetime.fromisoformat(value).date()
@@ -264,7 +264,7 @@ def _day(value: object) -> date | None:
 
 
 def _whole(value: object) -> int:
-    """A number of tokens; 0 for whatever is none."""
+    """Return a number of tokens; 0 for any other value."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 

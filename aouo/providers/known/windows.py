@@ -1,4 +1,4 @@
-"""What a model's name tells: how much it reads at once, and whether it sees."""
+"""Knows from a model's name its context window, and whether it sees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNKNOWN_WINDOW_TOKENS = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A context window in tokens, and whether images may be sent along."""
+    """A context window in tokens, and whether the model accepts images."""
 
     window_tokens: int
     sees: bool = False
@@ -137,8 +137,8 @@ _KNOWN = {
     "qwen": Known(262_144, sees=True),
     "qwq": Known(32_768),
 }
-"""By family. The line without a version stands for members that are not listed: it says what the
-newest one of November 2026 is. What a server or a catalogue says of a model counts more.
+"""By family. The line without a version is for members that are not listed, by the newest one of
+November 2026. What a server or a catalogue says of a model counts more.
 
 Windows: genai-prices 0.2.3 (November 2026). Pictures: vercel.com/ai-gateway/models (gpt-6),
 api-docs.deepseek.com (deepseek-flash), github.com/anomalyco/models.dev/pull/3110 (grok),
@@ -150,9 +150,9 @@ _SIZE = "0-9bkmxt."  # `llama-3-70b`: 70 is no part of the version
 
 
 def known(model: str) -> Known | None:
-    """What its name tells of `model`, None = nothing: nobody knows its family.
+    """Return what is known of `model` by its name, None = its family is unknown.
 
-    The vendor before a slash does not count: `openai/gpt-4o` at a service that serves many.
+    A vendor before a slash is ignored: `openai/gpt-4o` at a service that serves many.
     """
     name = plain(model)
     found = [family for family in _KNOWN if _is_of(name, family)]
@@ -160,14 +160,14 @@ def known(model: str) -> Known | None:
 
 
 def window_of(model: str) -> int:
-    """Its window by its name in tokens; one nobody knows has a small one."""
+    """Return a model's window in tokens by its name; a small one if it is unknown."""
     found = known(model)
     return found.window_tokens if found else UNKNOWN_WINDOW_TOKENS
 
 
 def plain(model: str) -> str:
-    """A name in one spelling: `google/gemma-3:12b` and `gemma3:12b` are `gemma3-12b`,
-    `claude-opus-4-7` and `claude-opus-4.7` are `claude-opus4.7`."""
+    """Normalise a name: `google/gemma-3:12b` and `gemma3:12b` become `gemma3-12b`,
+    `claude-opus-4-7` and `claude-opus-4.7` become `claude-opus4.7`."""
     name = model.rpartition("/")[2].lower().replace(":", "-").replace("_", "-")
     name = re.sub(r"(?<=[a-z])-(?=\d)", "", name)
     return re.sub(rf"(?<=\d)-(?=\d{{1,2}}(?![{_SIZE}]))", ".", name)

@@ -1,4 +1,4 @@
-"""OpenAI's Responses format, incoming: the bytes of an answer to what was said.
+"""Parses answers in OpenAI's Responses format, from bytes to text and tool calls.
 
 Source: the types of the openai SDK 3.54, `openai/types/responses/response_stream_event.py`.
 """
@@ -26,14 +26,14 @@ _ODD = (AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
 
 class ResponsesParser:
-    """Read one answer as its bytes arrive; see `answers.AnswerReader`, whose place it takes.
+    """Parses one answer as its bytes arrive; an `endpoint.AnswerParser`.
 
-    An item counts as it is when it is done; what a model thought is in `AssistantSaid.native`.
+    An item counts in its final form; the model's thoughts are in `AssistantSaid.native`.
     """
 
     def __init__(self, provider: str, *, model: str = "", mask: Callable[[str], str] = str) -> None:
         self.done = False
-        """The service said that this was all; nothing more is read."""
+        """The service ended the answer; nothing more is read."""
         self._asked = Asked(provider, model)
         self._mask = mask
         self._events = EventStream(provider, mask=mask)
@@ -45,7 +45,7 @@ class ResponsesParser:
         self._response: Event = {}
 
     def feed(self, data: bytes) -> str:
-        """Take the next bytes; return the new text in them."""
+        """Parse the next bytes; return the new text in them."""
         if self.done:
             return ""
         before = len(self._text)
@@ -55,10 +55,10 @@ class ResponsesParser:
         return "".join(self._text[before:])
 
     def finish(self) -> Finished:
-        """What was said, once no more bytes come.
+        """Return the whole answer, once no more bytes come.
 
         Raises:
-            ProviderTimeout: the stream was cut: nothing said that this was all.
+            ProviderTimeout: the stream was cut: no event ended the answer.
         """
         if not self.done:
             for event in self._events.end():
@@ -109,7 +109,7 @@ class ResponsesParser:
             case None if event.get("error"):
                 raise self._failed(error_object(event))
             case _:
-                pass  # of thoughts, of the beginning, of what is not ours
+                pass  # events of thoughts, of the beginning, of features that we do not use
 
     def _say(self, place: object, text: str) -> None:
         if text and self._text and place != self._speaks:
@@ -133,7 +133,7 @@ class ResponsesParser:
         return "unknown" if self._response.get("status") == "incomplete" else "stop"
 
     def _output(self, *, cut: bool) -> list[Item]:
-        """The items in their order, those that were cut off with what came of them."""
+        """Return the items in order, including the part that came of those that were cut off."""
         listed = cast("list[Item]", self._response.get("output") or [])
         places = sorted({*self._items, *(self._begun if cut else ())}, key=str)
         places.sort(key=lambda place: place if isinstance(place, int) else 0)
@@ -157,8 +157,8 @@ class ResponsesParser:
 
 
 def _calls(items: list[Item], *, cut: bool) -> tuple[ToolCall, ...]:
-    """The calls; a missing or repeated id is replaced by one of ours, for results are paired by
-    it. Cut off before its arguments, "" would pass for a call without any."""
+    """Return the calls; a missing or repeated id is replaced by one of ours, since results are
+    paired by it. Arguments that were cut off are "{", since "" would mean none."""
     calls: dict[str, ToolCall] = {}
     for item in items:
         if item.get("type") == "function_call":

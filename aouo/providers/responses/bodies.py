@@ -1,4 +1,4 @@
-"""Bodies of the Responses format as bytes, written in pieces that are remembered."""
+"""Encodes request bodies of the Responses format, and caches the bytes of each message."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _TOOLS_KEPT = 16
 
 
 class ResponsesBodies:
-    """Bodies of the requests to one model, as `encode(responses_body(…))` makes them, byte for
-    byte, until thoughts are forgotten.
+    """Encodes the requests to one model, with the same bytes as `encode(responses_body(…))`,
+    until thoughts are forgotten.
 
-    A session's messages are the same objects turn after turn, so that each is written once.
+    A session's messages are the same objects turn after turn, so each is encoded once.
     """
 
     def __init__(self, asked: Asked, *, bytes_max: int = BYTES_MAX) -> None:
@@ -41,10 +41,10 @@ class ResponsesBodies:
         self._pieces: dict[tuple[int, str], Piece] = {}
         self._tools: deque[tuple[tuple[ToolSpec, ...], bytes]] = deque(maxlen=_TOOLS_KEPT)
         self._forgotten: set[int] = set()
-        """Hashes of thoughts that the service did not take back."""
+        """Hashes of thoughts that the service refused to take back."""
 
     def body(self, request: ModelRequest, dialect: Dialect) -> bytes:
-        """The body of one request."""
+        """Return the body of one request."""
         system = (b',"instructions":', encode(request.system)) if request.system else ()
         tools = (b',"tools":', self._tools_of(request.tools)) if request.tools else ()
         return b"".join(
@@ -79,8 +79,8 @@ class ResponsesBodies:
         return pieces
 
     def forget_thoughts(self, request: ModelRequest) -> bool:
-        """Tell the answers of this request without their thoughts from now on, for the service
-        did not take them; false when none went along."""
+        """Send the answers of this request without their thoughts from now on, since the service
+        refused them; return whether any had been sent."""
         thought = [
             said
             for said in request.messages

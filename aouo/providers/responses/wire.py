@@ -1,7 +1,7 @@
-"""OpenAI's Responses format, outgoing: our request as the body of `POST <base_url>/responses`.
+"""Writes requests in OpenAI's Responses format: the body of `POST <base_url>/responses`.
 
-What differs from the chat format: a conversation is a list of items, a call and its result are
-items of their own, and what a model thought goes back sealed, as an item before what came of it.
+It differs from the chat format: a conversation is a list of items, a call and its result are items
+of their own, and a model's thoughts go back encrypted, as an item before what followed them.
 
 Source: the types of the openai SDK 3.54 (`openai/types/responses`), and for what is left out of an
 item that goes back (`status`, ids of what nobody stored): github.com/BerriAI/litellm/issues/13420,
@@ -42,14 +42,14 @@ Item: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who is asked: thoughts go back to this model at this provider, and to nobody else."""
+    """The model that is asked; thoughts go back only to the model and provider they came from."""
 
     provider: str
     model: str
 
 
 def responses_body(request: ModelRequest, asked: Asked, dialect: Dialect) -> dict[str, Any]:
-    """The body, streamed; nothing is stored at the service."""
+    """Return the body, streamed; the service stores nothing."""
     body: dict[str, Any] = {"model": asked.model}
     if request.system:
         body["instructions"] = request.system
@@ -61,7 +61,7 @@ def responses_body(request: ModelRequest, asked: Asked, dialect: Dialect) -> dic
 
 
 def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
-    """The small fields of a body, which stand between items and tools."""
+    """Return the small fields of a body, between items and tools."""
     found: dict[str, Any] = {"stream": True, "store": False}
     if dialect.encrypted:
         found["include"] = ["reasoning.encrypted_content"]
@@ -75,7 +75,7 @@ def responses_options(request: ModelRequest, dialect: Dialect) -> dict[str, Any]
 
 
 def responses_tool(spec: ToolSpec) -> dict[str, Any]:
-    """Not strict: that would make every field of our schemas a required one."""
+    """Return a tool in the format; not strict, which would make every schema field required."""
     return {"type": "function", **chat_tool(spec)["function"], "strict": False}
 
 
@@ -90,7 +90,7 @@ def _input(request: ModelRequest, asked: Asked) -> list[Item]:
 
 
 def given_ids(said: Message, asked: Asked) -> dict[str, str]:
-    """Our ids of an answer's calls, and the service's own for them, where it gave them."""
+    """Return the service's own id for each of our ids of an answer's calls, where it gave one."""
     if not isinstance(said, AssistantSaid) or not said.calls:
         return {}
     items = [item for item in replayed(said, asked) if item["type"] == "function_call"]
@@ -99,8 +99,8 @@ def given_ids(said: Message, asked: Asked) -> dict[str, str]:
 
 
 def items_of(said: Message, asked: Asked, named: str = "", *, thoughts: bool = True) -> list[Item]:
-    """One message as items; without `thoughts` it is told as if another model had said it.
-    `named` is the service's id of a result's call, "" for one of another service."""
+    """Return one message as items; without `thoughts` as if another model had written it.
+    `named` is the service's id of a result's call, "" if another service made the call."""
     match said:
         case UserSaid(text, images):
             return [_message("user", _parts(text, images) if images else text)]
@@ -116,9 +116,10 @@ def items_of(said: Message, asked: Asked, named: str = "", *, thoughts: bool = T
 
 
 def dump_native(asked: Asked, output: Sequence[Item], calls: Sequence[ToolCall]) -> str:
-    """What `AssistantSaid.native` keeps of a model's turn: its thoughts, and what came between
-    them; words and arguments are there already, unless there are several messages. "" when
-    there is nothing that has to come back, or too much to keep.
+    """Return `AssistantSaid.native` for a model's turn: its thoughts and the items between them.
+
+    Words and arguments are in the message already, unless there are several messages. "" when
+    nothing has to go back, or it is too large.
     """
     ids = iter([call.id for call in calls])
     items = [kept for item in output if (kept := _kept(item, ids))]
@@ -136,7 +137,7 @@ def dump_native(asked: Asked, output: Sequence[Item], calls: Sequence[ToolCall])
 
 
 def words_of(item: Item) -> str:
-    """What an item of the type `message` says, a refusal included."""
+    """Return the text of an item of the type `message`, a refusal included."""
     parts = cast("list[Item]", item.get("content") or [])
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
 
@@ -158,8 +159,8 @@ def _kept(item: Item, ids: Iterator[str]) -> Item:
 
 
 def replayed(said: AssistantSaid, asked: Asked) -> list[Item]:
-    """The items as this model gave them, in their order; [] when another one did, or when they do
-    not fit what is left of the message."""
+    """Return the items as this model gave them, in order; [] when another model did, or when they
+    do not match the message."""
     if not said.native:
         return []
     native: dict[str, Any] = json.loads(said.native)
@@ -212,7 +213,7 @@ def _sendable_id(call_id: str) -> str:
 
 
 def _parts(text: str, images: Sequence[Image]) -> list[Item]:
-    """Words and pictures of one message; pictures go inline, as data URLs."""
+    """Return the text and pictures of one message as parts; pictures are data URLs."""
     parts: list[Item] = [{"type": "input_text", "text": text}] if text else []
     for image in images:
         data = base64.b64encode(image.data).decode()

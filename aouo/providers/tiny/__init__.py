@@ -1,11 +1,11 @@
-"""How a model too small to chat answers: worked examples decide, and the effect is what is said.
+"""Answers for a model too small to chat: worked examples choose the tool call, and rows the answer.
 
-Below a billion parameters a model follows no instructions to speak of and makes things up. So it
-never writes a word that a person reads. A tool is called when a message has the form of one of the
-tool's own examples (`"examples"` in its parameter schema, `{"user": words, "arguments": {…}}`):
-the words around a value are the example's, the value is the person's own, letter by letter. Only
-where a message fits several examples is the model asked which, by the chance that it gives to each
-one's first token, corrected for what it says to no message at all (Zhao et al. 2021, "Calibrate
-before use") and joined with how alike the words are. What came of a call is told from the rows as
-they are; for everything else there is one sentence, with examples to tap.
+A model below a billion parameters hardly follows instructions and makes things up, so it never
+writes words that a person reads. A tool is called when a message has the form of one of the tool's
+own examples (`"examples"` in its parameter schema, `{"user": words, "arguments": {…}}`): the words
+around a value are the example's, the value is the person's own, letter by letter. Only if a message
+fits several examples is the model asked which: by the probability that it gives each one's first
+token, calibrated by that for an empty message (Zhao et al. 2021, "Calibrate before use"), together
+with the likeness of the words. The result of a call is told from its rows; everything else gets one
+sentence, with examples to tap.
 """

@@ -1,4 +1,4 @@
-"""What came of a call, told from its result as it is: not a word of it is the model's."""
+"""Words the result of a call from its rows; none of the words are the model's."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from aouo.providers.tiny.options import Option
 
 MAX_VALUE_CHARS = 200
 _UNKNOWN = "[outcome unknown"
-"""Begins the result of a call that a crash cut off; source: `turn.calls`."""
+"""The beginning of the result of a call that was cut off; source: `errors.OutcomeUnknown`."""
 _HOLE = re.compile(r"\{(\w+)\}")
 _MARKS = re.compile(r"([\\`*_\[\]<>~|$&])|(?:^(?=[#+-]))")
 _NUMBER = re.compile(r"^(\d+)([.)])")
 
 
 class Words(Protocol):
-    """The sentences, which people read and which are therefore not worded here."""
+    """The sentences for people, which `outbound.wording` words."""
 
     def cannot(self, examples: Sequence[str], *, buttons: bool) -> str: ...
     def saved(self, what: str) -> str: ...
@@ -36,8 +36,11 @@ class Words(Protocol):
 def told(
     call: ToolCall, result: ToolReturned, option: Option | None, before: Option | None, words: Words
 ) -> str | dict[str, Any]:
-    """The answer; or the arguments of a call that reads what was written, so that the next answer
-    is made from the row. `before` is the option of the write that this call reads back."""
+    """Return the answer, or the arguments of a call that reads back what was written.
+
+    The next answer is then made from the row; `before` is the option of the write that this call
+    reads back.
+    """
     if result.failed:
         unknown = result.text.startswith(_UNKNOWN)
         return words.saved("") if before else words.unknown() if unknown else words.failed()
@@ -59,10 +62,10 @@ def told(
 
 
 def verbatim(text: object) -> str:
-    """A value of a row as Markdown that shows it letter by letter, in one line."""
+    """Return a value of a row as Markdown that shows it unchanged, on one line."""
     line = one_line(str(text), MAX_VALUE_CHARS + 1)
     line = line if len(line) <= MAX_VALUE_CHARS else f"{line[: MAX_VALUE_CHARS - 1]}…"
-    line = line.replace("||", "‖")  # two bars hide what is between them however they are written
+    line = line.replace("||", "‖")  # two bars make a spoiler, also if escaped
     return _NUMBER.sub(r"\1\\\2", _MARKS.sub(lambda mark: f"\\{mark[0]}", line))
 
 
@@ -83,7 +86,7 @@ def _written(rows: Sequence[Mapping[str, object]], option: Option, words: Words)
 
 
 def _asked_for(call: ToolCall, answer: Mapping[str, object]) -> list[dict[str, object]]:
-    """The row that was too long to be read back, which has the values that it was asked for by."""
+    """Return the values that a row was asked for by, if it was too long to be read back."""
     where = as_object(call.arguments).get("where")
     return [cast("dict[str, object]", where)] if isinstance(where, dict) and not answer else []
 
@@ -107,7 +110,7 @@ def _filled(answer: str, row: Mapping[str, object]) -> str:
 
 
 def _rows(answer: Mapping[str, object]) -> Iterator[dict[str, object]]:
-    """The rows of a result; of a summary, what it says of each table."""
+    """Yield the rows of a result; for a summary, one for each table."""
     listed = answer.get("rows")
     tables = answer.get("tables")
     found: list[object] = []
@@ -119,7 +122,7 @@ def _rows(answer: Mapping[str, object]) -> Iterator[dict[str, object]]:
 
 
 def _is_kept(name: str) -> bool:
-    """Ids and times are bookkeeping that nobody asked for."""
+    """Whether a column is bookkeeping: ids and times."""
     return name in ("id", "at", "first", "last") or name.endswith(("_id", "_at"))
 
 
@@ -128,7 +131,7 @@ def _count(value: object) -> int:
 
 
 def as_object(text: str) -> dict[str, Any]:
-    """What a JSON object holds; a remark of ours may stand below it. {} for what is none."""
+    """Parse the first line as a JSON object; a note may follow it. {} for any other text."""
     try:
         found: object = json.loads(text.partition("\n")[0])
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which of several options a message asks for: the model's word for it, and how alike they are."""
+"""Chooses one of several options for a message: by the model's probabilities and the likeness."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNSEEN_LOGPROB = -14.0
 
 
 def choice_prompt(choices: Sequence[Option], message: str) -> str:
-    """The pattern whose next word is the label of an option."""
+    """Return a prompt whose next word is the label of an option."""
     labels = [option.label for option in choices]
     head = f"The assistant can {', '.join(labels)}.\n\n"
     asked = f'The person says "{one_line(message, 300)}". The assistant should'
@@ -34,7 +34,7 @@ def choice_prompt(choices: Sequence[Option], message: str) -> str:
 
 
 def label_logprobs(choices: Sequence[Option], top: Mapping[str, float]) -> dict[str, float]:
-    """For each label, the log probability of the best token that begins it."""
+    """Return for each label the log probability of the best token that begins it."""
     return {
         option.label: max(
             (logprob for token, logprob in top.items() if _begins(token, option.label)),
@@ -50,7 +50,7 @@ def choose(
     said: Mapping[str, float],
     said_to_nothing: Mapping[str, float],
 ) -> Option:
-    """The likeliest option for `message`, which all of them fit."""
+    """Return the likeliest option for `message`, which all of them fit."""
     like = likeness([(o.label, e.message) for o in choices for e in o.examples], message)
 
     def score(option: Option) -> float:
@@ -61,7 +61,7 @@ def choose(
 
 
 def likeness(examples: Sequence[tuple[str, str]], message: str) -> dict[str, float]:
-    """For each label 0 to 1: how alike its most alike example is, rare words counting more."""
+    """Return for each label the likeness, 0 to 1, of its nearest example; rare words weigh more."""
     known = [(label, _features(text)) for label, text in examples]
     seen = Counter(feature for _, features in known for feature in features)
 
@@ -78,7 +78,7 @@ def likeness(examples: Sequence[tuple[str, str]], message: str) -> dict[str, flo
 
 
 def _mixed(choices: Sequence[Option]) -> list[tuple[str, str]]:
-    """Examples of every option in turn, so that no label is the last one five times."""
+    """Return examples of the options in turn, so that no label is repeated at the end."""
     columns = [[(e.message, o.label) for e in o.examples] for o in choices]
     rows = [pair for row in zip_longest(*columns) for pair in row if pair]
     return rows[: max(MAX_EXAMPLES, len(columns))]
@@ -90,7 +90,7 @@ def _begins(token: str, label: str) -> bool:
 
 
 def _features(text: str) -> frozenset[str]:
-    """Words and pairs of neighbouring words."""
+    """Return the words, and the pairs of neighbouring words."""
     words = word_list(text)
     pairs = zip(["^", *words], [*words, "$"], strict=True)
     return frozenset(words) | frozenset(f"{a} {b}" for a, b in pairs)

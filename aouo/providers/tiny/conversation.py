@@ -1,4 +1,4 @@
-"""One call of a model too small to chat: a tool that the words ask for, or what came of it."""
+"""Makes one call of a model too small to chat: chooses a tool call, or words its result."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ BUTTONS = 3
 
 
 class TinyConversation:
-    """See the package. `said_to_nothing` remembers, over calls, what the model says to no message
-    at all."""
+    """See the package. `said_to_nothing` caches over calls what the model says to an empty
+    message."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class TinyConversation:
     def _after(
         self, request: ModelRequest, result: ToolReturned, choices: Sequence[Option]
     ) -> ToolCall | str:
-        """What follows the call that has returned."""
+        """Return the answer or the call that follows a call that has returned."""
         *before, call = _calls_since(request.messages) or [
             ToolCall(result.call_id, result.name, "")
         ]
@@ -131,7 +131,7 @@ def _call(tool: str, arguments: Mapping[str, Any]) -> ToolCall:
 
 
 def _calls_since(messages: Sequence[Message]) -> list[ToolCall]:
-    """The calls since a person last spoke, in order."""
+    """Return the calls since the person's last message, in order."""
     calls: list[ToolCall] = []
     for message in messages:
         match message:

@@ -1,4 +1,4 @@
-"""Small cuts of text and JSON that all of this shares."""
+"""Cuts text and replaces values in JSON, for the other modules of this package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 MAX_PROMPT_CHARS = 2400
 MAX_MESSAGE_CHARS = 600
 _CALLBACK = "[callback] "
-"""Stands before the data of a tapped button; source: `routing.decide`."""
+"""The prefix of a tapped button's data; source: `routing.decide`."""
 
 _CONTEXT = re.compile(
     r"\[(?:"
@@ -20,22 +20,24 @@ _CONTEXT = re.compile(
     r")\](?:\n|$)",
     re.DOTALL,
 )
-"""A line that the runtime puts before the person's words; what it quotes may be several lines."""
+"""A note that the runtime puts before the person's words; its quote may have several lines."""
 _EDITED = "[the person edited their message: "
-"""Begins what is told of an edit while a turn is at work; source: `turn.heard`."""
+"""The beginning of the note about an edit during a turn; source: `turn.heard`."""
 
 Place: TypeAlias = tuple[str, ...]
-"""Keys, and positions as text, from the outside in."""
+"""The path to a value in JSON: keys, and list positions as text, from the outside in."""
 
 
 def cleaned(message: str) -> str:
-    """`message` without signs that cannot be shown, which a grammar cannot hold either."""
+    """Return `message` without unprintable characters."""
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in message).strip()
 
 
 def own_words(message: str) -> str:
-    """The person's own words in `message`: without the bracketed lines before them that say what
-    they refer to; "" when some of it was forwarded, for those are another's."""
+    """Return the person's own words in `message`, without the bracketed notes before them.
+
+    "" when some of it was forwarded, since those are another person's words.
+    """
     while context := _CONTEXT.match(message):
         if context[0].startswith("[forwarded"):
             return ""
@@ -44,7 +46,7 @@ def own_words(message: str) -> str:
 
 
 def is_edit(message: str) -> bool:
-    """Whether this only tells of an edit of what was answered, or is being answered."""
+    """Whether the message is only a note that an earlier one was edited."""
     return message.startswith(_EDITED)
 
 
@@ -53,7 +55,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def word_list(text: str) -> list[str]:
-    """Words in lower case, the plural's s cut off."""
+    """Return the words in lower case, without the plural's s."""
     return [
         word[:-1] if len(word) > 3 and word.endswith("s") else word
         for word in re.findall(r"[^\W_]+", text.lower()[:MAX_MESSAGE_CHARS])
@@ -72,7 +74,7 @@ def all_leaves(value: object, path: Place = ()) -> Iterator[tuple[Place, object]
 
 
 def with_values(arguments: Mapping[str, Any], values: Mapping[Place, object]) -> dict[str, Any]:
-    """`arguments` with these values in their places; nothing is changed in place."""
+    """Return a copy of `arguments` with these values in their places."""
     filled: Any = dict(arguments)
     for place, new in values.items():
         filled = _with_value(filled, place, new)

@@ -1,4 +1,4 @@
-"""Whether a message has the form of an example, and which of its words are the values. Pure."""
+"""Matches a message with the examples, and finds which of its words are the values. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAY_I = re.compile(
     r"(?=(?:see|show|tell|give|get|list|count|know)\b)",
     re.IGNORECASE,
 )
-"""Asks for a look politely; any other “can” asks what is possible."""
+"""A polite request to look something up; any other “can” asks what is possible."""
 _ARTICLES = ("a", "an", "the", "my")
 _FILLERS = frozenset(
     re.findall(
@@ -28,20 +28,19 @@ _FILLERS = frozenset(
         "there to u us want we what which would you your",
     )
 )
-"""Words that change nothing in what is to be looked at."""
+"""Words that do not change what is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An option that a message has the form of, and the arguments it then has."""
+    """An option that a message fits, with the arguments from it."""
 
     option: Option
     arguments: dict[str, Any]
 
 
 def matches(choices: Sequence[Option], message: str) -> tuple[Match, ...]:
-    """Every option that `message` has the form of; the only one whose example it is, if it is
-    one word for word."""
+    """Return every option that `message` fits; only the one whose example it equals, if any."""
     for option in choices:
         for example in option.examples:
             if word_list(message) == word_list(example.message) and not example.slots:
@@ -51,12 +50,12 @@ def matches(choices: Sequence[Option], message: str) -> tuple[Match, ...]:
 
 
 def _filled(option: Option, message: str) -> Match | None:
-    """The words around the values are an example's; the values are what stands between them."""
+    """Match the message with the option's examples; the values are the words between theirs."""
     for example in option.examples:
         if example.slots and (found := _form(example).fullmatch(message.strip())):
             asks = found[0].rstrip().endswith("?") and not option.looks
             if asks and not found["asked"] and not _has_mark(example):
-                continue  # "Remember that day?" tells nobody to keep anything
+                continue  # "Remember that day?" is no request to save it
             last = len(example.slots) - 1
             values = {
                 place: _value(
@@ -71,7 +70,7 @@ def _filled(option: Option, message: str) -> Match | None:
 
 
 def _form(example: Example) -> re.Pattern[str]:
-    """The example as a pattern: its own words, and a gap for each value."""
+    """Return the example as a pattern: its own words, and a group for each value."""
     rest, pattern = example.message.strip(), _POLITE + _ASKED
     for at, (_, value) in enumerate(example.slots):
         before, _, rest = rest.partition(value)
@@ -82,7 +81,7 @@ def _form(example: Example) -> re.Pattern[str]:
 
 
 def _words(text: str) -> str:
-    """A pattern for these words, with or without articles; signs may stand free or close."""
+    """Return a pattern for these words, with or without articles; spaces around signs may vary."""
     pattern = ""
     for piece in re.findall(r"[\w'’]+|[^\w\s'’]", text):
         sign = re.escape(piece)
@@ -98,7 +97,7 @@ def _words(text: str) -> str:
 
 
 def _has_mark(example: Example) -> bool:
-    """A colon or the like stands before the first value, so what follows is meant to be one."""
+    """Whether a colon or the like stands before the first value, and so marks it."""
     return bool(re.search(r"[^\w\s]\s*$", _before(example)))
 
 
@@ -125,8 +124,10 @@ def _value(words: str, *, cut: bool) -> str:
 
 
 def _looked(choices: Sequence[Option], message: str) -> list[Match]:
-    """What only looks may be asked for in any order of its examples' words, and in no others;
-    what shares most words with its examples."""
+    """Match options that only look: their examples' words in any order, and no other words.
+
+    Returns those that share the most words with the message.
+    """
     message = _MAY_I.sub("", message, count=1) if _MAY_I.match(message) else message
     said, spelt = set(word_list(message)), set(_spelt(message))
     plain = [
@@ -146,5 +147,5 @@ def _looked(choices: Sequence[Option], message: str) -> list[Match]:
 
 
 def _spelt(text: str) -> list[str]:
-    """Words as they are: who says “note” does not ask for notes."""
+    """Return the words unchanged: “note” does not ask for notes."""
     return re.findall(r"[^\W_]+", text.lower())

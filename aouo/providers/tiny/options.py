@@ -1,4 +1,4 @@
-"""What may be done: the calls of the tools' own worked examples, each with its ways to ask."""
+"""Makes the options: the calls in the tools' worked examples, each with its ways to ask for it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ _LOOKS = frozenset({"recent", "query", "summary"})
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A message and the arguments it leads to. `slots` are the places of values that are words of
-    the message, in its order; `answer` is a sentence with the columns of a row in braces."""
+    """A message and the arguments that it leads to.
+
+    `slots` are the places of values that are words of the message, in its order; `answer` is a
+    sentence with columns of a row in braces.
+    """
 
     message: str
     arguments: dict[str, Any]
@@ -29,7 +32,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One call that may be made: a tool with arguments that are the same but for the slots."""
+    """One possible call: a tool, with examples whose arguments differ only in the slots."""
 
     label: str
     tool: ToolSpec
@@ -43,12 +46,12 @@ class Option:
 
     @property
     def answer(self) -> str:
-        """How a row of what came of it is told, "" = as it is."""
+        """The sentence for a row of its result, "" = the row itself."""
         return next((example.answer for example in self.examples if example.answer), "")
 
 
 def options(tools: Sequence[ToolSpec]) -> tuple[Option, ...]:
-    """What there is to choose from, in the order of the examples; tools without any are not."""
+    """Return the options in the order of the examples; tools without examples have none."""
     found = [option for tool in tools for option in _of_tool(tool)]
     names = Counter(option.label for option in found)
     return tuple(
@@ -58,7 +61,7 @@ def options(tools: Sequence[ToolSpec]) -> tuple[Option, ...]:
 
 
 def option_of(choices: Sequence[Option], tool: str, arguments: Mapping[str, Any]) -> Option | None:
-    """The option that a call was made by."""
+    """Return the option that a call belongs to, None = none."""
     for option in choices:
         if option.tool.name == tool and any(
             _key(arguments, example.slots) == _key(example.arguments, example.slots)
@@ -91,7 +94,7 @@ def _example(tool: ToolSpec, item: object) -> Example | None:
 def _slots(
     tool: ToolSpec, message: str, arguments: Mapping[str, Any]
 ) -> tuple[tuple[Place, str], ...]:
-    """Texts in the arguments that stand in the message, by where they stand in it."""
+    """Return the texts in the arguments that stand in the message, in its order."""
     properties = tool.parameters.get("properties")
     known = cast("dict[str, object]", properties) if isinstance(properties, dict) else {}
     found = [
@@ -107,7 +110,7 @@ def _slots(
 
 
 def _key(arguments: Mapping[str, Any], slots: Sequence[tuple[Place, str]]) -> str:
-    """The same for the same call, whatever is in its slots."""
+    """Return a key that is equal for calls that differ only in their slots."""
     try:
         emptied = with_values(arguments, {place: None for place, _ in slots})
         return json.dumps(emptied, sort_keys=True)
