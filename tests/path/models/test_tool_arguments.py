@@ -23,6 +23,7 @@ from aouo.facts.transcript import ToolSpec
 from aouo.packs.shipping.export import export_data
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import walk
+from tests.fakes.clock import SkippingClock
 from tests.fakes.model_server import CallPart, ModelServer, Says, words_of
 from tests.path.looking import said, settled
 from tests.path.scripted import Lines
@@ -160,7 +161,7 @@ async def world(tmp_path: Path, lines: Lines) -> AsyncGenerator[World]:
     scaffold(home.packs / "scribe")
     async with Emulator() as emulator, ModelServer(lines) as model:
         config = {"security": {"fence_mode": "deny"}, "advanced": {"context_window": 10_000_000}}
-        yield World(home, emulator, model, config=config)
+        yield World(home, emulator, model, config=config, clock=SkippingClock())
         assert await emulator.client.violations() == []
 
 
