@@ -12,7 +12,7 @@ import base64
 import random
 import signal
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import pytest
 
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
-from tests.path.lives import WAIT_S, Place, kill_runner, place
+from tests.path.lives import WAIT_S, Place, place
 from tests.path.looking import PHOTO_LINE
 
 AT_ONCE = 8
@@ -268,12 +268,6 @@ class Run:
             f"{n} ({place})" for n, place in zip(self.wanted, self.kills, strict=False)
         )
         return "\n  ".join((f"killed at {killed or 'nothing'}:", *self.problems))
-
-
-@pytest.fixture(scope="module")
-def runner_port() -> Generator[int]:
-    with kill_runner() as port:
-        yield port
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
