@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +30,7 @@ def drawn() -> str:
     return "".join(parts)
 
 
+@cache
 def sentence(file: Path) -> str:
     """The first sentence of a module's docstring, on one line."""
     said = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""

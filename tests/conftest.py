@@ -1,6 +1,10 @@
-"""The order of all tests: the long ones first, so that no worker ends up alone with one."""
+"""The order of all tests, the long ones first so that no worker ends up alone with one, and how
+they are collected."""
 
 from __future__ import annotations
+
+import gc
+from collections.abc import Generator
 
 import pytest
 
@@ -23,6 +27,17 @@ LONGEST = (
     "cli/test_other_machines",
 )
 """Files with a test of ten seconds or more, or with a minute of tests."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays: the search for garbage never looks through it again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

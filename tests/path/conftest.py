@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import aiohttp
@@ -16,6 +16,7 @@ from aouo.plumbing.home import Home
 from aouo.providers.compatible import CompatibleModel
 from tests.fakes.clock import FastClock, SkippingClock
 from tests.fakes.model_server import ModelServer
+from tests.path.lives import kill_runner
 from tests.path.world import World
 
 
@@ -43,6 +44,13 @@ def first_call() -> None:
                 pass
 
     asyncio.run(call())
+
+
+@pytest.fixture(scope="session")
+def runner_port() -> Generator[int]:
+    """Where to ask for a runtime that may be killed."""
+    with kill_runner() as port:
+        yield port
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from aouo.emulator import ADA, ChatMessage, Emulator
 from aouo.plumbing.home import Home
+from tests.fakes.databases import put_database
 from tests.fakes.model_server import Body, ModelServer, Reply
 from tests.path.kill_runner import STDERR
 from tests.path.world import ROOT
@@ -28,6 +29,7 @@ from tests.path.world import ROOT
 T = TypeVar("T")
 
 WAIT_S = 60.0
+_TOGETHER_S = 0.02  # changes come in swarms, and a look costs more than they do
 _LOOK_EVERY_S = 0.1  # the last commit of a life changes nothing that the emulator could tell
 
 
@@ -154,29 +156,43 @@ class Place:
         with suppress(ConnectionError):
             life.ended = b"ended" in await reader.read()
         sending = "SELECT id, kind FROM deliveries WHERE state = 'sending' AND edits = 0"
-        for row in self.rows(sending):
-            if row["kind"] == "doubt":
-                self.told_twice += 1
-            else:
-                self.cut_off.append(row["id"])
-        self.unproposed += self.rows(
-            "SELECT id, name FROM tool_calls WHERE id NOT IN "
-            "(SELECT call_id FROM audit WHERE stage = 'PROPOSED')"
-        )
+        with self.reading() as rows:
+            for row in rows(sending):
+                if row["kind"] == "doubt":
+                    self.told_twice += 1
+                else:
+                    self.cut_off.append(row["id"])
+            self.unproposed += rows(
+                "SELECT id, name FROM tool_calls WHERE id NOT IN "
+                "(SELECT call_id FROM audit WHERE stage = 'PROPOSED')"
+            )
         life.gone.set()
         self.emulator.signal.bump()
 
     def rows(self, sql: str, file: Path | None = None) -> list[dict[str, Any]]:
         """Read a database of the home, with or without a life in it; a missing table is empty."""
+        with self.reading(file) as rows:
+            return rows(sql)
+
+    @contextmanager
+    def reading(self, file: Path | None = None) -> Generator[Callable[[str], list[dict[str, Any]]]]:
+        """Read more than once: to open a database costs more than what is read there."""
         name = file or self.home.database
-        try:
-            with closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True)) as connection:
-                connection.row_factory = sqlite3.Row
-                return [dict(row) for row in connection.execute(sql)]
-        except sqlite3.OperationalError as error:
-            if "no such table" in str(error) or "unable to open" in str(error):
-                return []
-            raise
+        if not name.exists():
+            yield lambda _: []
+            return
+        with closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True)) as connection:
+            connection.row_factory = sqlite3.Row
+
+            def rows(sql: str) -> list[dict[str, Any]]:
+                try:
+                    return [dict(row) for row in connection.execute(sql)]
+                except sqlite3.OperationalError as error:
+                    if "no such table" in str(error) or "unable to open" in str(error):
+                        return []
+                    raise
+
+            yield rows
 
     async def said(self) -> list[ChatMessage]:
         """What the bot shows to Ada, in order."""
@@ -193,6 +209,7 @@ class Place:
                 if found := await look():
                     return found
                 await signalled.wait_beyond(since, _LOOK_EVERY_S)
+                await asyncio.sleep(_TOGETHER_S)
 
     async def until_said(self, text: str) -> ChatMessage:
         """Wait for a message of the bot that begins with `text`."""
@@ -235,13 +252,18 @@ class Place:
             return False  # a life says this once it has taken up what a former one left
         shown = await self.said()
         await self._tap_show_again(shown)
-        open_work = self.rows(
-            "SELECT id FROM jobs WHERE state NOT IN ('done', 'dropped', 'aside') UNION ALL "
-            "SELECT id FROM deliveries WHERE state IN ('queued', 'sending', 'live') UNION ALL "
-            "SELECT 1 FROM turns WHERE status = 'open'"
+        if not self._read.issuperset(answers):
+            return False
+        found = self.rows(
+            "SELECT 1 AS open, '' AS body FROM jobs "
+            "WHERE state NOT IN ('done', 'dropped', 'aside') UNION ALL "
+            "SELECT 1, '' FROM deliveries WHERE state IN ('queued', 'sending', 'live') UNION ALL "
+            "SELECT 1, '' FROM turns WHERE status = 'open' UNION ALL "
+            f"SELECT 0, body FROM deliveries WHERE state = 'unknown' AND chat_id = '{ADA}' "
+            "AND kind IN ('reply', 'msg', 'notice') AND body <> ''"
         )
-        wanted = {*answers, *self._unknown_texts()}
-        return not open_work and wanted <= self._read
+        unknown = {json.loads(row["body"])["text"] for row in found if not row["open"]}
+        return not any(row["open"] for row in found) and unknown <= self._read
 
     async def _tap_show_again(self, shown: Sequence[ChatMessage]) -> None:
         for message in shown:
@@ -257,13 +279,6 @@ class Place:
         """Tap a button without waiting for an answer: there may be nobody to give it."""
         await self.emulator.client.act("tap", user=ADA, chat=ADA, message_id=message.id, data=data)
 
-    def _unknown_texts(self) -> list[str]:
-        rows = self.rows(
-            f"SELECT body FROM deliveries WHERE state = 'unknown' AND chat_id = '{ADA}' "
-            "AND kind IN ('reply', 'msg', 'notice')"
-        )
-        return [json.loads(row["body"])["text"] for row in rows if row["body"]]
-
     def _text_of(self, delivery_id: int) -> str:
         (row,) = self.rows(f"SELECT body FROM deliveries WHERE id = {delivery_id}")
         return json.loads(row["body"])["text"] if row["body"] else ""
@@ -278,11 +293,14 @@ async def place(
     runner_port: int,
     parts: Collection[str] = (),
     wires: tuple[str, ...] = ("/chat/completions",),
+    has_tables: bool = True,
 ) -> AsyncGenerator[Place]:
-    """A fresh home whose runtime has not been started yet, and Ada; `parts` says who else, `wires`
-    what the model service answers at."""
+    """A home with nothing in it, and Ada; `parts` says who else, `wires` what the model service
+    answers at. Without its tables the home was never started."""
     home = Home(folder)
     home.create()
+    if has_tables:
+        put_database(home.database)
     emulator = Emulator(parts=parts)
 
     def heard(body: Body) -> Reply | str:

@@ -17,6 +17,7 @@ from tests.path.world import ADA, WAIT_S, Running, World
 T = TypeVar("T")
 Calls: TypeAlias = list[dict[str, Any]]
 _ROUNDS = 4
+_LOOK_EVERY_S = 0.004
 _ASIDE = re.compile(r"<<[0-9A-Z]{26}>>\n")
 PHOTO_LINE = "[photo, seen in this turn only; a reply to it shows it again]"
 """What history keeps of a picture that a model sees."""
@@ -26,7 +27,7 @@ async def eventually(look: Callable[[], Awaitable[T]]) -> T:
     """The first true answer of `look`, which has to wait for something itself."""
     async with asyncio.timeout(WAIT_S):
         while not (found := await look()):  # noqa: ASYNC110 - nobody tells of a row
-            await asyncio.sleep(0)
+            await asyncio.sleep(_LOOK_EVERY_S)  # who looks all the time keeps the rest from it
         return found
 
 

@@ -20,6 +20,7 @@ from aouo.facts.ports import ChatModel, Clock
 from aouo.plumbing.home import Home
 from aouo.store.database import Tx
 from aouo.tools.registry import Tool
+from tests.fakes.databases import put_database
 from tests.fakes.model_server import ModelServer
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,8 @@ STATUS = ("Thinking…", "Working: ", "No answer yet from ")
 
 @dataclass
 class World:
-    """One home, one Telegram, one model service; the runtime can be started more than once."""
+    """One home that has its tables, one Telegram, one model service; the runtime can be started
+    more than once."""
 
     home: Home
     emulator: Emulator
@@ -42,6 +44,9 @@ class World:
     """One in this process, which is asked instead of the service."""
     bot: Running | None = None
     """What runs, or ran last."""
+
+    def __post_init__(self) -> None:
+        put_database(self.home.database)
 
     @property
     def people(self) -> EmulatorClient:

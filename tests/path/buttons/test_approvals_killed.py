@@ -18,11 +18,9 @@ from tests.path.lanes.test_kill_matrix import (
     _live_through,
     _problems,
     killed_at,
-    runner_port,
 )
 from tests.path.lives import Place, place
 
-__all__ = ["runner_port"]  # the fixture
 KILLED_AT = range(1 + START_UP, 60, 6)
 
 

@@ -72,14 +72,16 @@ class Stage:
 
     async def quiet(self) -> None:
         """Nothing is left to run or to send."""
-        async with asyncio.timeout(WAIT_S):
-            while await self.app.database.read(  # noqa: ASYNC110 - nobody tells of a row
+
+        async def look() -> bool:
+            return not await self.app.database.read(
                 lambda tx: (
                     tx.one("SELECT 1 FROM jobs WHERE state IN ('ready','gathering','running')")
                     or tx.one("SELECT 1 FROM deliveries WHERE state IN ('queued','sending')")
                 )
-            ):
-                await asyncio.sleep(0)
+            )
+
+        await eventually(look)
 
 
 @asynccontextmanager

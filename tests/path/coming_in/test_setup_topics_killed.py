@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from aouo.emulator import ADA
-from tests.path.lanes.test_kill_matrix import IN_DOUBT, START_UP, runner_port
+from tests.path.lanes.test_kill_matrix import IN_DOUBT, START_UP
 from tests.path.lives import Place, place
 
-__all__ = ["runner_port"]  # the fixture
 KILLED_AT = range(1 + START_UP, 52, 3)
 AT_ONCE = 6
 GREETINGS = {name: f"“{name}” answers here now." for name in ("notes", "vocab")}

@@ -16,11 +16,9 @@ from tests.path.lanes.test_kill_matrix import (
     _live_through,
     _problems,
     killed_at,
-    runner_port,
 )
 from tests.path.lives import Place, place
 
-__all__ = ["runner_port"]  # the fixture
 KILLED_AT = range(2, 32, 3)
 PLAIN = SCENARIOS["a plain answer"]
 

@@ -17,7 +17,7 @@ from aouo.emulator import Emulator
 from aouo.emulator.description import Upload
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
-from tests.path.lives import WAIT_S, kill_runner, place
+from tests.path.lives import WAIT_S, place
 from tests.path.looking import answers, eventually, settled
 from tests.path.world import ADA, World
 
@@ -125,35 +125,34 @@ async def test_the_document_is_shown_again_on_request(world: World) -> None:
     assert file_of(world.emulator, again.raw) == (NAME, LONG)
 
 
-async def test_a_killed_process_leaves_the_document_to_the_next_one(tmp_path: Path) -> None:
+async def test_a_killed_process_leaves_the_document_to_the_next_one(
+    tmp_path: Path, runner_port: int
+) -> None:
     """Its words are in the row that the turn's commit wrote."""
-    with kill_runner() as port:
-        async with place(tmp_path, ("notes",), lambda body: LONG, runner_port=port) as here:
-            config = json.loads(here.home.config.read_text())
-            config["telegram"] |= {"max_parts": 3, "streaming": "off"}
-            here.home.config.write_text(json.dumps(config))
-            people = here.emulator.client
-            await people.fault("status", method="sendDocument", status=429, retry_after=60)
-            async with here.alive() as life:
-                await people.say(ADA, ADA, "tell me")
+    async with place(tmp_path, ("notes",), lambda body: LONG, runner_port=runner_port) as here:
+        config = json.loads(here.home.config.read_text())
+        config["telegram"] |= {"max_parts": 3, "streaming": "off"}
+        here.home.config.write_text(json.dumps(config))
+        people = here.emulator.client
+        await people.fault("status", method="sendDocument", status=429, retry_after=60)
+        async with here.alive() as life:
+            await people.say(ADA, ADA, "tell me")
 
-                async def is_held_up() -> bool:
-                    return bool(
-                        here.rows(
-                            "SELECT 1 FROM deliveries WHERE attempts > 0 AND state = 'queued'"
-                        )
-                    )
+            async def is_held_up() -> bool:
+                return bool(
+                    here.rows("SELECT 1 FROM deliveries WHERE attempts > 0 AND state = 'queued'")
+                )
 
-                await here.until(is_held_up)
-                life.stop(signal.SIGKILL)
-                async with asyncio.timeout(WAIT_S):
-                    await life.gone.wait()
-            async with here.alive() as life:
-                document = await here.until_said("The whole answer")
-                life.stop()
-                async with asyncio.timeout(WAIT_S):
-                    await life.gone.wait()
-            shown = [m.text for m in await here.said()]
+            await here.until(is_held_up)
+            life.stop(signal.SIGKILL)
+            async with asyncio.timeout(WAIT_S):
+                await life.gone.wait()
+        async with here.alive() as life:
+            document = await here.until_said("The whole answer")
+            life.stop()
+            async with asyncio.timeout(WAIT_S):
+                await life.gone.wait()
+        shown = [m.text for m in await here.said()]
 
     assert file_of(here.emulator, document.raw) == (NAME, LONG)
     assert [text[:11] for text in shown] == ["Here it is.", "The whole a"]

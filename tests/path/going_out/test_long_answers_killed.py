@@ -19,11 +19,9 @@ from tests.path.lanes.test_kill_matrix import (
     _live_through,
     _shown_wrongly,
     killed_at,
-    runner_port,
 )
 from tests.path.lives import Place, place
 
-__all__ = ["runner_port"]  # the fixture
 KILLED_AT = range(1 + START_UP, 33, 4)
 WHOLE = f"{LONG}\n\n{LONG}"
 OPENING, DOCUMENT = messages_of_answer(WHOLE, tail="", max_parts=6)

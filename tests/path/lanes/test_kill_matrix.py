@@ -12,15 +12,16 @@ import base64
 import random
 import signal
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
-from tests.path.lives import WAIT_S, Place, kill_runner, place
+from tests.path.lives import WAIT_S, Place, place
 from tests.path.looking import PHOTO_LINE
 
 AT_ONCE = 8
@@ -210,8 +211,10 @@ class Stopped(Scenario):
         await _bounded(here.life.gone)
 
 
+PLAIN = Scenario()
+"""Goes through the very first start too."""
 SCENARIOS = {
-    "a plain answer": Scenario(),
+    "a plain answer": PLAIN,
     "a streamed answer": Streamed(
         answers=(
             "Paris is the capital of France, and has been for most of the last thousand years; "
@@ -267,19 +270,13 @@ class Run:
         return "\n  ".join((f"killed at {killed or 'nothing'}:", *self.problems))
 
 
-@pytest.fixture(scope="module")
-def runner_port() -> Generator[int]:
-    with kill_runner() as port:
-        yield port
-
-
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_a_process_killed_anywhere_loses_nothing_and_repeats_nothing(
     name: str, tmp_path: Path, runner_port: int
 ) -> None:
     scenario = SCENARIOS[name]
     runs: list[Run] = []
-    first = 1 if name == "a plain answer" else 1 + START_UP
+    first = 1 if scenario is PLAIN else 1 + START_UP
     while all(run.kills for run in runs) and len(runs) < KILLS_AT_MOST:
         begin = first + len(runs)
         numbers = range(begin, begin + AT_ONCE)
@@ -307,16 +304,15 @@ async def test_a_process_killed_again_while_it_recovers_loses_nothing_and_repeat
 async def test_what_waits_is_not_in_doubt_while_telegram_does_not_answer_a_starting_bot(
     tmp_path: Path, runner_port: int
 ) -> None:
-    plain = SCENARIOS["a plain answer"]
-    async with place(tmp_path, plain.packs, plain.model, runner_port=runner_port) as here:
+    async with place(tmp_path, PLAIN.packs, PLAIN.model, runner_port=runner_port) as here:
         people = here.emulator.client
         await people.fault("status", method="sendMessage", status=429, retry_after=60)
         await people.fault("status", method="getMe", nth=2, times=2, status=502)
-        await plain.person(here)
+        await PLAIN.person(here)
         await _kill_after(here, "sendMessage", 429)
         await _kill_after(here, "getMe", 502, times=2)
         async with here.alive() as last:
-            await plain.live(here)
+            await PLAIN.live(here)
         shown = [one.text for one in await here.said()]
 
     assert last.ended, here.stderr
@@ -379,7 +375,13 @@ async def _all(
 
 
 async def _run(scenario: Scenario, wanted: tuple[int, ...], folder: Path, runner_port: int) -> Run:
-    async with place(folder, scenario.packs, scenario.model, runner_port=runner_port) as here:
+    async with place(
+        folder,
+        scenario.packs,
+        scenario.model,
+        runner_port=runner_port,
+        has_tables=scenario is not PLAIN,
+    ) as here:
         try:
             await _live_through(scenario, here, wanted)
             problems = await _problems(scenario, here)
@@ -405,7 +407,24 @@ async def _live_through(scenario: Scenario, here: Place, wanted: Sequence[int]) 
 async def _problems(scenario: Scenario, here: Place) -> list[str]:
     """Everything that should not be as it is, read from the outside after the last life."""
     found = [*_shown_wrongly(scenario, here, [one.text for one in await here.said()])]
-    rows = here.rows
+    with here.reading() as rows:
+        found += _stored_wrongly(scenario, rows)
+    if here.unproposed:
+        found.append(f"calls that the audit did not know: {here.unproposed}")
+    notes = here.rows("SELECT text FROM entries", here.home.pack_database("notes", "tg_1001"))
+    if len(notes) != scenario.notes:
+        found.append(f"the pack's rows are {notes}")
+    edits = await here.emulator.client.calls("editMessageText")
+    if not here.kills and len(edits) < scenario.edits:
+        found.append(f"edited only {len(edits)} times")
+    if broken := await here.emulator.client.violations():
+        found.append(f"Telegram's rules were broken: {broken}")
+    return found
+
+
+def _stored_wrongly(scenario: Scenario, rows: Callable[[str], list[dict[str, Any]]]) -> list[str]:
+    """What the database should not hold."""
+    found: list[str] = []
     if open_jobs := rows("SELECT id, state, outcome FROM jobs WHERE state <> 'done'"):
         found.append(f"open jobs: {open_jobs}")
     if open_turns := rows("SELECT status, reason FROM turns WHERE status <> 'ack'"):
@@ -416,8 +435,6 @@ async def _problems(scenario: Scenario, here: Place) -> list[str]:
         "WHERE d.state = 'unknown' AND d.key LIKE c.id || ':%'))"
     ):
         found.append(f"calls without a result: {calls}")
-    if here.unproposed:
-        found.append(f"calls that the audit did not know: {here.unproposed}")
     ends = "count(*) FILTER (WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED')) AS ends"
     if odd := rows(f"SELECT call_id, {ends} FROM audit GROUP BY call_id HAVING ends <> 1"):
         found.append(f"calls with another number of ends than one: {odd}")
@@ -435,14 +452,6 @@ async def _problems(scenario: Scenario, here: Place) -> list[str]:
     ]
     if history != wanted:
         found.append(f"the history is {history}")
-    notes = rows("SELECT text FROM entries", here.home.pack_database("notes", "tg_1001"))
-    if len(notes) != scenario.notes:
-        found.append(f"the pack's rows are {notes}")
-    edits = await here.emulator.client.calls("editMessageText")
-    if not here.kills and len(edits) < scenario.edits:
-        found.append(f"edited only {len(edits)} times")
-    if broken := await here.emulator.client.violations():
-        found.append(f"Telegram's rules were broken: {broken}")
     return found
 
 

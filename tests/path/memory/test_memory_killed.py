@@ -16,12 +16,10 @@ from tests.path.lanes.test_kill_matrix import (
     _bounded,
     _live_through,
     killed_at,
-    runner_port,
 )
 from tests.path.lives import Place, place
 from tests.path.world import ADA
 
-__all__ = ["runner_port"]  # the fixture
 KILLED_AT = range(1 + START_UP, 90, 3)
 KEPT = "Kept both."
 TEA, MILK = "- tea", "- milk"

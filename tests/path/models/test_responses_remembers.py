@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from aouo.emulator import ADA
 from tests.fakes.model_server import Body, CallPart, Reply, Says
-from tests.path.lives import WAIT_S, Place, kill_runner, place
+from tests.path.lives import WAIT_S, Place, place
 from tests.providers.services import RESPONSES_ONLY
 
 WIRES = ("/responses", "/chat/completions")
 NOTE = {"action": "save", "data": {"text": "buy milk"}}
-
-
-@pytest.fixture(scope="module")
-def runner_port() -> Generator[int]:
-    with kill_runner() as port:
-        yield port
 
 
 def thinking(body: Body) -> Reply | str:

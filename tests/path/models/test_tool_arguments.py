@@ -171,7 +171,7 @@ async def world(tmp_path: Path, lines: Lines) -> AsyncGenerator[World]:
     scaffold(home.packs / "scribe")
     async with Emulator() as emulator, ModelServer(lines) as model:
         config = {"security": {"fence_mode": "deny"}, "advanced": {"context_window": 10_000_000}}
-        yield World(home, emulator, model, config=config)
+        yield World(home, emulator, model, config=config, clock=SkippingClock())
         assert await emulator.client.violations() == []
 
 

@@ -26,11 +26,10 @@ from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import content_hash, pack_archive
 from aouo.plumbing.home import Home
-from tests.path.lanes.test_kill_matrix import Run, killed_at, runner_port
+from tests.path.lanes.test_kill_matrix import Run, killed_at
 from tests.path.lives import WAIT_S, Place, place
 from tests.path.packs.test_installing import SCHEMA, shopping
 
-__all__ = ["runner_port"]  # the fixture
 AMONG = "pack"
 """The places of a change all say it."""
 OWNERS = (f"tg_{ADA}", f"tg_{BEN}")

@@ -17,13 +17,10 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.verbs import Nothing
 from aouo.sandbox.levels import Refused
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
-from tests.path.lanes.test_kill_matrix import runner_port
 from tests.path.lives import place
 from tests.path.looking import eventually
 from tests.path.world import ADA, BEN, Running, World
 from tests.sandbox.places import HERE, processes, until_gone
-
-__all__ = ["runner_port"]  # the fixture
 
 MANIFEST = """\
 name: desk

@@ -19,14 +19,14 @@ from aouo.packs.load import load_pack
 from aouo.packs.shipping.backup_file import FACTS, Known
 from aouo.packs.shipping.export import export_data
 from aouo.store.reading import reading
-from tests.path.lanes.test_kill_matrix import Run, killed_at, runner_port
+from tests.path.lanes.test_kill_matrix import Run, killed_at
 from tests.path.lives import Place
 from tests.path.packs.test_installing import SCHEMA, save, shopping
 from tests.path.packs.test_installing_by_terminal import aouo, served
 from tests.path.packs.test_installing_killed import OWNERS, asked, furnished, listens, shelf
 from tests.path.world import World
 
-__all__ = ["runner_port", "shelf"]  # fixtures
+__all__ = ["shelf"]  # the fixture
 PLACES = 9
 """How many a restore goes through."""
 

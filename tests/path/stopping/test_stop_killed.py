@@ -15,11 +15,9 @@ from tests.path.lanes.test_kill_matrix import (
     _bounded,
     _live_through,
     killed_at,
-    runner_port,
 )
 from tests.path.lives import Place, place
 
-__all__ = ["runner_port"]  # the fixture
 KILLED_AT = range(14, 46)
 ANSWER = "Paris, and not Versailles. " * 8
 STOPPED = ("Stopped.", "1 message that waited will not be answered.")
