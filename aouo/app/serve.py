@@ -12,12 +12,12 @@ from contextlib import suppress
 import structlog
 
 from aouo.app.lifecycle import Runtime
-from aouo.app.proxied import secrets_of
 from aouo.app.root import open_app
 from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs
 from aouo.plumbing.redact import Redactor
+from aouo.web.session import secrets_of
 
 log = structlog.get_logger()
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from aouo.app.base import Base
-from aouo.app.memories import Memories
 from aouo.facts.people import Owner
 from aouo.facts.ports import ChatModel
 from aouo.memory.keeping import Keeping
 from aouo.packs.library import Library
+from aouo.packs.memories import Memories
 from aouo.packs.stores import PackStores
 from aouo.plumbing.bus import Bus
 from aouo.plumbing.current import Current

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from aouo.app.proxied import secrets_of
 from aouo.cli.context import current_home, json_option, load, print_json
 from aouo.config.settings import Settings
 from aouo.plumbing.logs import Logs, Nowhere
 from aouo.plumbing.redact import Redactor
+from aouo.web.session import secrets_of
 
 if TYPE_CHECKING:
-    from aouo.app.probing import Reply, Seen
+    from aouo.cli.doctoring.probing import Reply, Seen
     from aouo.spending.money import Price
 
 Facts: TypeAlias = dict[str, Any]
@@ -53,7 +53,7 @@ def test(ctx: click.Context, as_json: bool) -> None:
 
 
 def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> list[Facts]:
-    from aouo.app.probing import look, wanted_models
+    from aouo.cli.doctoring.probing import look, wanted_models
     from aouo.plumbing.clock import SystemClock
 
     clock = SystemClock()
@@ -109,8 +109,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
 
 
 def _price(settings: Settings, seen: Seen) -> Facts:
-    from aouo.app.budgets import budget_of
-    from aouo.cli.doctoring.models import served
+    from aouo.app.models import budget_of, price_told
     from aouo.plumbing.clock import SystemClock
 
     provider, model = seen.wanted.backend, seen.wanted.model
@@ -120,7 +119,7 @@ def _price(settings: Settings, seen: Seen) -> Facts:
     source = "you" if own else "the catalogue"
     if provider == "local":
         source = "it runs here"
-    if price is None and (price := served(seen.facts)):
+    if price is None and (price := price_told(seen.facts)):
         source = "the server"
     return {
         "usd_per_million": _usd(price),

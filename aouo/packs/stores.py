@@ -22,7 +22,7 @@ class PackStores:
     """Opens what packs keep, once each; everything is closed together.
 
     A pack of scope `person` keeps a database and files for each tenant: the person in a private
-    chat, the conversation in a group. Others share theirs, but for memory (`app.tenant_folders`).
+    chat, the conversation in a group. Others share theirs, but for memory (`tenant_folders`).
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """The server of `run/control.sock`: how other processes of the owner talk to the running one.
 
-One JSON object a line there, one or more back; see `cli.control` for the client.
+One JSON object a line there, one or more back; see `client` for who asks.
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 
 import aiohttp
 
-from aouo.app.proxied import secrets_of, session_through
 from aouo.cli.doctoring.check import Check
 from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing.redact import Redactor
 from aouo.web.certificates import cure_of
+from aouo.web.session import secrets_of, session_through
 
 _TIMEOUT_S = 5.0
 

@@ -23,7 +23,7 @@ async def swap(bot: Running, world: World, **sections: dict[str, Any]) -> None:
     for name, section in sections.items():
         tree[name] = tree.get(name, {}) | section
     refreshing = bot.app.refreshing
-    generation = await build_generation(Settings.model_validate(tree), refreshing.shared)
+    generation = await build_generation(Settings.model_validate(tree), bot.app.shared)
     await refreshing.swap(generation)
 
 

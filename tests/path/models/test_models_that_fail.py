@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.cli.control import ask
+from aouo.plumbing.client import ask
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says, last_words
 from tests.path.looking import answers, eventually, said, settled

@@ -8,11 +8,11 @@ import aiohttp
 import pytest
 from telegram.request import BaseRequest
 
-from aouo.app.proxied import secrets_of, session_through
 from aouo.config.settings import Settings
 from aouo.plumbing.redact import Redactor
 from aouo.telegram.api import ApiUnreachable, TelegramApi
 from aouo.telegram.http import AiohttpRequest, NotWritten
+from aouo.web.session import secrets_of, session_through
 from tests.fakes.proxy_server import ProxyServer
 from tests.path.looking import eventually, said
 from tests.path.world import ADA, World

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from aouo.cli.control import NoAnswer, NotRunning, ask
 from aouo.config.file import load_settings
 from aouo.emulator import ADA, BEN
 from aouo.installer.installed import scan_at_rest
@@ -25,6 +24,7 @@ from aouo.installer.verbs import at_rest
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import load_pack
 from aouo.packs.shipping.archive import content_hash, pack_archive
+from aouo.plumbing.client import NoAnswer, NotRunning, ask
 from aouo.plumbing.home import Home
 from tests.path.lanes.test_kill_matrix import Run, killed_at, runner_port
 from tests.path.lives import WAIT_S, Place, place

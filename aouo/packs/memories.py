@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from aouo.flow.answering.prepare import targets_of
 from aouo.memory.files import ALWAYS, MemoryFiles
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
@@ -48,3 +47,10 @@ class Memories:
         """What a prompt holds, by file name."""
         files = self.files(pack, tenant)
         return {name: files.shown(name) for name in files.names}
+
+
+def targets_of(pack: Pack) -> tuple[str, ...]:
+    """What the `memory` tool may name in this pack, () = what it always may."""
+    kept = pack.manifest.memory
+    more = tuple(name for name, there in (("soul", kept.soul), ("state", kept.state)) if there)
+    return (*ALWAYS, *more) if more else ()
