@@ -145,7 +145,7 @@ def _others(settings: Settings, shared: Shared) -> Callable[[str, str], Awaitabl
 def _installable(settings: Settings, shared: Shared, registry_of: RegistryOf) -> Installable:
     return Installable(
         partial(_scanned, settings, shared),
-        partial(as_if, shared.home, settings, shared.database),
+        partial(as_if, shared.home, settings.packs, settings.tools.enabled, shared.database),
         registry_of,
         settings.packs.trusted_keys,
     )
@@ -153,7 +153,7 @@ def _installable(settings: Settings, shared: Shared, registry_of: RegistryOf) ->
 
 async def _scanned(settings: Settings, shared: Shared) -> Library:
     """What is installed; what is edited where it lies goes on while it does not load."""
-    found = await scanned(shared.home, settings, shared.database)
+    found = await scanned(shared.home, settings.packs, settings.tools.enabled, shared.database)
     pinned = await shared.database.read(installs.all_of)
     return going_on(shared.library.now, found, shared.home, pinned)
 

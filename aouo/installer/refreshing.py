@@ -32,5 +32,6 @@ class Refreshing:
         """From now on new work begins with `generation`; packs that changed are opened anew."""
         for name in changed(self._generations.library, generation.library):
             await asyncio.to_thread(self._stores.release, name)
+        self._stores.belong_to(generation.owner.data_name)
         self._generations.swap(generation)
         self.menu_changed.set()

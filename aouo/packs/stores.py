@@ -38,6 +38,10 @@ class PackStores:
         self._library = library
         self._databases = PackDatabases(home, library, clock)
 
+    def belong_to(self, bot_owner: str) -> None:
+        """From now on memory files of older times, which name nobody, are `bot_owner`'s."""
+        self._tenant_folders.bot_owner = bot_owner
+
     def open(self, pack: str, tenant: str) -> PackStore:
         """See `PackDatabases.open`, as the others that only pass on."""
         return self._databases.open(pack, tenant)

@@ -16,7 +16,7 @@ from types import TracebackType
 from aouo.facts.errors import HomeLocked, SetupError
 
 APART = ".apart"
-"""A file in a private folder: everything private has been brought there (`packs/tenant_folders.py`)."""
+"""A file in a private folder: all that is private was brought there (`packs.tenant_folders`)."""
 _SOCKET_PATH_BYTES = 100  # sun_path holds 108, and less elsewhere
 
 SOUL = """\

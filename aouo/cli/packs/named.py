@@ -34,7 +34,7 @@ def installed() -> Library:
     """The packs of the home, as the bot would load them, also those it leaves out."""
     home = current_home()
     settings = load(home).settings
-    return scan_at_rest(home, settings, left_out_too=True)
+    return scan_at_rest(home, settings.packs, settings.tools.enabled, left_out_too=True)
 
 
 @contextlib.contextmanager
