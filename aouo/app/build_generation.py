@@ -45,7 +45,7 @@ async def build_generation(settings: Settings, shared: Shared) -> Generation:
     Raises:
         SetupError: something the owner has to change.
     """
-    redactor = Redactor(secrets_of(settings))
+    redactor = Redactor(secrets_of(settings.secrets()))
     sandbox = Sandbox(settings.security.sandbox, home=shared.home.path)
     servers = await shared.stack.enter_async_context(
         supervised(settings.mcp.servers, shared.clock, shared.session)
@@ -167,7 +167,7 @@ def _quota(settings: Settings, shared: Shared, model: ChatModel) -> Quota:
         daily_tokens_max=settings.advanced.daily_tokens_max,
         budget=budget_of(settings, shared.clock, partial(served_price, model)),
         pack_budgets=lambda: pack_budgets(shared.library.now),
-        redactor=AsShown(secrets_of(settings)),
+        redactor=AsShown(secrets_of(settings.secrets())),
         reservations=shared.reservations,
     )
 

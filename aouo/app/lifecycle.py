@@ -1,4 +1,4 @@
-"""From open to stopped: what runs beside what, and in which order it ends."""
+"""Runs an App: takes over what was left, starts what runs side by side, ends it in order."""
 
 from __future__ import annotations
 

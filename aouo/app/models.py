@@ -1,4 +1,4 @@
-"""Which models answer and what they may cost, made from the settings."""
+"""Builds the models that answer, and what they may cost, from the settings."""
 
 from __future__ import annotations
 

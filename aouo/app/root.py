@@ -1,4 +1,4 @@
-"""The composition root: settings in, a running App out.
+"""Opens an App: the base, and everything that the settings make on it.
 
 The base comes first (database, HTTP session, Telegram's poll), so that a person is heard while
 the rest is still being imported and built in `wiring`.

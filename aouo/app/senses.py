@@ -1,4 +1,4 @@
-"""Who speaks, who listens and who looks at pictures, made from the settings."""
+"""Builds what speaks, listens and looks at pictures from the settings."""
 
 from __future__ import annotations
 

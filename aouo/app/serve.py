@@ -1,4 +1,4 @@
-"""Runs one home as a process: the lock, the log, signals, and the whole of the runtime between."""
+"""Runs one home as a process: the lock, the log, the signals, and the runtime between them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def start(home: Home, environ: Mapping[str, str]) -> None:
         settings = loaded.settings
         if refusals := settings.refusals():
             raise refusals[0]
-        redactor = Redactor(secrets_of(settings, environ))
+        redactor = Redactor(secrets_of(settings.secrets(), environ))
         with Logs(
             level=settings.log.level,
             form=settings.log.format,

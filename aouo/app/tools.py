@@ -1,4 +1,4 @@
-"""The tools that a generation has and what guards them, made from the settings."""
+"""Builds the tools of a generation, and what guards them, from the settings."""
 
 from __future__ import annotations
 

@@ -90,9 +90,9 @@ async def build(
     Raises:
         SetupError: something the owner has to change.
     """
-    owner = Owner.of(settings.telegram.owner)
-    shared = share(base, owner, model=model, more_tools=more_tools)
+    shared = share(base, model=model, more_tools=more_tools)
     first = await build_generation(settings, shared)
+    shared.stores.belong_to(first.owner.data_name)
     if lost := await first.quota.recover():
         log.warning("calls_written_off", calls=lost)
     running = Running()

@@ -40,7 +40,7 @@ async def _done_at_rest(home: Home, verb: str, arguments: Mapping[str, Any]) -> 
 
     home.create()
     settings = load(home).settings
-    redactor = Redactor(secrets_of(settings))
+    redactor = Redactor(secrets_of(settings.secrets()))
     with home.lock(), Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
         async with at_rest(home, settings) as verbs:
             return await verbs[verb](arguments)

@@ -58,7 +58,7 @@ def _facts(settings: Settings, *, online: bool = True, tests: bool = False) -> l
 
     clock = SystemClock()
     wanted = wanted_models(settings)
-    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
         seen = asyncio.run(look(settings, wanted, clock, online=online, asks=tests, shows=tests))
     rows = [_row(settings, one, tests=tests) for one in seen]
     return rows + _speech(settings, tests=tests)
@@ -101,7 +101,7 @@ def _row(settings: Settings, seen: Seen, *, tests: bool) -> Facts:
     if seen.problem:
         return row | {"ok": False, "problem": f"{seen.problem} {seen.fix}".strip()}
     if seen.inquiry and seen.inquiry.why:
-        why = Redactor(secrets_of(settings)).text(seen.inquiry.why)
+        why = Redactor(secrets_of(settings.secrets())).text(seen.inquiry.why)
         row["problem"] = f"its server could not be asked: {why}"
     if tests and seen.tool:
         row |= _tested(seen, seen.tool)

@@ -167,7 +167,8 @@ async def at_rest(home: Home, settings: Settings) -> AsyncGenerator[Mapping[str,
             shelf[0] = await look()
 
         owner = Owner.of(settings.telegram.owner)
-        stores = PackStores(home, library, clock, bot_owner=owner.data_name)
+        stores = PackStores(home, library, clock)
+        stores.belong_to(owner.data_name)
         kit = PackKit(
             home=home,
             clock=clock,

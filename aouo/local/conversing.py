@@ -134,7 +134,7 @@ async def _asking(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Ask]
     home.create()
     with home.lock():
         loaded = _without_telegram(load_settings(home.path, environ))
-        redactor = Redactor(secrets_of(loaded.settings))
+        redactor = Redactor(secrets_of(loaded.settings.secrets()))
         with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()), one_setup_error():
             async with running(home, loaded) as (app, _):
                 yield _inside(app.verbs)

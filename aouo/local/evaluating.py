@@ -129,7 +129,7 @@ class _Play:
             clock: Clock = Impatient() if script else SystemClock()
             model = WatchedModel(script or await real_model(loaded.settings, stack))
             stack.enter_context(home.lock())
-            redactor = Redactor(secrets_of(loaded.settings))
+            redactor = Redactor(secrets_of(loaded.settings.secrets()))
             stack.enter_context(Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()))
             people = emulator.client
             await people.create_user("Eve", user_id=PERSON, language=found.language)

@@ -183,7 +183,7 @@ async def _trial(
         topics = [folder.name for folder in packs]
         async with _emulator(port, topics, language) as local:
             loaded = _furnish(home, environ, packs, local, served)
-            redactor = Redactor(secrets_of(loaded.settings))
+            redactor = Redactor(secrets_of(loaded.settings.secrets()))
             with Logs(file=home.log_file, redactor=redactor, stderr=Nowhere()):
                 tell("starting aouo")
                 async with running(home, loaded) as (app, runtime):

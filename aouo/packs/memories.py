@@ -1,4 +1,4 @@
-"""Whose memory lies where: for (pack, person) in private chats, (pack, conversation) in groups."""
+"""Opens memory files: one set for a pack and a person, or for a pack and a group."""
 
 from __future__ import annotations
 

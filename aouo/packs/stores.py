@@ -30,11 +30,9 @@ class PackStores:
         home: Home,
         library: Callable[[], Library],
         clock: Clock,
-        *,
-        bot_owner: str = Owner().data_name,
     ) -> None:
         self._home = home
-        self._tenant_folders = TenantFolders(home, bot_owner)
+        self._tenant_folders = TenantFolders(home, Owner().data_name)
         self._library = library
         self._databases = PackDatabases(home, library, clock)
 

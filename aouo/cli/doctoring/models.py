@@ -60,7 +60,7 @@ def _looked_at(settings: Settings, found: Mapping[Wanted, Check | None]) -> Sequ
     ready = [one for one, check in found.items() if check is None]
     if not ready:
         return ()
-    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
         return asyncio.run(look(settings, ready, SystemClock(), asks=True))
 
 

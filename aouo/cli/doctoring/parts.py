@@ -124,7 +124,7 @@ def mcp_servers(settings: Settings) -> list[Check]:
                 asked = [group.create_task(_mcp(server)) for server in servers.sources]
             return [task.result() for task in asked]
 
-    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
         return asyncio.run(look())
 
 

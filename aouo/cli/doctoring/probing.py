@@ -182,7 +182,7 @@ class _Looking:
         except AouoError as error:
             cure = getattr(error, "cure", "") or cure_of(error)
             said = f"{seen.wanted.backend}: {cure}" if cure else " ".join(str(error).split())
-            clean = Redactor(secrets_of(self.settings)).text(said)
+            clean = Redactor(secrets_of(self.settings.secrets())).text(said)
             if cure:
                 return Reply(clean)
             reached = seen.inquiry is None or bool(seen.inquiry.status)

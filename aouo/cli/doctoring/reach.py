@@ -142,5 +142,5 @@ def _get(
     except TimeoutError:
         return 0, f"no answer within {_TIMEOUT_S:g} s"
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        clean = Redactor(secrets_of(settings)).text(str(error))
+        clean = Redactor(secrets_of(settings.secrets())).text(str(error))
         return 0, cure_of(error) or f"{type(error).__name__}: {clean}".rstrip(": ")

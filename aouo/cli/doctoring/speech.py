@@ -77,7 +77,7 @@ def tried(settings: Settings, *, asks: bool = True) -> list[Tried]:
                 found.append(await _ears(ears, one) if asks else one)
             return found
 
-    with Logs(redactor=Redactor(secrets_of(settings)), stderr=Nowhere()):
+    with Logs(redactor=Redactor(secrets_of(settings.secrets())), stderr=Nowhere()):
         return asyncio.run(look())
 
 

@@ -226,4 +226,6 @@ async def test_a_plain_request_that_a_proxy_turns_away_was_not_sent(
 def test_a_password_of_a_proxy_is_known_to_the_redactor(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("HTTPS_PROXY", "http://ada:s3cretword@proxy.test:3128")
 
-    assert Redactor(secrets_of(Settings())).text("it is s3cretword!") == "it is [redacted]!"
+    assert (
+        Redactor(secrets_of(Settings().secrets())).text("it is s3cretword!") == "it is [redacted]!"
+    )
