@@ -92,7 +92,8 @@ def problems_of(here: Place, wanted: str) -> list[str]:
     there = sorted(child.name for child in home.packs.iterdir())
     if there != (["notes", "shopping"] if wanted else ["notes"]):
         found.append(f"the folder of packs holds {there}")
-    library = scan_at_rest(home, load_settings(home.path, {}).settings)
+    settings = load_settings(home.path, {}).settings
+    library = scan_at_rest(home, settings.packs, settings.tools.enabled)
     pack = library.get("shopping")
     if (pack.manifest.version if pack else "") != wanted or library.broken:
         found.append(f"installed are {library.names}, broken {library.broken}")
